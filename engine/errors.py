@@ -1,0 +1,279 @@
+"""The one table of error codes, and the one exception that carries them.
+
+A row is the whole truth about a code: HTTP status, retry class, default hint and meaning (errors §2 to §4). The CLI, the
+HTTP and MCP servers, the console and the documentation derive from it. A code is never localised, never reused with
+another meaning and never removed without an alias; free text lives in ``message``, ``hint`` and ``details`` only.
+
+Imported by commands that start in milliseconds: keep it free of heavy imports.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Self
+
+
+class Retry(StrEnum):
+    """What a caller may do after an error (errors §2). The host itself never retries an execution."""
+
+    NO = "no"
+    """The same call fails again until the caller or a person changes something."""
+    WAIT = "wait"
+    """Repeat the same call after a delay: nothing was dispatched."""
+    OBSERVE = "observe"
+    """The device's state is unknown or has changed: take a snapshot, then decide; never repeat blindly."""
+    SETUP = "setup"
+    """Run doctor or setup, then repeat."""
+
+
+_NO, _WAIT, _OBSERVE, _SETUP = Retry.NO, Retry.WAIT, Retry.OBSERVE, Retry.SETUP
+
+
+class ErrorCode(StrEnum):
+    """Every code the product can emit; a row is ``value, HTTP status, retry class, default hint, meaning``.
+
+    HTTP 200 marks outcomes that travel inside a successful response (the envelope); codes that cannot occur behind the
+    server have the status they would get there. An empty hint means that there is nothing useful to say.
+    """
+
+    http: int
+    retry: Retry
+    hint: str
+    meaning: str
+
+    def __new__(cls, value: str, http: int, retry: Retry, hint: str, meaning: str) -> Self:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.http = http
+        member.retry = retry
+        member.hint = hint
+        member.meaning = meaning
+        return member
+
+    @property
+    def retryable(self) -> bool:
+        """Whether repeating the very same call later is safe and may succeed."""
+        return self.retry is Retry.WAIT
+
+    @property
+    def exit_code(self) -> int:
+        """The CLI's exit code: 1 for every error."""
+        return 1
+
+    # fmt: off
+    # -- host, device, package (errors §3.1)
+    HOST_DEPENDENCY_MISSING = "HOST_DEPENDENCY_MISSING", 500, _NO, "Install the tool that the detail names.", "a host tool is missing"
+    ADB_NOT_FOUND = "ADB_NOT_FOUND", 500, _NO, "Install Android platform tools or set ADB_PATH.", "the adb binary cannot be started"
+    ADB_SERVER_FAILED = "ADB_SERVER_FAILED", 500, _SETUP, "Run `adb kill-server`, then `adb start-server`; another program may hold the port.", "the adb server does not start or does not answer"
+    ADB_NO_USB_PERMISSIONS = "ADB_NO_USB_PERMISSIONS", 500, _NO, "Add a udev rule or join the right user group, then replug the device.", "the host may not open the USB device"
+    NO_DEVICES = "NO_DEVICES", 404, _SETUP, "Connect a device, enable USB debugging, or provision an emulator.", "no device is ready"
+    MULTIPLE_DEVICES_DEVICE_ID_REQUIRED = "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED", 400, _NO, "Choose one with --device-id.", "several devices are ready and none was chosen"
+    DEVICE_NOT_FOUND = "DEVICE_NOT_FOUND", 404, _SETUP, "Check the serial against `clawperator devices`.", "the chosen device is absent or not ready"
+    DEVICE_UNAUTHORIZED = "DEVICE_UNAUTHORIZED", 500, _SETUP, "Confirm the debugging dialog on the device.", "debugging is not approved on the device"
+    DEVICE_OFFLINE = "DEVICE_OFFLINE", 500, _WAIT, "Wait for the device to boot, replug it, or restart the adb server.", "adb lists the device as offline"
+    DEVICE_SHELL_UNAVAILABLE = "DEVICE_SHELL_UNAVAILABLE", 500, _SETUP, "Run doctor; unlock or reboot the device.", "a shell command could not run on the device"
+    RECEIVER_NOT_INSTALLED = "RECEIVER_NOT_INSTALLED", 500, _SETUP, "Run `clawperator operator setup --apk <path>`.", "the Operator app is not installed"
+    RECEIVER_VARIANT_MISMATCH = "RECEIVER_VARIANT_MISMATCH", 500, _NO, "Pass --receiver-package with the installed id, or install the other APK.", "only the other variant of the Operator app is installed"
+    OPERATOR_NOT_INSTALLED = "OPERATOR_NOT_INSTALLED", 500, _SETUP, "Run `clawperator operator setup --apk <path>`.", "RECEIVER_NOT_INSTALLED, named for the flat surface"
+    OPERATOR_VARIANT_MISMATCH = "OPERATOR_VARIANT_MISMATCH", 500, _NO, "Pass --operator-package with the installed id, or install the other APK.", "RECEIVER_VARIANT_MISMATCH, named for the flat surface"
+    BACKEND_UNAVAILABLE = "BACKEND_UNAVAILABLE", 500, _SETUP, "Choose another backend, or set up what this one needs.", "the chosen backend cannot work on this device"
+    PAIRING_UNSUPPORTED = "PAIRING_UNSUPPORTED", 500, _NO, "Update Android platform tools, or connect by USB.", "the adb server or the device cannot pair over Wi-Fi"
+
+    # -- execution (errors §3.2)
+    EXECUTION_VALIDATION_FAILED = "EXECUTION_VALIDATION_FAILED", 400, _NO, "Correct the value at details.path.", "the payload, a selector, a flag value or the timeout is invalid"
+    EXECUTION_ACTION_UNSUPPORTED = "EXECUTION_ACTION_UNSUPPORTED", 400, _NO, "Correct the action type, or update the Operator app.", "the action is unknown, or newer than the installed Operator app"
+    PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE", 413, _NO, "Split the plan.", "the payload exceeds its size limit"
+    EXECUTION_CONFLICT_IN_FLIGHT = "EXECUTION_CONFLICT_IN_FLIGHT", 423, _WAIT, "Retry after two seconds or more.", "another execution holds the device"
+    CAPABILITY_DENIED = "CAPABILITY_DENIED", 403, _NO, "Change the policy or the plan.", "policy forbids a capability that the plan needs"
+    PACKAGE_DENIED = "PACKAGE_DENIED", 403, _NO, "Change the policy or the plan.", "policy forbids an application that the plan touches"
+    ACTION_DENIED = "ACTION_DENIED", 403, _NO, "Change the policy or the plan.", "policy forbids an action of the plan"
+    READ_ONLY = "READ_ONLY", 403, _NO, "Leave read-only mode, or send actions that only observe.", "the session may observe but not act"
+    BROADCAST_FAILED = "BROADCAST_FAILED", 500, _SETUP, "Run doctor and check the connection; if it broke during the call, observe the device first.", "the command could not be sent to the device"
+    LOGCAT_UNAVAILABLE = "LOGCAT_UNAVAILABLE", 500, _OBSERVE, "Check the adb connection; the command may have run.", "the device log could not be read until the result"
+    RESULT_ENVELOPE_TIMEOUT = "RESULT_ENVELOPE_TIMEOUT", 504, _OBSERVE, "Run doctor (accessibility service, version); the command may have run.", "no result came back in time"
+    RESULT_ENVELOPE_MALFORMED = "RESULT_ENVELOPE_MALFORMED", 500, _OBSERVE, "Use shorter plans or read less text per plan, and check the Operator app's version.", "the result came back unreadable"
+    UNKNOWN_RUNTIME_ERROR = "UNKNOWN_RUNTIME_ERROR", 500, _OBSERVE, "Report this together with the log.", "an internal fault while running an execution"
+    INTERRUPTED = "INTERRUPTED", 500, _OBSERVE, "Take a snapshot first where the command was sent; see broadcastDispatchStatus.", "somebody stopped waiting for the result"
+    EXECUTION_TIMEOUT = "EXECUTION_TIMEOUT", 200, _OBSERVE, "Use a larger timeoutMs, fewer steps or shorter sleeps.", "the plan used up its time on the device"
+    SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE", 200, _SETUP, "The accessibility service is not running: run doctor with --fix, or operator setup again, and retry after a few seconds.", "the Operator's accessibility service is not connected"
+    SNAPSHOT_EXTRACTION_FAILED = "SNAPSHOT_EXTRACTION_FAILED", 200, _OBSERVE, "Take the snapshot again and check version compatibility.", "the snapshot's tree could not be read from the log"
+    UNSUPPORTED_RUNTIME_CLOSE = "UNSUPPORTED_RUNTIME_CLOSE", 200, _NO, "Expected: the host stops the app before the plan runs; see data.host_preflight_ok.", "the device never closes apps itself"
+    UNSUPPORTED_RUNTIME_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT", 200, _OBSERVE, "Check the path and the adb connection.", "the device takes no screenshots itself and the host's capture failed"
+    UNBIND_REQUIRED = "UNBIND_REQUIRED", 500, _NO, "Allow the interruption explicitly, or use the operator backend.", "the call would stop running accessibility services for a moment"
+    REPLAY_DIVERGED = "REPLAY_DIVERGED", 500, _OBSERVE, "Take a snapshot and compare it with the recording.", "the screen differs from what was recorded"
+
+    # -- UI outcome (errors §3.3)
+    NODE_NOT_FOUND = "NODE_NOT_FOUND", 200, _OBSERVE, "Take a snapshot, then correct the selector, scroll, or wait longer.", "no node on screen satisfies all fields of the matcher"
+    NODE_NOT_CLICKABLE = "NODE_NOT_CLICKABLE", 200, _OBSERVE, "Choose another node or clickType, and check that the node is enabled.", "the click was refused"
+    SECURITY_BLOCK_DETECTED = "SECURITY_BLOCK_DETECTED", 200, _NO, "A person handles the dialog, or the plan dismisses it.", "a secured system window is in front"
+    CONTAINER_NOT_FOUND = "CONTAINER_NOT_FOUND", 200, _OBSERVE, "Give a container, or wait for the screen.", "no scrollable or matching container is on screen"
+    CONTAINER_NOT_SCROLLABLE = "CONTAINER_NOT_SCROLLABLE", 200, _OBSERVE, "Choose another container, or set findFirstScrollableChild.", "neither the container nor anything in it scrolls"
+    CONTAINER_LOST = "CONTAINER_LOST", 200, _OBSERVE, "The screen changed: take a snapshot.", "the container vanished while scrolling"
+    GESTURE_FAILED = "GESTURE_FAILED", 200, _OBSERVE, "Check the service's state; try once more after a pause.", "the system refused or cancelled the gesture"
+    GLOBAL_ACTION_FAILED = "GLOBAL_ACTION_FAILED", 200, _OBSERVE, "Try once more, then run doctor.", "back, home or recents was refused"
+    TARGET_NOT_FOUND = "TARGET_NOT_FOUND", 200, _OBSERVE, "Raise the limits or scroll the other way; see data.termination_reason.", "scrolling ended without meeting the target"
+    VALIDATOR_MISMATCH = "VALIDATOR_MISMATCH", 200, _NO, "Wait for the value, or read another node; see data.raw_text.", "the text read does not satisfy the validator"
+    INVALID_REGEX_PATTERN = "INVALID_REGEX_PATTERN", 200, _NO, "Write the pattern in Java's dialect.", "the device cannot compile validatorPattern"
+    VALUE_NODE_NOT_FOUND = "VALUE_NODE_NOT_FOUND", 200, _OBSERVE, "Read the value with read_text.", "the label was found, but no value beside it"
+    NAVIGATION_TIMEOUT = "NAVIGATION_TIMEOUT", 200, _OBSERVE, "The expected package may already be in front.", "no navigation was seen in time"
+    URI_NOT_HANDLED = "URI_NOT_HANDLED", 200, _NO, "Install an app for the URI, or change it.", "no app handles the URI"
+    APP_NOT_FOUND = "APP_NOT_FOUND", 200, _NO, "Check `clawperator packages list`.", "the package has no launcher entry"
+    NODE_TEXT_EMPTY = "NODE_TEXT_EMPTY", 200, _OBSERVE, "Read another node, or wait.", "the node has neither text nor description"
+    SET_TEXT_FAILED = "SET_TEXT_FAILED", 200, _OBSERVE, "Click the field first; it may be read-only or secure.", "the field refused the text"
+    TEXT_NOT_DELIVERED = "TEXT_NOT_DELIVERED", 200, _OBSERVE, "Use the operator backend for text that key events cannot type.", "the text could not be typed, or did not arrive"
+    UI_TREE_UNAVAILABLE = "UI_TREE_UNAVAILABLE", 200, _OBSERVE, "Wake and unlock the device.", "the active window gives no tree"
+    VERIFY_FAILED = "VERIFY_FAILED", 200, _OBSERVE, "Check the effect before repeating.", "an expected effect was not observed"
+
+    # -- hierarchy files and dumps
+    HIERARCHY_MALFORMED = "HIERARCHY_MALFORMED", 500, _OBSERVE, "Take the snapshot again; details.line says where reading stopped.", "the UI tree is not readable"
+    HIERARCHY_TOO_LARGE = "HIERARCHY_TOO_LARGE", 500, _NO, "Read a smaller tree.", "the UI tree exceeds the size, node or depth limit"
+
+    # -- doctor and versions (errors §3.4)
+    RUNTIME_TOO_OLD = "RUNTIME_TOO_OLD", 500, _NO, "Upgrade Python.", "the host's interpreter is too old"
+    NODE_TOO_OLD = "NODE_TOO_OLD", 500, _NO, "Upgrade Node.js when .js skills are needed.", "Node.js is older than 22"
+    DEVICE_DEV_OPTIONS_DISABLED = "DEVICE_DEV_OPTIONS_DISABLED", 500, _SETUP, "Tap the build number seven times.", "developer options are off"
+    DEVICE_USB_DEBUGGING_DISABLED = "DEVICE_USB_DEBUGGING_DISABLED", 500, _SETUP, "Enable USB debugging in developer options.", "USB debugging is off"
+    DEVICE_ACCESSIBILITY_NOT_RUNNING = "DEVICE_ACCESSIBILITY_NOT_RUNNING", 500, _SETUP, "Grant the device permissions and open the accessibility settings.", "the Operator answers, but its accessibility service does not run"
+    ANDROID_BUILD_FAILED = "ANDROID_BUILD_FAILED", 500, _NO, "Read the build output.", "the Android build failed"
+    ANDROID_INSTALL_FAILED = "ANDROID_INSTALL_FAILED", 500, _SETUP, "Free storage and check the signatures.", "installing the built app failed"
+    ANDROID_APP_LAUNCH_FAILED = "ANDROID_APP_LAUNCH_FAILED", 500, _SETUP, "Reinstall the Operator app.", "the Operator's launcher activity did not start"
+    SMOKE_OPEN_SETTINGS_FAILED = "SMOKE_OPEN_SETTINGS_FAILED", 500, _OBSERVE, "Check that the screen is on and unlocked.", "the plan that opens the settings and takes a snapshot failed"
+    SCRCPY_NOT_FOUND = "SCRCPY_NOT_FOUND", 500, _NO, "", "reserved: scrcpy is not installed"
+    CLI_VERSION_INVALID = "CLI_VERSION_INVALID", 500, _NO, "Reinstall the CLI.", "the host's own version is unreadable"
+    APK_VERSION_UNREADABLE = "APK_VERSION_UNREADABLE", 500, _SETUP, "Reinstall the Operator app.", "the Operator app's version cannot be read"
+    APK_VERSION_INVALID = "APK_VERSION_INVALID", 500, _SETUP, "Install a released Operator app.", "the Operator app's version is not a version"
+    VERSION_INCOMPATIBLE = "VERSION_INCOMPATIBLE", 500, _SETUP, "Upgrade the older side.", "host and Operator app do not fit together"
+    DOCTOR_FAILED = "DOCTOR_FAILED", 500, _NO, "Read the log file.", "a check of the doctor crashed"
+
+    # -- operator setup and permissions (errors §3.5)
+    OPERATOR_APK_NOT_FOUND = "OPERATOR_APK_NOT_FOUND", 500, _NO, "Check the path given with --apk.", "the APK file does not exist"
+    OPERATOR_INSTALL_FAILED = "OPERATOR_INSTALL_FAILED", 500, _SETUP, "Uninstall first on a signature conflict; check storage and unlock the device.", "installing the Operator app failed"
+    OPERATOR_GRANT_FAILED = "OPERATOR_GRANT_FAILED", 500, _SETUP, "Run `clawperator grant-device-permissions`.", "a permission could not be granted during setup"
+    OPERATOR_VERIFY_FAILED = "OPERATOR_VERIFY_FAILED", 500, _SETUP, "Pass --receiver-package.", "the Operator app is not listed after setup, or the choice is ambiguous"
+    GRANT_DEVICE_PERMISSIONS_FAILED = "GRANT_DEVICE_PERMISSIONS_FAILED", 500, _SETUP, "Run doctor, or grant it in the settings app.", "a permission could not be granted"
+
+    # -- emulator (errors §3.6)
+    ANDROID_SDK_TOOL_MISSING = "ANDROID_SDK_TOOL_MISSING", 500, _NO, "Install the SDK tools and set the path variables.", "adb, emulator, sdkmanager or avdmanager cannot be started"
+    EMULATOR_NOT_FOUND = "EMULATOR_NOT_FOUND", 404, _NO, "Run `clawperator emulator list`.", "there is no virtual device of that name"
+    EMULATOR_NOT_RUNNING = "EMULATOR_NOT_RUNNING", 404, _NO, "", "the virtual device is not running"
+    EMULATOR_ALREADY_RUNNING = "EMULATOR_ALREADY_RUNNING", 409, _NO, "Stop it first.", "the virtual device is running"
+    EMULATOR_UNSUPPORTED = "EMULATOR_UNSUPPORTED", 409, _NO, "Choose another name, or delete the virtual device.", "the virtual device exists but breaks the compatibility rules"
+    EMULATOR_START_FAILED = "EMULATOR_START_FAILED", 500, _SETUP, "Restart the adb server and start again.", "the emulator did not come up"
+    EMULATOR_BOOT_TIMEOUT = "EMULATOR_BOOT_TIMEOUT", 500, _SETUP, "Stop and delete it, then provision again.", "the emulator did not finish booting in time"
+    EMULATOR_STOP_FAILED = "EMULATOR_STOP_FAILED", 500, _WAIT, "Stop the process by hand.", "the emulator did not stop"
+    EMULATOR_DELETE_FAILED = "EMULATOR_DELETE_FAILED", 500, _NO, "Read the message of avdmanager.", "the virtual device was not deleted"
+    EMULATOR_CREATE_FAILED = "EMULATOR_CREATE_FAILED", 500, _NO, "", "reserved: the virtual device was not created"
+    ANDROID_SYSTEM_IMAGE_INSTALL_FAILED = "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED", 500, _WAIT, "Check network, disk space and licences.", "a system image could not be found or installed"
+    ANDROID_AVD_CREATE_FAILED = "ANDROID_AVD_CREATE_FAILED", 500, _NO, "Read the message of avdmanager.", "the virtual device could not be created"
+
+    # -- recording (errors §3.7)
+    RECORDING_ALREADY_IN_PROGRESS = "RECORDING_ALREADY_IN_PROGRESS", 200, _NO, "Stop it first.", "a recording is running"
+    RECORDING_NOT_IN_PROGRESS = "RECORDING_NOT_IN_PROGRESS", 200, _NO, "", "no recording is running"
+    RECORDING_STORAGE_UNAVAILABLE = "RECORDING_STORAGE_UNAVAILABLE", 200, _SETUP, "Check the device's storage.", "the device has no folder for recordings"
+    RECORDING_START_FAILED = "RECORDING_START_FAILED", 200, _OBSERVE, "Read data.message.", "the recording could not be started"
+    RECORDING_STOP_FAILED = "RECORDING_STOP_FAILED", 200, _OBSERVE, "Read data.message.", "the recording could not be finished"
+    RECORDING_UNAVAILABLE = "RECORDING_UNAVAILABLE", 200, _SETUP, "Restart the service or reinstall the Operator app.", "the Operator app cannot record"
+    RECORDING_SESSION_NOT_FOUND = "RECORDING_SESSION_NOT_FOUND", 500, _NO, "Record first.", "there is no such recording"
+    RECORDING_PULL_FAILED = "RECORDING_PULL_FAILED", 500, _SETUP, "Read adb's text in the message.", "the recording could not be fetched"
+    RECORDING_PARSE_FAILED = "RECORDING_PARSE_FAILED", 500, _NO, "", "the recording is not readable"
+    RECORDING_SCHEMA_VERSION_UNSUPPORTED = "RECORDING_SCHEMA_VERSION_UNSUPPORTED", 500, _NO, "Update the host.", "the recording's schema version is unknown"
+
+    # -- skills and recipes (errors §3.8)
+    REGISTRY_READ_FAILED = "REGISTRY_READ_FAILED", 500, _NO, "Run `clawperator skills install`, or check CLAWPERATOR_SKILLS_REGISTRY.", "the registry or an artifact is unreadable"
+    SKILL_NOT_FOUND = "SKILL_NOT_FOUND", 404, _NO, "Run `clawperator skills search`.", "there is no such skill"
+    ARTIFACT_NOT_FOUND = "ARTIFACT_NOT_FOUND", 404, _NO, "Run `clawperator skills get`.", "the skill has no such artifact"
+    COMPILE_VARS_PARSE_FAILED = "COMPILE_VARS_PARSE_FAILED", 400, _NO, "Quote the JSON for the shell.", "--vars is not a JSON object"
+    COMPILE_VAR_MISSING = "COMPILE_VAR_MISSING", 400, _NO, "Add the variable.", "a placeholder has no value"
+    COMPILE_VALIDATION_FAILED = "COMPILE_VALIDATION_FAILED", 400, _NO, "Correct the artifact.", "the compiled text is not a valid execution"
+    COMPILE_VARS_REQUIRED = "COMPILE_VARS_REQUIRED", 400, _NO, "", "reserved: the artifact needs variables"
+    SKILL_SCRIPT_NOT_FOUND = "SKILL_SCRIPT_NOT_FOUND", 400, _NO, "Run `clawperator skills sync`.", "the skill has no script"
+    SKILL_EXECUTION_FAILED = "SKILL_EXECUTION_FAILED", 400, _OBSERVE, "Read stderr.", "the skill's script failed or could not start"
+    SKILL_EXECUTION_TIMEOUT = "SKILL_EXECUTION_TIMEOUT", 400, _OBSERVE, "Use a larger timeout.", "the skill's script was stopped at its time limit"
+    SKILL_OUTPUT_ASSERTION_FAILED = "SKILL_OUTPUT_ASSERTION_FAILED", 400, _OBSERVE, "Compare output with expectedSubstring.", "the expected text is not in the script's output"
+    SKILLS_GIT_NOT_FOUND = "SKILLS_GIT_NOT_FOUND", 500, _NO, "Install git.", "git is missing"
+    SKILLS_SYNC_FAILED = "SKILLS_SYNC_FAILED", 500, _NO, "Read git's text in the message.", "the skills could not be fetched, or have no registry"
+    SKILL_ID_INVALID = "SKILL_ID_INVALID", 500, _NO, "Choose another id.", "the skill id is not allowed"
+    SKILL_ALREADY_EXISTS = "SKILL_ALREADY_EXISTS", 500, _NO, "Choose another id, or check the folder.", "the skill exists"
+    SKILLS_SCAFFOLD_FAILED = "SKILLS_SCAFFOLD_FAILED", 500, _NO, "Check the folder.", "the new skill could not be written"
+    SKILL_VALIDATION_FAILED = "SKILL_VALIDATION_FAILED", 400, _NO, "Correct the files that details names.", "the skill's files are not valid"
+    RECIPE_PARSE_FAILED = "RECIPE_PARSE_FAILED", 400, _NO, "Correct the block that details names.", "a block of the recipe is missing, doubled or not readable YAML"
+    RECIPE_SCHEMA_INVALID = "RECIPE_SCHEMA_INVALID", 400, _NO, "Correct details.path.", "a key or value of the recipe is missing, unknown or wrong"
+    RECIPE_STEP_UNSUPPORTED = "RECIPE_STEP_UNSUPPORTED", 400, _NO, "Use a type of details.supportedTypes.", "the recipe's step type is not allowed"
+    RECIPE_SELECTOR_INVALID = "RECIPE_SELECTOR_INVALID", 400, _NO, "Correct the selector.", "the selector has an unknown key or nothing to match"
+    RECIPE_SELECTOR_UNSUPPORTED = "RECIPE_SELECTOR_UNSUPPORTED", 400, _NO, "Use a key that the device can match.", "the selector cannot be expressed as a matcher"
+    RECIPE_INPUT_MISSING = "RECIPE_INPUT_MISSING", 400, _NO, "Give the input a value.", "a required input has no value"
+    RECIPE_INPUT_UNDECLARED = "RECIPE_INPUT_UNDECLARED", 400, _NO, "Declare the input.", "the recipe uses an input that it does not declare"
+    RECIPE_INPUT_INVALID = "RECIPE_INPUT_INVALID", 400, _NO, "Give a value that the input allows.", "an input has the wrong type or value"
+    RECIPE_VERIFICATION_MISSING = "RECIPE_VERIFICATION_MISSING", 400, _NO, "Add a verification after the side effect.", "a side effect is not verified"
+    RECIPE_SESSION_POLICY_VIOLATED = "RECIPE_SESSION_POLICY_VIOLATED", 400, _NO, "Start with the steps that a fresh session needs.", "a fresh session lacks its first steps"
+    RECIPE_CAPABILITY_UNDECLARED = "RECIPE_CAPABILITY_UNDECLARED", 400, _NO, "Declare the capability.", "a step needs a capability that the recipe does not declare"
+    RECIPE_LIMIT_EXCEEDED = "RECIPE_LIMIT_EXCEEDED", 400, _NO, "Split the recipe.", "the recipe has too many actions or is too large"
+    RECIPE_LITERAL_FORBIDDEN = "RECIPE_LITERAL_FORBIDDEN", 400, _NO, "Use an input instead of the literal.", "the recipe contains a literal of one person"
+
+    # -- CLI and HTTP usage (errors §3.9)
+    USAGE = "USAGE", 500, _NO, "", "the command line is wrong or incomplete"
+    UNKNOWN_COMMAND = "UNKNOWN_COMMAND", 500, _NO, "Run `clawperator --help`.", "there is no such command"
+    MISSING_ARGUMENT = "MISSING_ARGUMENT", 500, _NO, "", "an argument or a required flag is missing"
+    MISSING_SELECTOR = "MISSING_SELECTOR", 500, _NO, "Give at least one selector flag.", "the command needs a selector"
+    NOT_IMPLEMENTED = "NOT_IMPLEMENTED", 500, _NO, "", "the command is reserved"
+    UNKNOWN = "UNKNOWN", 500, _NO, "Report this together with the log.", "an unexpected exception"
+    INVALID_JSON = "INVALID_JSON", 400, _NO, "Send a JSON body.", "the body is not JSON"
+    INVALID_BODY = "INVALID_BODY", 400, _NO, "Send a JSON object.", "the body is missing or not an object"
+    MISSING_EXECUTION = "MISSING_EXECUTION", 400, _NO, "Put the payload under the key execution.", "the body has no execution"
+    INVALID_DEVICE_ID = "INVALID_DEVICE_ID", 400, _NO, "", "deviceId is not a string"
+    INVALID_RECEIVER_PACKAGE = "INVALID_RECEIVER_PACKAGE", 400, _NO, "", "receiverPackage is not a string, is blank or contradicts operatorPackage"
+    INVALID_OPERATOR_PACKAGE = "INVALID_OPERATOR_PACKAGE", 400, _NO, "", "operatorPackage is not a string, is blank or contradicts receiverPackage"
+    INVALID_PATH = "INVALID_PATH", 400, _NO, "", "path is not a non-empty string"
+    INVALID_ARGS = "INVALID_ARGS", 400, _NO, "", "args is not an array"
+    INVALID_TIMEOUT_MS = "INVALID_TIMEOUT_MS", 400, _NO, "", "timeoutMs is not a positive integer"
+    INVALID_EXPECT_CONTAINS = "INVALID_EXPECT_CONTAINS", 400, _NO, "", "expectContains is not a string"
+    INVALID_NAME = "INVALID_NAME", 400, _NO, "", "the virtual device's name has forbidden characters"
+    UNAUTHORIZED = "UNAUTHORIZED", 401, _NO, "Send the server's bearer token.", "the request carries no valid token"
+    ORIGIN_NOT_ALLOWED = "ORIGIN_NOT_ALLOWED", 403, _NO, "Call from an allowed origin and host.", "a browser origin or foreign Host header was refused"
+    NOT_FOUND = "NOT_FOUND", 404, _NO, "", "there is no such route"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED", 405, _NO, "", "the route does not take this method"
+    RATE_LIMITED = "RATE_LIMITED", 429, _WAIT, "Retry after a pause.", "too many requests"
+    INTERNAL_ERROR = "INTERNAL_ERROR", 500, _NO, "Report this together with the log.", "an exception inside a route"
+    INTERNAL_SERVER_ERROR = "INTERNAL_SERVER_ERROR", 500, _NO, "Report this together with the log.", "an exception outside any route"
+    # fmt: on
+
+
+class EngineError(Exception):
+    """A failure with a stable code: no usable answer came about.
+
+    A step that failed on the device is no ``EngineError`` but data in the envelope. ``extra`` holds the few top-level
+    keys besides the standard ones that some codes carry for compatibility (errors §1.1). Raise it ``from`` a foreign
+    exception at the border where that exception arrives.
+    """
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        message: str,
+        *,
+        hint: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = code.hint if hint is None else hint
+        self.details: dict[str, Any] = dict(details or {})
+        self.extra: dict[str, Any] = dict(extra or {})
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The error object of errors §1.1, flat; ``hint`` and ``details`` are absent when empty."""
+        error: dict[str, Any] = {"code": self.code.value, "message": self.message}
+        if self.hint:
+            error["hint"] = self.hint
+        if self.details:
+            error["details"] = self.details
+        return {**error, **self.extra, "retryable": self.code.retryable}

@@ -1,0 +1,201 @@
+"""What happens inside the engine, as frozen values on one bus.
+
+Front ends subscribe; each has a bounded queue of its own, so that a stalled reader loses its own events (counted in
+``Subscription.dropped``) and slows nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any, Self
+
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.logcat.entries import LogEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineEvent:
+    """Common to all: ``seq`` counts up per bus (0 before publishing), ``at`` is host time in seconds since the epoch."""
+
+    seq: int = 0
+    at: float = field(default_factory=time.time)
+    device_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DevicesChanged(EngineEvent):
+    """The adb server's whole device list, at first and at each change."""
+
+    devices: tuple[DeviceEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdbServerLost(EngineEvent):
+    """Device presence is unknown until the next ``DevicesChanged``; the engine reconnects by itself."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionStarted(EngineEvent):
+    """An execution of this process passed validation; ``executionId`` is the host's, one per run attempt."""
+
+    execution_id: str
+    command_id: str
+    task_id: str
+    source: str
+    timeout_ms: int
+    action_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionDispatched(EngineEvent):
+    """The command of an execution of this process leaves for the device: from here on it may act."""
+
+    execution_id: str
+    command_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionFinished(EngineEvent):
+    """The one terminal outcome of an execution of this process: ``result`` is execution.md §12's engine result."""
+
+    execution_id: str
+    command_id: str
+    result: Mapping[str, Any]
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandProgress(EngineEvent):
+    """One of the Operator's own live lines (wire.md §5.2), whoever dispatched the command.
+
+    ``kind``: queued, start, stage-start, stage-retry, stage-success, stage-failure, step-start, step-success, success,
+    failure. ``fields`` holds the ``key=value`` pairs of the line as text; ``command_id`` is empty where the line has none.
+    """
+
+    kind: str
+    command_id: str
+    fields: Mapping[str, str]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvelopeSeen(EngineEvent):
+    """A terminal envelope in the log, ours or another process's. ``problem`` is empty for a readable one.
+
+    ``problem`` otherwise says why it could not be read (wire.md §5.4); ``envelope`` is then ``None``.
+    """
+
+    command_id: str
+    envelope: Mapping[str, Any] | None
+    raw: str
+    problem: str = ""
+    parts: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotSeen(EngineEvent):
+    """A hierarchy dump went by in the log; ``complete`` is false where its end never came."""
+
+    command_id: str
+    step_id: str
+    xml: str
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogBatch(EngineEvent):
+    """Log entries since the last batch, in order; ``dropped`` counts lines the host had to skip before them."""
+
+    entries: tuple[LogEntry, ...]
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogGap(EngineEvent):
+    """The log stream broke and is being reopened: lines in between may be lost."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckFinished(EngineEvent):
+    """One doctor check has its result; ``check`` has the keys of doctor.md §2."""
+
+    check: Mapping[str, Any]
+
+
+class Subscription:
+    """One reader's bounded queue. Iterate it; ``dropped`` counts events lost because the reader was slow."""
+
+    def __init__(self, maxsize: int, close: Callable[[Subscription], None]) -> None:
+        self.dropped = 0
+        self._events: deque[EngineEvent] = deque()
+        self._maxsize = maxsize
+        self._ready = asyncio.Event()
+        self._close = close
+        self._closed = False
+
+    def offer(self, event: EngineEvent) -> None:
+        if len(self._events) >= self._maxsize:
+            self._events.popleft()
+            self.dropped += 1
+        self._events.append(event)
+        self._ready.set()
+
+    async def batch(self) -> list[EngineEvent]:
+        """Wait for news and take everything that is there; empty only after ``close``."""
+        while not self._events and not self._closed:
+            await self._ready.wait()
+        events = list(self._events)
+        self._events.clear()
+        self._ready.clear()
+        return events
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._ready.set()
+            self._close(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    async def __aiter__(self) -> AsyncIterator[EngineEvent]:
+        while events := await self.batch():
+            for event in events:
+                yield event
+
+
+class EventBus:
+    """Publishes to every subscription without ever waiting."""
+
+    def __init__(self) -> None:
+        self._seq = 0
+        self._subscriptions: list[Subscription] = []
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody listens: lets a producer skip the work of an event that nobody would see."""
+        return bool(self._subscriptions)
+
+    def subscribe(self, maxsize: int = 10_000) -> Subscription:
+        subscription = Subscription(maxsize, self._subscriptions.remove)
+        self._subscriptions.append(subscription)
+        return subscription
+
+    def publish(self, event: EngineEvent) -> EngineEvent:
+        self._seq += 1
+        event = replace(event, seq=self._seq)
+        for subscription in tuple(self._subscriptions):
+            subscription.offer(event)
+        return event

@@ -1,0 +1,103 @@
+"""Settings, resolved once: flags > environment > settings file > default.
+
+Resolving reads the environment (and the settings file, when asked to) at the call; importing reads nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+RELEASE_PACKAGE = "com.clawperator.operator"
+AGENT_ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
+"""The broadcast action that every APK generation really listens to (wire §2.1)."""
+
+_ENVIRONMENT = {
+    "device_id": ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL"),
+    "receiver_package": ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE"),
+    "action_agent_command": ("CLAWPERATOR_AGENT_ACTION",),
+    "adb_path": ("ADB_PATH",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an ``Engine`` needs to know about its surroundings.
+
+    ``device_id`` and ``adb_path`` are empty where nothing chose one. ``lock_dir`` is the one folder that every process of
+    this user shares, whatever its XDG variables say: moving it would let two processes drive one device.
+    ``environment`` is what the adb bridge resolves its server address from.
+    """
+
+    device_id: str = ""
+    receiver_package: str = RELEASE_PACKAGE
+    action_agent_command: str = AGENT_ACTION
+    adb_path: str = ""
+    lock_dir: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def resolve(
+        cls,
+        flags: Mapping[str, Any] | None = None,
+        env: Mapping[str, str] | None = None,
+        *,
+        file: str | None = None,
+    ) -> Self:
+        """Settings from ``flags`` (``None`` and empty values count as absent), ``env`` (default: the process's own) and ``file``.
+
+        ``file`` is the path of a settings.toml; ``None`` reads none, and a missing file is an empty one.
+
+        Raises ``EngineError`` (USAGE) for a file that cannot be read or has unknown or wrong keys.
+        """
+        environment = os.environ if env is None else env
+        chosen: dict[str, Any] = read_settings_file(file) if file else {}
+        for name, variables in _ENVIRONMENT.items():
+            value = next((environment[variable] for variable in variables if environment.get(variable)), "")
+            if value:
+                chosen[name] = value
+        known = {item.name for item in fields(cls)}
+        chosen.update({name: value for name, value in (flags or {}).items() if name in known and value})
+        chosen.setdefault("lock_dir", os.path.join(home_folder(environment), "locks"))
+        return cls(**{**chosen, "environment": dict(environment)})
+
+
+def home_folder(env: Mapping[str, str]) -> str:
+    """``~/.clawperator``: what the contract names there (locks, skills, downloads, logs) stays there on every system."""
+    return os.path.join(env.get("HOME") or os.path.expanduser("~"), ".clawperator")
+
+
+def settings_path() -> str:
+    """Where settings.toml is looked for: the platform's config folder."""
+    from platformdirs import user_config_dir
+
+    return os.path.join(user_config_dir("clawperator"), "settings.toml")
+
+
+def read_settings_file(path: str) -> dict[str, Any]:
+    """The settings of one file by field name; ``{}`` where there is no file."""
+    import tomllib
+
+    try:
+        with open(path, "rb") as stream:
+            values = tomllib.load(stream)
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError) as exc:
+        raise EngineError(ErrorCode.USAGE, f"Settings file {path} cannot be read: {exc}") from exc
+    unknown = sorted(set(values) - set(_ENVIRONMENT))
+    if unknown:
+        raise EngineError(
+            ErrorCode.USAGE,
+            f"Settings file {path} has unknown keys: {', '.join(unknown)}",
+            hint=f"Known keys: {', '.join(sorted(_ENVIRONMENT))}",
+            details={"path": path, "invalidKeys": unknown},
+        )
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise EngineError(ErrorCode.USAGE, f"Settings file {path}: {name} must be a string", details={"path": name})
+    return values

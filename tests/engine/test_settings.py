@@ -1,0 +1,54 @@
+"""Flags over environment over file over default, and nothing read behind anybody's back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.settings import AGENT_ACTION, RELEASE_PACKAGE, Settings
+
+
+def test_defaults_of_an_empty_world() -> None:
+    settings = Settings.resolve(env={"HOME": "/home/me"})
+    assert settings.receiver_package == RELEASE_PACKAGE
+    assert settings.action_agent_command == AGENT_ACTION
+    assert settings.device_id == ""
+    assert settings.lock_dir == "/home/me/.clawperator/locks"
+
+
+def test_precedence(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('device_id = "from-file"\nreceiver_package = "file.pkg"\n')
+    env = {"CLAWPERATOR_OPERATOR_PACKAGE": "env.pkg", "CLAWPERATOR_RECEIVER_PACKAGE": "other.pkg"}
+    assert Settings.resolve({"device_id": "flag"}, env, file=str(file)).device_id == "flag"
+    assert Settings.resolve({"device_id": None}, env, file=str(file)).device_id == "from-file"
+    assert Settings.resolve({}, env, file=str(file)).receiver_package == "env.pkg"
+    assert Settings.resolve({"receiver_package": "flag.pkg"}, env).receiver_package == "flag.pkg"
+
+
+def test_empty_values_are_no_choice() -> None:
+    env = {"CLAWPERATOR_OPERATOR_PACKAGE": "", "CLAWPERATOR_RECEIVER_PACKAGE": "classic.pkg", "CLAWPERATOR_DEVICE_ID": ""}
+    settings = Settings.resolve({"receiver_package": ""}, {**env, "ANDROID_SERIAL": "emulator-5554"})
+    assert settings.receiver_package == "classic.pkg"
+    assert settings.device_id == "emulator-5554"
+
+
+def test_locks_do_not_move_with_xdg_variables() -> None:
+    plain = Settings.resolve(env={"HOME": "/home/me"})
+    moved = Settings.resolve(env={"HOME": "/home/me", "XDG_STATE_HOME": "/tmp/a", "XDG_CONFIG_HOME": "/tmp/b"})
+    assert plain.lock_dir == moved.lock_dir
+
+
+@pytest.mark.parametrize(("text", "word"), [("device_id = 1", "device_id"), ("colour = 'red'", "colour"), ("= =", "settings.toml")])
+def test_a_bad_file_is_refused_with_the_place(tmp_path: Path, text: str, word: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(text)
+    with pytest.raises(EngineError, match=word) as caught:
+        Settings.resolve(env={}, file=str(file))
+    assert caught.value.code is ErrorCode.USAGE
+
+
+def test_a_missing_file_is_an_empty_one(tmp_path: Path) -> None:
+    assert Settings.resolve(env={}, file=str(tmp_path / "none.toml")).device_id == ""
