@@ -1,0 +1,132 @@
+"""How a wanted text differs from the one on the screen, in words a person can act on.
+
+Positions count characters from 1. The mistakes looked for are those that cannot be seen: letter case in a long text,
+no-break and look-alike characters, blanks at the ends, references copied raw from the dump.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from itertools import zip_longest
+
+from clawperator.engine.hierarchy.folding import fold
+
+_LOOK_ALIKES = {
+    "-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\u30fc",
+    "'": "\u2018\u2019\u201a\u201b\u2032\u02b9\u02bc\u00b4\u0060",
+    '"': "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb",
+    "\u00b7": "\u2022\u2219\u22c5",
+    "/": "\u2044\u2215",
+    ":": "\u2236\ua789",
+    "x": "\u00d7",
+    # Cyrillic and Greek letters that most fonts draw like Latin ones
+    **dict(zip("ABEKMHOPCTYXIJ", "АВЕКМНОРСТУХІЈ", strict=True)),  # noqa: RUF001 - look-alikes are the subject
+    **dict(zip("aeopcyij", "аеорсуіј", strict=True)),  # noqa: RUF001 - look-alikes are the subject
+}
+_GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEZHIKMNOPTYXo", strict=True))  # noqa: RUF001 - look-alikes are the subject
+_INVISIBLE = "\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\ufe0e\ufe0f"
+_PLAIN = str.maketrans(
+    {other: plain for plain, others in _LOOK_ALIKES.items() for other in others}
+    | {"\u0445": "x"}
+    | _GREEK
+    | dict.fromkeys(_INVISIBLE, "")
+)
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
+
+
+def plain(text: str) -> str:
+    """``text`` with look-alikes, compatibility forms and invisible characters made plain; letter case kept."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_PLAIN)
+
+
+def canonical(text: str) -> str:
+    """What two texts share that a hurried reader takes for the same: plain, case ignored, blanks trimmed, unescaped."""
+    return fold(plain(unescape(text))).strip()
+
+
+def unescape(text: str) -> str:
+    """The references a dump may hold, decoded; any other ``&`` stays."""
+    return _ENTITY.sub(lambda entity: html.unescape(entity.group()), text) if "&" in text else text
+
+
+def why_not_equal(wanted: str, got: str) -> str:
+    """Why two unequal texts are not equal."""
+    if not got:
+        return "the node has none"
+    if unescape(wanted) == got:
+        return _raw_entity(wanted)
+    if trim(wanted) == trim(got):
+        return _blanks(wanted, got)
+    where = first_difference(wanted, got)
+    if fold(wanted) == fold(got):
+        return f"only letter case differs, {where}"
+    if canonical(wanted) == canonical(got):
+        return f"looks alike but differs {where}"
+    if fold(wanted) in fold(got):
+        return "the value holds it and more: contains would find it"
+    return f"differs {where}"
+
+
+def why_not_contained(wanted: str, got: str) -> str:
+    """Why ``wanted`` is not part of ``got``, letter case aside."""
+    if not got:
+        return "the node has none"
+    folded = fold(got)
+    if fold(unescape(wanted)) in folded:
+        return _raw_entity(wanted)
+    if trim(wanted) and fold(trim(wanted)) in folded:
+        return "blanks at the ends of the wanted text are not on the screen"
+    if canonical(wanted) and canonical(wanted) in fold(plain(got)):
+        return f"looks contained but {_odd_characters(wanted, got)}"
+    return "not contained"
+
+
+def trim(text: str) -> str:
+    """Without blanks and invisible characters at the ends."""
+    return text.strip().strip(_INVISIBLE).strip()
+
+
+def first_difference(wanted: str, got: str) -> str:
+    """``at 3: U+2011 NON-BREAKING HYPHEN is not "-"``: first what is on the screen, then what was wanted."""
+    for position, (want, have) in enumerate(zip_longest(wanted, got), start=1):
+        if want != have:
+            return f"at {position}: {spell(have)} is not {spell(want)}"
+    return "nowhere"
+
+
+def spell(character: str | None) -> str:
+    """A character so that it cannot be mistaken: quoted when it is visible ASCII, else by code point and name."""
+    if character is None:
+        return "the end"
+    if "!" <= character <= "~":
+        return f"'{character}'" if character == '"' else f'"{character}"'
+    return f"U+{ord(character):04X} {unicodedata.name(character, '')}".rstrip()
+
+
+def _raw_entity(wanted: str) -> str:
+    found = _ENTITY.search(wanted)
+    entity = found.group() if found else "&"
+    return f"{entity} was copied raw from the dump: write {spell(unescape(entity))}"
+
+
+def _blanks(wanted: str, got: str) -> str:
+    extra, owner = (got, "the value on the screen") if len(got) >= len(wanted) else (wanted, "the wanted text")
+    core = trim(extra)
+    start = extra.index(core)
+    sides = [
+        f"{side} with {spell(blank)}"
+        for side, blank in (("begins", extra[:1] if start else ""), ("ends", extra[start + len(core) :][-1:]))
+        if blank
+    ]
+    return f"{owner} {' and '.join(sides)}" if sides else f"differs {first_difference(wanted, got)}"
+
+
+def _odd_characters(wanted: str, got: str) -> str:
+    """The first character, on the screen or in the wanted text, that is not what it looks like."""
+    for text, other, owner in ((got, wanted, "on the screen"), (wanted, got, "in the wanted text")):
+        for position, character in enumerate(text, start=1):
+            if plain(character) != character and character not in other:
+                return f"{spell(character)} at {position} {owner} is not {spell(plain(character)[:1] or None)}"
+    return "the characters differ"

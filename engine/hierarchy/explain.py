@@ -1,0 +1,237 @@
+"""Why a matcher finds a node or not: per field for one node, and for the whole tree what comes nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clawperator.engine.hierarchy.difference import canonical, why_not_contained, why_not_equal
+from clawperator.engine.hierarchy.folding import fold
+from clawperator.engine.hierarchy.matcher import Matcher, field_holds, field_value
+from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree, is_blank
+from clawperator.engine.hierarchy.roles import ROLE_NAMES
+
+_NO_FIELD = "the matcher has no field"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldResult:
+    """One field of a matcher against one node."""
+
+    field: str
+    """Its name on the wire."""
+    wanted: str
+    got: str
+    ok: bool
+    reason: str
+    approximate: bool = False
+    """The role was guessed from the dump: the device may see another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A matcher against one node."""
+
+    node: UiNode
+    fields: tuple[FieldResult, ...]
+    off_screen: str
+    """Why the device does not look at this node, in words; empty when it does."""
+
+    @property
+    def failing(self) -> int:
+        """How many fields do not hold."""
+        return sum(not field.ok for field in self.fields)
+
+    @property
+    def matches(self) -> bool:
+        """Whether the device would find this node (if no other one comes first)."""
+        return bool(self.fields) and not self.failing and not self.off_screen
+
+
+@dataclass(frozen=True, slots=True)
+class FieldCount:
+    """How many of the nodes on screen pass a field alone, and together with the fields before it."""
+
+    field: str
+    alone: int
+    together: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreeExplanation:
+    """A matcher against a whole tree."""
+
+    counts: tuple[FieldCount, ...]
+    nearest: tuple[Explanation, ...]
+    """The nodes that nearly match: fewest failing fields first, then the likeliest slip, then document order."""
+    matches: int
+    """Matches on screen."""
+    off_screen_matches: int
+    verdict: str
+    """Which field leaves nothing ("textEquals removes the last 4"); empty when there are matches."""
+
+
+def explain(tree: UiTree, node: UiNode, matcher: Matcher) -> Explanation:
+    """Each given field with what was wanted, what the node has, and why that does or does not do."""
+    results = tuple(_explain_field(node, field, wanted) for field, wanted in matcher.fields().items())
+    return Explanation(node, results, off_screen_reason(tree, node))
+
+
+def explain_tree(tree: UiTree, matcher: Matcher, nearest: int = 3) -> TreeExplanation:
+    """Counts per field over the nodes on screen, and the ``nearest`` misses of the whole tree."""
+    fields = matcher.fields()
+    rows = [
+        [field_holds(field, wanted, field_value(node, field)) for node in tree.nodes]
+        for field, wanted in fields.items()
+    ]
+    together = [bool(flag) for flag in tree.visible]
+    before = sum(together)
+    counts: list[FieldCount] = []
+    emptied = ""
+    for field, row in zip(fields, rows, strict=True):
+        together = [ok and holds for ok, holds in zip(together, row, strict=True)]
+        counts.append(FieldCount(field, sum(row[index] for index in tree.on_screen_indexes), sum(together)))
+        if before and not counts[-1].together:
+            emptied = f"{field} removes the last {before}"
+        before = counts[-1].together
+    failing = [sum(not holds for holds in column) for column in zip(*rows, strict=True)]
+    off_screen = sum(not failed and not seen for failed, seen in zip(failing, tree.visible, strict=False))
+    return TreeExplanation(
+        counts=tuple(counts),
+        nearest=tuple(explain(tree, node, matcher) for node in _nearest(tree, fields, failing, nearest)),
+        matches=before if fields else 0,
+        off_screen_matches=off_screen,
+        verdict=_verdict(tree, matches=before, off_screen=off_screen, emptied=emptied) if fields else _NO_FIELD,
+    )
+
+
+def off_screen_reason(tree: UiTree, node: UiNode) -> str:
+    """Why the device leaves this node out of its tree, in words; empty when it does not."""
+    if tree.is_on_screen(node):
+        return ""
+    root = next(reversed([node, *node.ancestors]))
+    if not tree.is_on_screen(root):
+        return f"in another window ({tree.window(node).get('title') or 'without a title'}), not the active one"
+    dropped = next(
+        candidate
+        for candidate in (*reversed(list(node.ancestors)), node)
+        if not tree.is_on_screen(candidate)
+    )  # fmt: skip
+    if dropped is node:
+        return _dropped_because(tree, node)
+    kin = "parent" if dropped is node.parent else "ancestor"
+    return f"its {kin} {_name(dropped)} is off the screen: {_dropped_because(tree, dropped)}"
+
+
+def _verdict(tree: UiTree, *, matches: int, off_screen: int, emptied: str) -> str:
+    if matches:
+        return ""
+    if off_screen:
+        return f"all matches are off the screen: {off_screen}"
+    return emptied if tree.on_screen else "nothing is on the screen"
+
+
+def _dropped_because(tree: UiTree, node: UiNode) -> str:
+    attributes = node.attributes
+    if attributes.get("visible-to-user") == "false" or attributes.get("displayed") == "false":
+        return "not visible to the user"
+    if node.bounds.empty and node.bounds is not NO_BOUNDS:
+        return f"its bounds {node.bounds} are empty"
+    return f"its bounds {node.bounds} lie outside the screen {tree.screen.width}x{tree.screen.height}"
+
+
+def _name(node: UiNode) -> str:
+    return node.cls.rpartition(".")[2] or "node"
+
+
+def _nearest(tree: UiTree, fields: dict[str, str], failing: Sequence[int], count: int) -> list[UiNode]:
+    """Misses only: what matches on screen is none. Closeness is worked out for the best candidates alone."""
+    misses = [
+        (failed + (not seen), node)
+        for failed, seen, node in zip(failing, tree.visible, tree.nodes, strict=False)
+        if failed or not seen
+    ]
+    if not misses or count < 1:
+        return []
+    threshold = sorted(distance for distance, _ in misses)[:count][-1]
+    wanted = {field: canonical(value) for field, value in fields.items()}
+    ranked = [
+        (distance, _unlikeness(node, fields, wanted), node.index)
+        for distance, node in misses
+        if distance <= threshold
+    ]  # fmt: skip
+    return [tree.nodes[index] for _, _, index in sorted(ranked)[:count]]
+
+
+def _unlikeness(node: UiNode, fields: dict[str, str], wanted: dict[str, str]) -> int:
+    """0 for a slip of the pen in every failing field, growing to 4 per field for nothing in common."""
+    return sum(
+        _unlike(wanted[field], canonical(got))
+        for field, value in fields.items()
+        if not field_holds(field, value, got := field_value(node, field))
+    )
+
+
+def _unlike(wanted: str, got: str) -> int:
+    if wanted == got:
+        return 0
+    if not got:
+        return 4
+    if got.endswith(f"/{wanted}") or got.partition("/")[2] == wanted.partition("/")[2] != "":
+        return 1
+    if wanted in got or got in wanted:
+        return 1
+    return 2 if wanted[:3] == got[:3] else 3
+
+
+def _explain_field(node: UiNode, field: str, wanted: str) -> FieldResult:
+    got = field_value(node, field)
+    ok = field_holds(field, wanted, got)
+    if field == "role":
+        return FieldResult(field, wanted, got, ok, _role_reason(node, wanted, ok=ok), node.role_approximate)
+    if ok:
+        reason = "contained" if field.endswith("Contains") else "equal"
+        if field.startswith("text") and is_blank(node.text):
+            reason += "; the description stands in, the node has no text"
+    elif field == "resourceId":
+        reason = _id_reason(wanted, got)
+    else:
+        reason = _text_reason(node, field, wanted, got)
+    return FieldResult(field, wanted, got, ok, reason)
+
+
+def _text_reason(node: UiNode, field: str, wanted: str, got: str) -> str:
+    if not got and field.startswith("contentDesc"):
+        text = f"; {field.replace('contentDesc', 'text')} would match" if _text_would(node, field, wanted) else ""
+        return f"the node has no description; text is compared by textEquals and textContains{text}"
+    if not got:
+        return "the node has neither text nor description"
+    if field.endswith("Contains"):
+        return why_not_contained(wanted, got)
+    return why_not_equal(wanted, got)
+
+
+def _text_would(node: UiNode, field: str, wanted: str) -> bool:
+    twin = field.replace("contentDesc", "text")
+    return field_holds(twin, wanted, field_value(node, twin))
+
+
+def _id_reason(wanted: str, got: str) -> str:
+    if not got:
+        return "the node has no resource-id"
+    if ":id/" not in wanted and got.rpartition("/")[2] == wanted.rpartition("/")[2]:
+        return f"short id: write the whole {got}"
+    if ":id/" in wanted and got.partition(":")[2] == wanted.partition(":")[2]:
+        return f"same name in another package: {got.partition(':')[0]} is not {wanted.partition(':')[0]}"
+    return why_not_equal(wanted, got)
+
+
+def _role_reason(node: UiNode, wanted: str, *, ok: bool) -> str:
+    about = f"{node.role} ≈ (class {_name(node)})" if node.role_approximate else f"{node.role} (class {_name(node)})"
+    if ok:
+        return f"the role is {about}"
+    if "." in wanted or fold(wanted) in {fold(node.cls), fold(_name(node))}:
+        return f"a class is never a role: this node's role is {about}"
+    if fold(wanted) not in ROLE_NAMES:
+        return f"no role has this name: this node's role is {about}"
+    return f"the role is {about}"
