@@ -118,6 +118,11 @@ class LogBatch(EngineEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogAttached(EngineEvent):
+    """The device's log is being followed: nothing logged from here on is missed until a ``LogGap``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogGap(EngineEvent):
     """The log stream broke and is being reopened: lines in between may be lost."""
 

@@ -1,0 +1,82 @@
+"""The value of one check (doctor contract §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from clawperator.engine.errors import ErrorCode
+
+Status = Literal["pass", "warn", "fail"]
+
+CRITICAL = frozenset(
+    {
+        "host.python.version",
+        "host.adb.presence",
+        "host.adb.server",
+        "device.discovery",
+        "device.capability",
+        "readiness.version.compatibility",
+        "readiness.handshake",
+    }
+)
+"""Ids whose ``fail`` makes the report not ok."""
+
+NEVER_STOPS = frozenset({"device.capability"})
+"""Critical ids after whose ``fail`` the run goes on all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixStep:
+    """``shell`` steps can be run by a machine, ``manual`` ones by a person only."""
+
+    kind: Literal["shell", "manual"]
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    id: str
+    status: Status
+    summary: str
+    code: ErrorCode | None = None
+    detail: str = ""
+    fix_title: str = ""
+    fix: tuple[FixStep, ...] = ()
+    guidance_screen: str = ""
+    guidance: tuple[str, ...] = ()
+    evidence: Mapping[str, Any] | None = None
+
+    @property
+    def critical(self) -> bool:
+        return self.id in CRITICAL
+
+    @property
+    def stops(self) -> bool:
+        """Whether the checks after it make no sense."""
+        return self.status == "fail" and self.critical and self.id not in NEVER_STOPS
+
+    def to_dict(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"id": self.id, "status": self.status}
+        if self.code is not None:
+            answer["code"] = self.code.value
+        answer["summary"] = self.summary
+        if self.detail:
+            answer["detail"] = self.detail
+        if self.fix:
+            steps = [{"kind": step.kind, "value": step.value} for step in self.fix]
+            answer["fix"] = {"title": self.fix_title, "platform": "any", "steps": steps}
+        if self.guidance:
+            answer["deviceGuidance"] = {"screen": self.guidance_screen, "steps": list(self.guidance)}
+        if self.evidence is not None:
+            answer["evidence"] = dict(self.evidence)
+        return answer
+
+
+def manual(*values: str) -> tuple[FixStep, ...]:
+    return tuple(FixStep("manual", value) for value in values)
+
+
+def shell(*values: str) -> tuple[FixStep, ...]:
+    return tuple(FixStep("shell", value) for value in values)

@@ -1,0 +1,117 @@
+"""Checks of the connection to the device and of the device itself."""
+
+from __future__ import annotations
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.parse import DeviceEntry, DeviceState
+from clawperator.engine.doctor.check import Check, manual, shell
+from clawperator.engine.errors import EngineError, ErrorCode
+
+_ID = "device.discovery"
+
+
+def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str]:
+    """The decision list of the doctor contract §4, and the serial to go on with (empty where the check failed).
+
+    A bad neighbour fails the check only when no device is usable or it is the one asked for.
+    """
+    if not devices:
+        fix = manual("Connect a device with USB debugging enabled, or start an emulator.")
+        return Check(
+            _ID, "fail", "No device is connected", ErrorCode.NO_DEVICES, fix_title="Connect a device", fix=fix
+        ), ""
+    usable = [entry.serial for entry in devices if entry.usable]
+    concerned = [entry for entry in devices if entry.serial == wanted] if wanted else ([] if usable else list(devices))
+    for entry in concerned:
+        if (problem := state_problem(entry)) is not None:
+            return problem, ""
+    if not wanted and len(usable) > 1:
+        return _ambiguous(devices), ""
+    serial = wanted or (usable[0] if usable else devices[0].serial)
+    if serial not in usable:
+        state = next((entry.state for entry in devices if entry.serial == serial), "absent")
+        summary = f"{serial} is not connected" if state == "absent" else f"{serial} is in state {state}"
+        return Check(_ID, "fail", summary, ErrorCode.DEVICE_NOT_FOUND, evidence={"targetState": state}), ""
+    others = [f"{entry.serial} is {entry.state}" for entry in devices if not entry.usable]
+    return Check(_ID, "pass", f"Device {serial}", detail="; ".join(others), evidence={"serial": serial}), serial
+
+
+def _ambiguous(devices: tuple[DeviceEntry, ...]) -> Check:
+    serials = [entry.serial for entry in devices]
+    return Check(
+        _ID,
+        "fail",
+        f"{len(serials)} devices are connected",
+        ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
+        ", ".join(serials),
+        "Choose one",
+        manual("Pass --device-id with one of the serials."),
+        evidence={"devices": serials},
+    )
+
+
+def state_problem(entry: DeviceEntry) -> Check | None:
+    """What a person has to do about a device that adb lists but cannot use."""
+    match entry.state:
+        case DeviceState.UNAUTHORIZED | DeviceState.AUTHORIZING:
+            return Check(
+                _ID,
+                "fail",
+                f"{entry.serial} does not trust this computer yet",
+                ErrorCode.DEVICE_UNAUTHORIZED,
+                guidance_screen="Device Dialog",
+                guidance=(
+                    "Unlock the device.",
+                    "Confirm “Allow USB debugging?”.",
+                    "Tick “Always allow” to be asked once only.",
+                ),
+            )
+        case DeviceState.OFFLINE:
+            return Check(
+                _ID,
+                "fail",
+                f"{entry.serial} is offline",
+                ErrorCode.DEVICE_OFFLINE,
+                "It may still be booting, or the connection is stale.",
+                "Restart the adb server",
+                shell("adb kill-server", "adb start-server"),
+            )
+        case DeviceState.NO_PERMISSIONS:
+            return Check(
+                _ID,
+                "fail",
+                f"This user may not open {entry.serial}",
+                ErrorCode.ADB_NO_USB_PERMISSIONS,
+                entry.detail,
+                "Allow access to the USB device",
+                manual("Add a udev rule for the vendor, or join the group plugdev.", "Replug the device."),
+            )
+    return None
+
+
+async def capability(device: AdbDevice) -> Check:
+    """Android version and screen; a device whose shell does not answer can do nothing else either."""
+    try:
+        sdk = await device.shell(["getprop", "ro.build.version.sdk"])
+        size = await device.shell(["wm", "size"])
+        density = await device.shell(["wm", "density"])
+    except EngineError as exc:
+        return Check(
+            "device.capability",
+            "fail",
+            "The device's shell is unavailable",
+            ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+            exc.message,
+        )
+    for result in (sdk, size, density):
+        if result.exit_code != 0:
+            complaint = result.stderr.decode(errors="replace").strip()
+            return Check(
+                "device.capability",
+                "fail",
+                "The device's shell is unavailable",
+                ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+                complaint,
+            )
+    evidence = {"sdk": sdk.text.strip(), "wmSize": size.text.strip(), "wmDensity": density.text.strip()}
+    return Check("device.capability", "pass", f"Android API {evidence['sdk']}, {evidence['wmSize']}", evidence=evidence)

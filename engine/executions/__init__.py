@@ -1,0 +1,1 @@
+"""One execution: validate, hold the device, run, finish."""

@@ -1,0 +1,50 @@
+"""What a backend dispatches: one command, already validated and written out for the wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from clawperator.engine.executions.validate import Validated
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """``wire`` is the compact JSON that leaves for the device; ``last_action`` is ``(id, type)`` of the plan's last step."""
+
+    command_id: str
+    task_id: str
+    source: str
+    timeout_ms: int
+    wire: str
+    last_action: tuple[str, str]
+
+    @classmethod
+    def of(cls, validated: Validated) -> Self:
+        execution = validated.execution
+        last = execution.actions[-1]
+        return cls(
+            execution.command_id,
+            execution.task_id,
+            execution.source,
+            execution.timeout_ms,
+            validated.wire,
+            (last.id, last.type),
+        )
+
+    @classmethod
+    def internal(cls, payload: Mapping[str, Any]) -> Self:
+        """A command of our own that the public contract does not offer (the doctor's ping): not validated."""
+        last = payload["actions"][-1]
+        wire = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+        return cls(
+            payload["commandId"],
+            payload["taskId"],
+            payload["source"],
+            payload["timeoutMs"],
+            wire,
+            (last["id"], last["type"]),
+        )

@@ -1,0 +1,119 @@
+"""What happens while a device is held: close apps, run the plan, take pictures, finish the result."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.backends.base import Backend
+from clawperator.engine.contracts.envelope import Envelope
+from clawperator.engine.contracts.execution import Execution
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.finish import FinishOptions, Shot, finish
+from clawperator.engine.executions.validate import Validated
+from clawperator.engine.observe.screenshot import CaptureError, capture
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+_REFUSED_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT"
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How results come back. ``max_snapshot_bytes`` cuts ``data.text`` only when set; ``raw_envelope`` adds nothing to it."""
+
+    raw_envelope: bool = False
+    max_snapshot_bytes: int | None = None
+    screenshot_overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The finished envelope as JSON data; ``phases`` holds durations in milliseconds by phase name."""
+
+    envelope: dict[str, Any]
+    warnings: Sequence[Mapping[str, Any]] = ()
+    phases: Mapping[str, float] = field(default_factory=dict)
+
+
+async def run_held(
+    backend: Backend, device: AdbDevice, validated: Validated, options: RunOptions, dispatched: Callable[[], None]
+) -> Finished:
+    """Run ``validated`` on ``device``, whose lock the caller holds; ``dispatched`` is called when it is about to go out.
+
+    Raises ``EngineError`` when no usable envelope came about; a failed pre-flight stops before anything is dispatched.
+    """
+    closed = await close_apps(device, validated.execution)
+    outcome = await backend.run(device, Command.of(validated), dispatched)
+    shots = await take_screenshots(device, validated.execution, outcome.envelope, options)
+    began = time.monotonic()
+    envelope, warnings = finish(
+        outcome.envelope,
+        validated.execution,
+        snapshots=outcome.hierarchies,
+        screenshots=shots,
+        closed=closed,
+        options=FinishOptions(raw_envelope=options.raw_envelope, max_snapshot_bytes=options.max_snapshot_bytes),
+    )
+    phases = {**outcome.phases, "finish": (time.monotonic() - began) * 1000}
+    return Finished(envelope, [warning.to_dict() for warning in warnings], phases)
+
+
+async def close_apps(device: AdbDevice, execution: Execution) -> dict[str, bool]:
+    """Force-stop every ``close_app`` of the plan, in list order, before anything is dispatched (execution contract §8.1)."""
+    closed: dict[str, bool] = {}
+    for action in execution.actions:
+        if action.type == "close_app":
+            application_id = str(action.to_payload()["params"]["applicationId"])
+            await _force_stop(device, application_id)
+            closed[application_id] = True
+    return closed
+
+
+async def _force_stop(device: AdbDevice, application_id: str) -> None:
+    result = await device.shell(["am", "force-stop", application_id])
+    if result.exit_code != 0:
+        raise EngineError(
+            ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+            f"close_app pre-flight force-stop failed for {application_id}",
+            details={
+                "applicationId": application_id,
+                "adbExitCode": result.exit_code,
+                "stdout": result.stdout.decode(errors="replace"),
+                "stderr": result.stderr.decode(errors="replace"),
+            },
+        )
+
+
+async def take_screenshots(
+    device: AdbDevice, execution: Execution, envelope: Envelope, options: RunOptions
+) -> dict[str, Shot]:
+    """One picture per ``take_screenshot`` step that the app left to the host, all taken after the plan, by step id."""
+    left = {step.id for step in envelope.step_results if step.data.get("error") == _REFUSED_SCREENSHOT}
+    shots: dict[str, Shot] = {}
+    for action in execution.actions:
+        if action.type == "take_screenshot" and action.id in left:
+            wanted = action.to_payload().get("params", {}).get("path")
+            path = str(Path(wanted).expanduser()) if wanted else default_path(execution.command_id, action.id)
+            try:
+                await capture(device, path, overwrite=options.screenshot_overwrite)
+            except CaptureError as exc:
+                shots[action.id] = Shot(path=None, error=str(exc))
+            else:
+                shots[action.id] = Shot(path=path, error="")
+    return shots
+
+
+def default_path(command_id: str, step_id: str) -> str:
+    """A name in the system's folder for temporary files that no id can lead out of it."""
+    names = (_UNSAFE.sub("_", name)[:80] for name in (command_id, step_id))
+    command, step = names
+    return str(
+        Path(tempfile.gettempdir()) / f"clawperator-screenshot-{command}-{time.time_ns() // 1_000_000}-{step}.png"
+    )

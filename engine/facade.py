@@ -1,0 +1,281 @@
+"""The engine's front door: one short method per verb, one event bus. Every face of the product holds one ``Engine``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.parse import DeviceEntry, parse_packages
+from clawperator.engine.adb.server import AdbServer
+from clawperator.engine.backends.base import Backend
+from clawperator.engine.backends.operator import OperatorBackend
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events import (
+    AdbServerLost,
+    DevicesChanged,
+    EventBus,
+    LogAttached,
+    LogGap,
+)
+from clawperator.engine.executions import build
+from clawperator.engine.executions.attempt import Attempt, ExecutionResult, settling
+from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.flight import LockStatus, SingleFlight
+from clawperator.engine.executions.run import RunOptions, run_held
+from clawperator.engine.executions.validate import Validated, validate
+from clawperator.engine.observe.log import LogRoom
+from clawperator.engine.observe.probe import Probe
+from clawperator.engine.settings import Settings
+
+if TYPE_CHECKING:
+    from clawperator.engine.contracts.envelope import Envelope
+    from clawperator.engine.doctor.run import Doctor
+    from clawperator.engine.operator.compatibility import Compatibility
+
+__all__ = ["Engine", "ExecutionResult", "RunOptions"]
+
+_RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+class _Try:
+    """One turn of a watcher that never gives up; ``worked`` starts its patience anew."""
+
+    success = False
+
+    def worked(self) -> None:
+        self.success = True
+
+
+async def _tries() -> AsyncIterator[_Try]:
+    """Turn after turn, with growing pauses while they fail."""
+    failures = 0
+    while True:
+        turn = _Try()
+        yield turn
+        failures = 0 if turn.success else failures + 1
+        await asyncio.sleep(_RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)])
+
+
+class Engine:
+    """Use as ``async with Engine(settings) as engine``. All methods raise ``EngineError`` and nothing else for what can go wrong.
+
+    One engine serves many concurrent callers; executions on one device exclude each other, here and across processes.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings.resolve()
+        self.events = EventBus()
+        self.server = AdbServer.from_env({**self.settings.environment, **self._adb_choice()})
+        self._flights = SingleFlight(self.settings.lock_dir)
+        self._logs = LogRoom(self.events)
+        self._probe = Probe()
+
+    def _adb_choice(self) -> dict[str, str]:
+        return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        """Nothing is left to release: streams close with their users, locks with their executions."""
+
+    # -- executing
+
+    def validate(self, payload: object, *, timeout_ms: object = None) -> Validated:
+        """Check ``payload`` against the execution contract; touches no device."""
+        return validate(payload, timeout_ms=timeout_ms)
+
+    async def execute(
+        self,
+        payload: object,
+        *,
+        device_id: str | None = None,
+        receiver_package: str | None = None,
+        timeout_ms: object = None,
+        options: RunOptions | None = None,
+    ) -> ExecutionResult:
+        """Run one execution: validate, resolve, admit, hold the device, run, finish, publish.
+
+        ``payload`` is parsed JSON (execution contract §2). There is exactly one outcome: a result, or an ``EngineError``
+        whose ``broadcastDispatchStatus``, where present, says whether anything reached the device.
+        """
+        with Attempt(self.events, payload) as attempt:
+            validated = self.validate(payload, timeout_ms=timeout_ms)
+            device = await self.device(device_id)
+            attempt.start(validated.execution, device.serial)
+            backend = self._backend(receiver_package)
+            advice = await backend.check(device, validated.execution)
+            async with self._flights.hold(device.serial, Command.of(validated)) as flight:
+                with settling(flight, attempt):
+                    finished = await run_held(backend, device, validated, options or RunOptions(), attempt.dispatched)
+            warnings = [*(warning.to_dict() for warning in validated.warnings), *advice]
+            return attempt.finish(finished, backend.name, warnings)
+
+    def _backend(self, receiver_package: str | None) -> Backend:
+        return OperatorBackend(
+            self._logs,
+            self._probe,
+            package=receiver_package or self.settings.receiver_package,
+            action=self.settings.action_agent_command,
+        )
+
+    async def snapshot(
+        self,
+        *,
+        device_id: str | None = None,
+        receiver_package: str | None = None,
+        timeout_ms: object = None,
+        options: RunOptions | None = None,
+    ) -> ExecutionResult:
+        """The hierarchy of the active window: ``stepResults[0].data.text`` holds the XML."""
+        return await self.execute(
+            build.snapshot(),
+            device_id=device_id,
+            receiver_package=receiver_package,
+            timeout_ms=timeout_ms,
+            options=options,
+        )
+
+    async def screenshot(
+        self,
+        *,
+        path: str | None = None,
+        device_id: str | None = None,
+        receiver_package: str | None = None,
+        timeout_ms: object = None,
+        options: RunOptions | None = None,
+    ) -> ExecutionResult:
+        """A PNG of the screen on this host: ``stepResults[0].data.path`` names the file."""
+        return await self.execute(
+            build.screenshot(path),
+            device_id=device_id,
+            receiver_package=receiver_package,
+            timeout_ms=timeout_ms,
+            options=options,
+        )
+
+    # -- devices
+
+    async def devices(self) -> tuple[DeviceEntry, ...]:
+        """Everything that the adb server lists, in any state."""
+        return await self.server.devices()
+
+    async def device(self, device_id: str | None = None) -> AdbDevice:
+        """The device to use: ``device_id``, else the settings' choice, else the only usable one.
+
+        Raises ``EngineError`` (NO_DEVICES, DEVICE_NOT_FOUND, MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, ADB_NOT_FOUND).
+        """
+        return self.server.device(choose_device(await self.devices(), device_id or self.settings.device_id))
+
+    async def packages(self, *, device_id: str | None = None, third_party: bool = False) -> list[str]:
+        """Names of installed packages in adb's order."""
+        device = await self.device(device_id)
+        result = await device.shell(["pm", "list", "packages", *(["-3"] if third_party else [])])
+        if result.exit_code != 0:
+            raise EngineError(
+                ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+                f"The package manager of {device.serial} did not answer",
+                details={"exitCode": result.exit_code, "stderr": result.stderr.decode(errors="replace").strip()},
+            )
+        return parse_packages(result.text)
+
+    def locks(self) -> list[LockStatus]:
+        """Every device that somebody on this machine holds, or that settles after an unknown outcome."""
+        return self._flights.taken()
+
+    def lock(self, device_id: str) -> LockStatus:
+        return self._flights.status(device_id)
+
+    # -- readiness
+
+    async def compatibility(
+        self, *, device_id: str | None = None, receiver_package: str | None = None, strict: bool = False
+    ) -> Compatibility:
+        """Whether the installed Operator app speaks this host's contract."""
+        from clawperator.engine.operator.compatibility import check_compatibility
+
+        device = await self.device(device_id)
+        return await check_compatibility(device, receiver_package or self.settings.receiver_package, strict=strict)
+
+    def doctor(self, *, device_id: str | None = None, receiver_package: str | None = None) -> Doctor:
+        """A doctor for one run: iterate its ``checks()``; each is published as ``CheckFinished`` by whoever shows it."""
+        from clawperator.engine.doctor.run import Doctor
+
+        package = receiver_package or self.settings.receiver_package
+        return Doctor(
+            self.server,
+            device_id=device_id or self.settings.device_id,
+            package=package,
+            env=self.settings.environment,
+            ping=lambda serial: self._ping(serial, package),
+        )
+
+    async def _ping(self, serial: str, package: str) -> Envelope:
+        """The handshake, under the device's lock like everything that is dispatched."""
+        device, backend = self.server.device(serial), self._backend(package)
+        command = Command.internal(build.doctor_ping())
+        await backend.check(device)
+        async with self._flights.hold(serial, command):
+            return (await backend.run(device, command, lambda: None)).envelope
+
+    # -- watching
+
+    async def watch_devices(self) -> None:
+        """Publish ``DevicesChanged`` for ever; ``AdbServerLost`` in between when the server dies. Run it as a task."""
+        tracking = self.server.track_devices(reconnect=True, on_lost=self._server_lost)
+        async with aclosing(tracking):
+            async for devices in tracking:
+                self._forget_absent(devices)
+                self.events.publish(DevicesChanged(devices=devices))
+
+    def _server_lost(self, error: EngineError) -> None:
+        self.events.publish(AdbServerLost(reason=error.message))
+
+    def _forget_absent(self, devices: tuple[DeviceEntry, ...]) -> None:
+        for entry in devices:
+            if not entry.usable:
+                self._probe.forget(entry.serial)
+
+    async def watch_log(self, device_id: str) -> None:
+        """Tail one device passively for ever: log batches, command progress, envelopes, snapshots. Run it as a task."""
+        async for turn in _tries():
+            try:
+                device = self.server.device(device_id)
+                facts = await self._probe.facts(device, self.settings.receiver_package)
+                uid = facts.packages.get(self.settings.receiver_package, -1)
+                async with self._logs.open(device, facts, uid if uid >= 0 else None) as log:
+                    turn.worked()
+                    self.events.publish(LogAttached(device_id=device_id))
+                    await log.watch()
+            except EngineError as exc:
+                self.events.publish(LogGap(device_id=device_id, reason=exc.message))
+
+
+def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:
+    """The serial to use among ``devices`` (execution contract §8); ``device_id`` is empty for "the only one"."""
+    usable = [entry.serial for entry in devices if entry.usable]
+    if device_id:
+        if device_id in usable:
+            return device_id
+        state = next((entry.state for entry in devices if entry.serial == device_id), "")
+        raise EngineError(
+            ErrorCode.DEVICE_NOT_FOUND,
+            f"Device {device_id} not found or not in device state",
+            details={"connected": usable, **({"state": state} if state else {})},
+        )
+    if not usable:
+        states = {entry.serial: entry.state for entry in devices}
+        raise EngineError(ErrorCode.NO_DEVICES, "No connected devices", details={"states": states} if states else None)
+    if len(usable) > 1:
+        raise EngineError(
+            ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
+            "Multiple devices connected; set --device-id",
+            details={"devices": usable},
+        )
+    return usable[0]

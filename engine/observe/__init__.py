@@ -1,0 +1,1 @@
+"""Looking at a device without changing it."""

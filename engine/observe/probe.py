@@ -1,0 +1,90 @@
+"""What the host must know about a device before it talks to the Operator there: one round trip, remembered briefly."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.parse import parse_package_uids, parse_packages
+from clawperator.engine.adb.quote import device_script
+from clawperator.engine.errors import EngineError, ErrorCode
+
+REMEMBER_SECONDS = 60.0
+VERSION_NAME = re.compile(r"^\s*versionName=(.+)$", re.MULTILINE)
+"""The version in the text of ``dumpsys package``; the first one counts (doctor contract §6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFacts:
+    """``sdk`` is Android's API level; ``packages`` maps the installed Operator variants to their uid (-1: unknown)."""
+
+    sdk: int
+    packages: Mapping[str, int]
+
+    @property
+    def binary_log(self) -> bool:
+        """Whether ``logcat -B`` serves a live reader: from API 24, but for API 33, which does not flush it."""
+        return self.sdk >= 24 and self.sdk != 33
+
+
+def variants(package: str) -> tuple[str, str]:
+    """``package`` and its other build variant: a debug id is the release id with ``.dev``."""
+    return (package, package.removesuffix(".dev") if package.endswith(".dev") else f"{package}.dev")
+
+
+class Probe:
+    """Asks each device once per minute; ``forget`` when something changed there."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._known: dict[tuple[str, str], tuple[float, DeviceFacts]] = {}
+        self._versions: dict[tuple[str, str], str] = {}
+
+    async def facts(self, device: AdbDevice, package: str) -> DeviceFacts:
+        """Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) when the device answers nonsense."""
+        key = (device.serial, package)
+        known = self._known.get(key)
+        if known is not None and self._clock() - known[0] < REMEMBER_SECONDS:
+            return known[1]
+        self._versions.pop(key, None)
+        facts = await ask(device, package)
+        if package in facts.packages:
+            self._known[key] = (self._clock(), facts)
+        return facts
+
+    async def apk_version(self, device: AdbDevice, package: str) -> str:
+        """``versionName`` of an installed package; empty where it cannot be read."""
+        key = (device.serial, package)
+        if key not in self._versions:
+            result = await device.shell(["dumpsys", "package", package])
+            name = VERSION_NAME.search(result.text)
+            self._versions[key] = name[1].strip() if name else ""
+        return self._versions[key]
+
+    def forget(self, serial: str) -> None:
+        for known in (self._known, self._versions):
+            for key in [key for key in known if key[0] == serial]:
+                del known[key]
+
+
+async def ask(device: AdbDevice, package: str) -> DeviceFacts:
+    base = package.removesuffix(".dev")
+    script = device_script("getprop ro.build.version.sdk; pm list packages -U {base}", base=base)
+    result = await device.script(script)
+    first, _, rest = result.text.partition("\n")
+    if not first.strip().isdigit():
+        raise EngineError(
+            ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+            f"{device.serial} did not tell its Android version",
+            details={"exitCode": result.exit_code, "stderr": result.stderr.decode(errors="replace").strip()},
+        )
+    packages = parse_package_uids(rest)
+    if not packages and result.exit_code != 0:
+        # Android before 8 does not know -U: the names alone are enough, entries are then bound by pid.
+        names = await device.shell(["pm", "list", "packages", base])
+        packages = dict.fromkeys(parse_packages(names.text), -1)
+    wanted = variants(package)
+    return DeviceFacts(int(first), {name: uid for name, uid in packages.items() if name in wanted})

@@ -1,0 +1,1 @@
+"""The Operator app on the device: is it there, does its version fit."""

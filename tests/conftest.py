@@ -1,0 +1,98 @@
+"""What every test can use: an adb server of its own, the installed wheel, and the corpus of captures where it is there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOAK = "--soak"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(SOAK, action="store_true", help="run the soak tests for their full time")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that need the real adb binary say so by their marker; where it is missing they are skipped with that reason."""
+    if shutil.which("adb"):
+        return
+    for item in items:
+        if item.get_closest_marker("adb"):
+            item.add_marker(pytest.mark.skip(reason="needs the adb binary (Debian: apt install adb)"))
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The folder of real captures; most of its files may not be redistributed, so it is not part of this repository."""
+    folder = os.environ.get("CLAWPERATOR_CORPUS")
+    if not folder:
+        pytest.skip("CLAWPERATOR_CORPUS names no folder of captures")
+    return Path(folder)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="session")
+def adb_env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of a real adb server of our own: other folders, another port, no scan for emulators."""
+    home = tmp_path_factory.mktemp("adb-home")
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "ADB_EMU": "0",
+        "ANDROID_ADB_SERVER_PORT": str(free_port()),
+    }
+    server = _start_adb_server(env)
+    yield env
+    server.kill()
+    server.wait()
+
+
+def _start_adb_server(env: dict[str, str]) -> subprocess.Popen[bytes]:
+    """The real server in the foreground of this test run; it says when it is ready on a pipe of its own."""
+    ready, report = os.pipe()
+    try:
+        server = subprocess.Popen(
+            ["adb", "-P", env["ANDROID_ADB_SERVER_PORT"], "fork-server", "server", "--reply-fd", str(report)],
+            env=env,
+            pass_fds=[report],
+            stdin=subprocess.DEVNULL,
+        )
+    finally:
+        os.close(report)
+    with os.fdopen(ready, "rb") as stream:
+        assert stream.read() == b"OK\n"
+    return server
+
+
+@pytest.fixture(scope="session")
+def installed_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ``bin`` folder of a fresh environment that holds the built wheel and what it depends on, nothing else."""
+    folder = tmp_path_factory.mktemp("wheel")
+    _quietly(sys.executable, "-m", "build", "--wheel", "--outdir", str(folder / "dist"), str(ROOT))
+    _quietly(sys.executable, "-m", "venv", str(folder / "venv"))
+    binaries = folder / "venv" / "bin"
+    (wheel,) = (folder / "dist").glob("*.whl")
+    _quietly(str(binaries / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
+    return binaries
+
+
+def _quietly(*command: str) -> None:
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=600
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"

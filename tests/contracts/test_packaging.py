@@ -1,0 +1,75 @@
+"""The wheel holds the product, and works from another folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from clawperator.engine.version import __version__
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def run(program: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    env = {"HOME": str(cwd), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(
+        [str(program), *arguments],
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_version_from_elsewhere(installed_wheel: Path, tmp_path: Path) -> None:
+    done = run(installed_wheel / "clawperator", "--version", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{__version__}\n", "")
+
+
+def test_demo_from_elsewhere_without_a_terminal(installed_wheel: Path, tmp_path: Path) -> None:
+    done = run(installed_wheel / "clawperator", "demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["ok"] is True
+    assert answer["envelope"]["status"] == "success"
+    assert len(answer["envelope"]["stepResults"]) > 1
+    assert all(step["success"] for step in answer["envelope"]["stepResults"])
+
+
+def test_the_documented_module_form(installed_wheel: Path, tmp_path: Path) -> None:
+    done = run(installed_wheel / "python", "-m", "clawperator.app.cli", "version", cwd=tmp_path)
+    assert json.loads(done.stdout) == {"cliVersion": "0.3.1", "engineVersion": __version__}
+
+
+def test_generic_names_do_not_land_in_site_packages(installed_wheel: Path) -> None:
+    (packages,) = (installed_wheel.parent / "lib").glob("python*/site-packages")
+    assert (packages / "clawperator" / "engine" / "py.typed").is_file()
+    assert (packages / "clawperator" / "themes").is_dir()
+    for name in ("app", "engine", "widgets", "themes", "tests"):
+        assert not (packages / name).exists()
+
+
+def test_sdist_builds_the_same_wheel(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    import sys
+
+    subprocess.run(
+        [sys.executable, "-m", "build", "--outdir", str(tmp_path), str(root)],
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    modules = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
+    with tarfile.open(sdist) as archive:
+        sources = {name.split("/", 1)[1] for name in archive.getnames() if name.endswith(".py")}
+    assert {name.removeprefix("clawperator/") for name in modules} <= sources
+    assert {"app/cli/main.py", "engine/facade.py"} <= sources

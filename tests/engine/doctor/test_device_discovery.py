@@ -1,0 +1,84 @@
+"""The decision list of device discovery: first hit wins, and a bad neighbour does not stop a usable device."""
+
+from __future__ import annotations
+
+import pytest
+
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.doctor.check import Check
+from clawperator.engine.doctor.device import discovery
+from clawperator.engine.doctor.run import next_actions, report
+from clawperator.engine.errors import ErrorCode
+
+GOOD = DeviceEntry("emulator-5554", "device")
+OTHER = DeviceEntry("R5CT", "device")
+
+
+@pytest.mark.parametrize(
+    ("devices", "wanted", "code"),
+    [
+        ((), "", ErrorCode.NO_DEVICES),
+        ((DeviceEntry("A", "unauthorized"),), "", ErrorCode.DEVICE_UNAUTHORIZED),
+        ((GOOD, DeviceEntry("A", "unauthorized")), "A", ErrorCode.DEVICE_UNAUTHORIZED),
+        ((DeviceEntry("A", "offline"),), "", ErrorCode.DEVICE_OFFLINE),
+        (
+            (DeviceEntry("A", "no permissions", detail="user in plugdev group; are your udev rules wrong?"),),
+            "",
+            ErrorCode.ADB_NO_USB_PERMISSIONS,
+        ),
+        ((GOOD, OTHER), "", ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED),
+        ((GOOD,), "B", ErrorCode.DEVICE_NOT_FOUND),
+        ((DeviceEntry("A", "recovery"),), "A", ErrorCode.DEVICE_NOT_FOUND),
+        ((DeviceEntry("A", "bootloader"),), "", ErrorCode.DEVICE_NOT_FOUND),
+    ],
+)
+def test_what_stops_the_run(devices: tuple[DeviceEntry, ...], wanted: str, code: ErrorCode) -> None:
+    check, serial = discovery(devices, wanted)
+    assert (check.status, check.code, serial) == ("fail", code, "")
+    assert check.stops
+
+
+@pytest.mark.parametrize(
+    ("devices", "wanted"),
+    [
+        ((GOOD,), ""),
+        ((GOOD, OTHER), "emulator-5554"),
+        ((GOOD, DeviceEntry("A", "unauthorized")), ""),
+        ((DeviceEntry("A", "offline"), GOOD), "emulator-5554"),
+    ],
+)
+def test_what_goes_on(devices: tuple[DeviceEntry, ...], wanted: str) -> None:
+    check, serial = discovery(devices, wanted)
+    assert (check.status, serial) == ("pass", "emulator-5554")
+    assert check.to_dict()["evidence"] == {"serial": "emulator-5554"}
+
+
+def test_an_unusable_neighbour_is_mentioned() -> None:
+    check, _ = discovery((GOOD, DeviceEntry("A", "unauthorized")), "")
+    assert check.detail == "A is unauthorized"
+
+
+def test_report_names_what_to_do_once() -> None:
+    offline, _ = discovery((DeviceEntry("A", "offline"),), "")
+    answer = report([offline, offline], device_id="", package="p")
+    assert answer["ok"] is answer["criticalOk"] is False
+    assert answer["nextActions"] == ["adb kill-server", "adb start-server"]
+    assert "deviceId" not in answer
+    assert answer["receiverPackage"] == answer["operatorPackage"] == "p"
+
+
+def test_all_green_points_to_the_next_command() -> None:
+    good = Check("device.discovery", "pass", "fine")
+    assert next_actions([good], "emulator-5554")[-1].endswith("--device-id emulator-5554")
+    assert report([good], device_id="emulator-5554", package="p")["ok"] is True
+
+
+def test_an_advisory_failure_keeps_the_report_ok() -> None:
+    check = Check("readiness.apk.presence", "fail", "no answer", ErrorCode.DEVICE_SHELL_UNAVAILABLE)
+    assert not check.stops
+    assert report([check], device_id="d", package="p")["ok"] is True
+
+
+def test_on_device_steps_name_the_screen() -> None:
+    check, _ = discovery((DeviceEntry("A", "unauthorized"),), "")
+    assert next_actions([check], "") == ["On device, open Device Dialog and follow the listed steps."]

@@ -1,0 +1,163 @@
+"""One execution per device, across processes, with the holder named and nothing left behind by the dead."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.flight import SETTLE_SECONDS, SingleFlight
+
+
+def command(command_id: str = "cmd-1") -> Command:
+    return Command(command_id, "task", "tests", 30_000, "{}", ("a1", "sleep"))
+
+
+HOLD_UNTIL_STDIN_CLOSES = """
+import asyncio, sys
+from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.flight import SingleFlight
+
+async def main():
+    async with SingleFlight(sys.argv[1]).hold("emulator-5554", Command("other", "task", "agent", 30000, "{}", ("a", "b"))):
+        print("held", flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+asyncio.run(main())
+"""
+
+
+async def hold_elsewhere(folder: Path) -> asyncio.subprocess.Process:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        HOLD_UNTIL_STDIN_CLOSES,
+        str(folder),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"held\n"
+    return process
+
+
+async def test_the_second_is_turned_away_at_once_and_told_by_whom(tmp_path: Path) -> None:
+    flights = SingleFlight(str(tmp_path))
+    async with flights.hold("emulator-5554", command("first")):
+        with pytest.raises(EngineError) as caught:
+            async with flights.hold("emulator-5554", command("second")):
+                pytest.fail("two hold one device")
+    error = caught.value
+    assert error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+    assert error.message == "Another execution is in flight on this device"
+    assert error.details["commandId"] == "second"
+    assert error.details["inFlightCommandId"] == "first"
+    assert error.details["pid"] == os.getpid()
+
+
+async def test_the_same_command_id_is_turned_away_too(tmp_path: Path) -> None:
+    flights = SingleFlight(str(tmp_path))
+    async with flights.hold("emulator-5554", command()):
+        with pytest.raises(EngineError):
+            async with flights.hold("emulator-5554", command()):
+                pytest.fail("two hold one device")
+
+
+async def test_devices_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    flights = SingleFlight(str(tmp_path))
+    async with flights.hold("one", command()), flights.hold("two", command()):
+        assert [status.device_id for status in flights.taken()] == ["one", "two"]
+
+
+async def test_free_again_after_an_error_inside(tmp_path: Path) -> None:
+    flights = SingleFlight(str(tmp_path))
+    with pytest.raises(ZeroDivisionError):
+        async with flights.hold("emulator-5554", command()):
+            raise ZeroDivisionError
+    async with flights.hold("emulator-5554", command()):
+        pass
+
+
+async def test_another_process_excludes_this_one(tmp_path: Path) -> None:
+    process = await hold_elsewhere(tmp_path)
+    flights = SingleFlight(str(tmp_path))
+    with pytest.raises(EngineError) as caught:
+        async with flights.hold("emulator-5554", command()):
+            pytest.fail("two processes hold one device")
+    assert caught.value.details["inFlightCommandId"] == "other"
+    assert caught.value.details["pid"] == process.pid
+    status = flights.status("emulator-5554")
+    assert (status.state, status.to_dict()["source"]) == ("held", "agent")
+    await process.communicate(b"")
+    async with flights.hold("emulator-5554", command()):
+        pass
+
+
+async def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
+    process = await hold_elsewhere(tmp_path)
+    process.send_signal(signal.SIGKILL)
+    await process.communicate(b"")
+    flights = SingleFlight(str(tmp_path))
+    assert flights.status("emulator-5554").state == "free"
+    async with flights.hold("emulator-5554", command()):
+        pass
+
+
+async def test_an_unknown_outcome_keeps_the_device_for_two_seconds_without_anybody_waiting(tmp_path: Path) -> None:
+    now = 1_000.0
+    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    async with flights.hold("emulator-5554", command("lost")) as flight:
+        flight.settle()
+    assert flights.status("emulator-5554").state == "settling"
+    with pytest.raises(EngineError) as caught:
+        async with flights.hold("emulator-5554", command("next")):
+            pytest.fail("the device was still settling")
+    assert caught.value.details["inFlightCommandId"] == "lost"
+    assert caught.value.details["notBefore"] == now + SETTLE_SECONDS
+    now += SETTLE_SECONDS
+    async with flights.hold("emulator-5554", command("next")):
+        assert flights.status("emulator-5554").to_dict()["commandId"] == "next"
+    assert flights.status("emulator-5554").to_dict() == {"deviceId": "emulator-5554", "state": "free"}
+
+
+@pytest.mark.parametrize("serial", ["../../etc/passwd", "10.0.0.1:5555", "a/b", "..", "x" * 300, "adb-X (2)._adb-tls._tcp", "\n"])
+async def test_no_serial_leads_out_of_the_folder_or_into_anothers_lock(tmp_path: Path, serial: str) -> None:
+    folder = tmp_path / "locks"
+    flights = SingleFlight(str(folder))
+    async with flights.hold(serial, command()), flights.hold("plain", command()):
+        assert {status.device_id for status in flights.taken()} == {serial, "plain"}
+    assert [path.name for path in tmp_path.iterdir()] == ["locks"]
+    assert len(list(folder.iterdir())) == 2
+
+
+async def test_lookers_never_turn_anybody_away(tmp_path: Path) -> None:
+    flights = SingleFlight(str(tmp_path))
+    async with flights.hold("emulator-5554", command()):
+        pass
+    for _ in range(200):
+        flights.status("emulator-5554")
+        async with flights.hold("emulator-5554", command()):
+            pass
+
+
+async def test_rubbish_in_a_lock_file_is_nobody(tmp_path: Path) -> None:
+    (tmp_path / "emulator-5554.lock").write_text("{not json")
+    flights = SingleFlight(str(tmp_path))
+    assert flights.status("emulator-5554").state == "free"
+    async with flights.hold("emulator-5554", command()):
+        content = json.loads((tmp_path / "emulator-5554.lock").read_text())
+        assert content["pid"] == os.getpid()
+
+
+async def test_nobody_else_may_read_who_holds_what(tmp_path: Path) -> None:
+    folder = tmp_path / "locks"
+    async with SingleFlight(str(folder)).hold("emulator-5554", command()):
+        assert folder.stat().st_mode & 0o077 == 0
+        assert (folder / "emulator-5554.lock").stat().st_mode & 0o077 == 0
