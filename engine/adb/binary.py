@@ -1,0 +1,116 @@
+"""The adb binary: where it is, and the one thing it is run for, starting a server where none answers.
+
+Never on the hot path, and never to kill anything: a running server belongs to whoever started it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from clawperator.engine.adb.protocol import Address
+from clawperator.engine.errors import EngineError, ErrorCode
+
+
+def find_adb(env: Mapping[str, str], adb_path: str | None = None) -> str:
+    """Path of the adb binary: ``adb_path`` or ``ADB_PATH`` alone where one is given, else PATH, then the SDK folders.
+
+    Raises ``EngineError`` ADB_NOT_FOUND; ``details.searched`` says where it looked.
+    """
+    chosen = adb_path or env.get("ADB_PATH")
+    candidates = [chosen] if chosen else ["adb", *_sdk_candidates(env)]
+    for candidate in candidates:
+        if found := shutil.which(candidate, path=env.get("PATH", os.defpath)):
+            return found
+    where = f"at {chosen}" if chosen else "on PATH or in the Android SDK"
+    raise EngineError(ErrorCode.ADB_NOT_FOUND, f"no adb {where}", details={"searched": candidates})
+
+
+def _sdk_candidates(env: Mapping[str, str]) -> list[str]:
+    """In the SDK that the environment names, then in the folders where installers put it."""
+    home = Path(env["HOME"]) if env.get("HOME") else Path.home()
+    roots = [Path(env[name]) for name in ("ANDROID_HOME", "ANDROID_SDK_ROOT") if env.get(name)]
+    if sys.platform == "darwin":
+        roots.append(home / "Library/Android/sdk")
+    elif sys.platform == "win32":
+        roots.append(Path(env.get("LOCALAPPDATA", home)) / "Android/Sdk")
+    else:
+        roots += [home / "Android/Sdk", Path("/usr/lib/android-sdk"), Path("/opt/android-sdk")]
+    return [str(root / "platform-tools" / "adb") for root in roots]
+
+
+async def start_server(address: Address, env: Mapping[str, str], adb_path: str | None = None) -> None:
+    """Start a server at ``address`` and return when it answers; a cancelled start takes its process with it.
+
+    Raises ``EngineError`` ADB_NOT_FOUND or ADB_SERVER_FAILED.
+    """
+    command = _start_command(address, find_adb(env, adb_path))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            env=dict(env),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+    except OSError as exc:
+        raise _not_startable(command, exc) from exc
+    try:
+        output, _ = await process.communicate()
+    except BaseException:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+        raise
+    if process.returncode:
+        raise _start_failed(address, output, process.returncode)
+
+
+def start_server_blocking(
+    address: Address, env: Mapping[str, str], timeout: float, adb_path: str | None = None
+) -> None:
+    """The same for light commands that run no event loop; ``timeout`` in seconds."""
+    command = _start_command(address, find_adb(env, adb_path))
+    try:
+        done = subprocess.run(  # noqa: S603 - an argument vector: our own flags after a path the user chose
+            command,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as exc:
+        raise _start_failed(address, b"it did not finish in time", -1) from exc
+    except OSError as exc:
+        raise _not_startable(command, exc) from exc
+    if done.returncode:
+        raise _start_failed(address, done.stdout, done.returncode)
+
+
+def _start_command(address: Address, adb: str) -> list[str]:
+    """Flags win over the environment inside adb. ``-P`` listens on loopback, which is all that ``is_local`` admits."""
+    where = ["-L", str(address)] if address.path else ["-P", str(address.port)]
+    return [adb, *where, "start-server"]
+
+
+def _start_failed(address: Address, output: bytes, exit_code: int) -> EngineError:
+    text = " ".join(output.decode(errors="replace").split())
+    return EngineError(
+        ErrorCode.ADB_SERVER_FAILED,
+        f"adb start-server failed at {address}: {text or 'no output'}",
+        details={"exitCode": exit_code, "output": text, "address": str(address)},
+    )
+
+
+def _not_startable(command: Sequence[str], exc: OSError) -> EngineError:
+    return EngineError(
+        ErrorCode.ADB_NOT_FOUND, f"{command[0]} cannot be run: {exc.strerror}", details={"searched": [command[0]]}
+    )

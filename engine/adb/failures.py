@@ -1,0 +1,71 @@
+"""adb's own words → the project's error codes, once, at the border.
+
+``EngineError`` is what everybody raises; two subclasses exist because callers act differently on them: a conversation
+that broke (:class:`TransportError`) leaves the outcome of a command unknown, and one of those ran into our own deadline
+(:class:`AdbTimeoutError`).
+"""
+
+from __future__ import annotations
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clawperator.engine.adb.protocol import Address
+
+
+class TransportError(EngineError):
+    """The device or the adb server went away in the middle: nothing is known about what the device has done."""
+
+
+class AdbTimeoutError(TransportError):
+    """Our deadline passed first; the connection has been closed."""
+
+
+# Looked for in this order: "device unauthorized" texts also advise on servers, "more than one device" names emulators.
+_KNOWN = (
+    ("more than one", ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED),
+    ("no devices", ErrorCode.NO_DEVICES),
+    ("no emulators found", ErrorCode.NO_DEVICES),
+    ("device unauthorized", ErrorCode.DEVICE_UNAUTHORIZED),
+    ("device still authorizing", ErrorCode.DEVICE_UNAUTHORIZED),
+    ("device offline", ErrorCode.DEVICE_OFFLINE),
+    ("device still connecting", ErrorCode.DEVICE_OFFLINE),
+    ("insufficient permissions", ErrorCode.ADB_NO_USB_PERMISSIONS),
+    ("no permissions", ErrorCode.ADB_NO_USB_PERMISSIONS),
+)
+
+
+def refusal(text: str, *, serial: str = "") -> EngineError:
+    """The error for a ``FAIL`` answer. Unknown text about a chosen device is DEVICE_SHELL_UNAVAILABLE, else ADB_SERVER_FAILED."""
+    words = " ".join(text.split())
+    lowered = words.lower()
+    code = next((code for part, code in _KNOWN if part in lowered), None)
+    if code is None and "device" in lowered and "not found" in lowered:
+        code = ErrorCode.DEVICE_NOT_FOUND
+    if code is None:
+        code = ErrorCode.DEVICE_SHELL_UNAVAILABLE if serial else ErrorCode.ADB_SERVER_FAILED
+    details = {"deviceId": serial, "adb": words} if serial else {"adb": words}
+    return EngineError(code, f"adb: {words or 'refused without a reason'}", details=details)
+
+
+def broken(what: str, *, serial: str = "") -> TransportError:
+    """The conversation ended before the answer did."""
+    code = ErrorCode.DEVICE_SHELL_UNAVAILABLE if serial else ErrorCode.ADB_SERVER_FAILED
+    return TransportError(code, what, details={"deviceId": serial} if serial else None)
+
+
+def timed_out(what: str, seconds: float, *, serial: str = "") -> AdbTimeoutError:
+    code = ErrorCode.DEVICE_SHELL_UNAVAILABLE if serial else ErrorCode.ADB_SERVER_FAILED
+    details: dict[str, object] = {"deviceId": serial} if serial else {}
+    details["timeoutMs"] = round(seconds * 1000)
+    return AdbTimeoutError(code, f"{what}: no answer within {seconds:g} s", details=details)
+
+
+def unreachable(address: Address, reason: str) -> EngineError:
+    """Nothing answers where an adb server should be."""
+    return EngineError(
+        ErrorCode.ADB_SERVER_FAILED,
+        f"no adb server answers at {address}: {reason}",
+        details={"address": str(address), "reason": reason},
+    )

@@ -1,0 +1,145 @@
+"""Moving files over adb's sync service: the I/O around the conversations of ``protocol``.
+
+Sources and targets are bytes, paths or binary file objects. Files on this machine are read and written in a worker
+thread, a megabyte at a time, so that a slow disk never stalls the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from clawperator.engine.adb.connection import Connection
+from clawperator.engine.adb.failures import TransportError
+from clawperator.engine.adb.sync import (
+    SYNC_CHUNK,
+    sync_finish,
+    sync_next_chunk,
+    sync_packet,
+    sync_request,
+)
+from clawperator.engine.errors import EngineError, ErrorCode
+
+Source = bytes | str | os.PathLike[str] | BinaryIO
+Progress = Callable[[int], None]
+"""Called with the number of bytes moved so far, after each batch."""
+
+BATCH = 16 * SYNC_CHUNK
+
+
+async def batches(source: Source) -> AsyncGenerator[bytes]:
+    """The source's bytes in pieces of at most :data:`BATCH`; a path is opened and closed here, a file object is not."""
+    if isinstance(source, bytes):
+        for at in range(0, len(source), BATCH):
+            yield source[at : at + BATCH]
+    elif isinstance(source, str | os.PathLike):
+        with _disk_errors("read", source):
+            stream = await asyncio.to_thread(Path(source).open, "rb")
+            with stream:
+                while piece := await asyncio.to_thread(stream.read, BATCH):
+                    yield piece
+    else:
+        with _disk_errors("read", getattr(source, "name", "the source")):
+            while piece := await asyncio.to_thread(source.read, BATCH):
+                yield piece
+
+
+def source_size(source: Source) -> int:
+    """Bytes from the current position to the end."""
+    if isinstance(source, bytes):
+        return len(source)
+    if isinstance(source, str | os.PathLike):
+        with _disk_errors("read", source):
+            return Path(source).stat().st_size
+    here = source.tell()
+    end = source.seek(0, os.SEEK_END)
+    source.seek(here)
+    return end - here
+
+
+@contextmanager
+def _disk_errors(verb: str, path: object) -> Iterator[None]:
+    """Errors of files on this machine, told apart from the device's own."""
+    try:
+        yield
+    except OSError as exc:
+        name = str(path)
+        raise EngineError(
+            ErrorCode.INVALID_PATH, f"cannot {verb} {name}: {exc.strerror or exc}", details={"path": name}
+        ) from exc
+
+
+async def send_file(
+    connection: Connection, source: Source, remote: str, *, mode: int, mtime: int, progress: Progress | None
+) -> int:
+    """SEND ``source`` to ``remote``; the number of bytes sent. A device that refuses says so in the error raised."""
+    await connection.send(sync_request(b"SEND", remote, f",{mode | 0o100000}"))
+    sent = 0
+    try:
+        async for batch in batches(source):
+            await connection.send(_data_packets(batch))
+            sent += len(batch)
+            if progress:
+                progress(sent)
+        await connection.send(sync_packet(b"DONE", mtime))
+    except TransportError:
+        await connection.run(
+            sync_finish(connection.serial)
+        )  # the device gave up early: its reason is waiting to be read
+        raise
+    await connection.run(sync_finish(connection.serial))
+    return sent
+
+
+def _data_packets(batch: bytes) -> bytes:
+    pieces = (batch[at : at + SYNC_CHUNK] for at in range(0, len(batch), SYNC_CHUNK))
+    return b"".join(sync_packet(b"DATA", piece) for piece in pieces)
+
+
+async def receive_file(connection: Connection, remote: str, progress: Progress | None) -> AsyncGenerator[bytes]:
+    """RECV ``remote`` in batches, so that a file on disk is written in few steps."""
+    await connection.send(sync_request(b"RECV", remote))
+    pending: list[bytes] = []
+    waiting = received = 0
+    while size := await connection.run(sync_next_chunk(connection.serial)):
+        pending.append(await connection.exactly(size))
+        waiting += size
+        if waiting >= BATCH:
+            received += waiting
+            yield b"".join(pending)
+            pending, waiting = [], 0
+            if progress:
+                progress(received)
+    if pending:
+        yield b"".join(pending)
+        if progress:
+            progress(received + waiting)
+
+
+async def save(pieces: AsyncIterator[bytes], target: str | os.PathLike[str]) -> int:
+    """Write to a neighbour of ``target`` and rename: a broken transfer leaves neither half a file nor the old one lost."""
+    path = Path(target)
+    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    written = 0
+    with _disk_errors("write", path):
+        stream = await asyncio.to_thread(part.open, "xb")
+        try:
+            async for piece in pieces:
+                written += await asyncio.to_thread(stream.write, piece)
+            await asyncio.to_thread(_finish, stream, part, path)
+        except BaseException:
+            with suppress(OSError):  # a full disk refuses the last bytes once more
+                stream.close()
+            part.unlink(missing_ok=True)
+            raise
+    return written
+
+
+def _finish(stream: BinaryIO, part: Path, path: Path) -> None:
+    stream.close()
+    part.replace(path)

@@ -1,0 +1,221 @@
+"""Device and adb text → values. Pure and tolerant: no input raises, noise is skipped, CR and LF are both fine.
+
+adb and Android change their wording from version to version, so each function takes what it recognises and leaves the
+rest; "nothing recognised" is an empty value that the caller can name in an error.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from clawperator.engine.adb.presence import DeviceEntry, DeviceState, parse_devices
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+__all__ = [
+    "BroadcastResult",
+    "DeviceEntry",
+    "DeviceState",
+    "Forward",
+    "InstallResult",
+    "Package",
+    "PackageVersion",
+    "Size",
+    "parse_broadcast",
+    "parse_devices",
+    "parse_dumpsys_app_id",
+    "parse_dumpsys_version",
+    "parse_forward_list",
+    "parse_getprop",
+    "parse_install_result",
+    "parse_package_rows",
+    "parse_package_uids",
+    "parse_packages",
+    "parse_settings_list",
+    "parse_wm_density",
+    "parse_wm_size",
+]
+
+
+class Package(NamedTuple):
+    """One row of ``pm list packages``; ``uid`` and ``version_code`` are -1 and ``path`` empty where not asked for."""
+
+    name: str
+    uid: int = -1
+    version_code: int = -1
+    path: str = ""
+
+
+_PACKAGE_EXTRA = r"\s+(uid|versionCode|installer):(\S*)"
+
+
+def parse_package_rows(text: str) -> list[Package]:
+    """Rows of ``pm list packages`` with any of ``-f -U --show-versioncode -i``."""
+    return [_package_row(line[8:].strip()) for line in text.splitlines() if line.startswith("package:")]
+
+
+def _package_row(row: str) -> Package:
+    head = re.split(_PACKAGE_EXTRA, row, maxsplit=1)[0]
+    extras = dict(re.findall(_PACKAGE_EXTRA, row))
+    path, _, name = head.rpartition("=") if head.startswith("/") else ("", "", head)
+    uid = extras.get("uid", "").partition(",")[0]  # several users: the first one's
+    return Package(name.strip(), _count_or_absent(uid), _count_or_absent(extras.get("versionCode", "")), path)
+
+
+def _count_or_absent(text: str) -> int:
+    """A decimal of sane length, else -1."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
+
+
+def parse_packages(text: str) -> list[str]:
+    """Package names of ``pm list packages``, in the device's order."""
+    return [package.name for package in parse_package_rows(text) if package.name]
+
+
+def parse_package_uids(text: str) -> dict[str, int]:
+    """``{name: uid}`` of ``pm list packages -U``; rows without a uid are left out."""
+    return {package.name: package.uid for package in parse_package_rows(text) if package.uid >= 0}
+
+
+def parse_getprop(text: str) -> dict[str, str]:
+    """All properties of ``getprop``; a value may span lines."""
+    properties: dict[str, str] = {}
+    key, value = "", ""
+    for line in _lines(text):
+        if not key:
+            start = re.match(r"\[([^\]]+)\]: \[(.*)", line)
+            if not start:
+                continue
+            key, value = start[1], start[2]
+        elif re.match(r"\[[^\]]+\]: \[", line):  # the value before it was cut off: keep what is whole
+            key, _, value = line[1:].partition("]: [")
+        else:
+            value = f"{value}\n{line}"
+        if value.endswith("]"):
+            properties[key] = value[:-1]
+            key = ""
+    return properties
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Lines as a device ends them: LF or CR LF only (``splitlines`` would also cut at U+2028 inside a value)."""
+    return (line.removesuffix("\r") for line in text.split("\n"))
+
+
+def parse_settings_list(text: str) -> dict[str, str]:
+    """``settings list NAMESPACE``: a line without ``=`` continues the value before it."""
+    settings: dict[str, str] = {}
+    key = ""
+    for line in _lines(text.removesuffix("\n")):
+        name, equals, value = line.partition("=")
+        if equals and re.fullmatch(r"[\w.:/-]+", name):
+            key = name
+            settings[key] = value
+        elif key:
+            settings[key] += "\n" + line
+    return settings
+
+
+class Size(NamedTuple):
+    """Pixels; both 0 where the device gave none."""
+
+    width: int
+    height: int
+
+
+def parse_wm_size(text: str) -> Size:
+    """``wm size``: the override where there is one, else the physical size."""
+    found = dict(re.findall(r"^\s*(Physical|Override) size:\s*(\d{1,6}x\d{1,6})\s*$", text, re.MULTILINE | re.ASCII))
+    width, _, height = (found.get("Override") or found.get("Physical") or "0x0").partition("x")
+    return Size(int(width), int(height))
+
+
+def parse_wm_density(text: str) -> int:
+    """``wm density`` in dots per inch: the override where there is one; 0 if unknown."""
+    found = dict(re.findall(r"^\s*(Physical|Override) density:\s*(\d{1,6})\s*$", text, re.MULTILINE | re.ASCII))
+    return int(found.get("Override") or found.get("Physical") or 0)
+
+
+class PackageVersion(NamedTuple):
+    """``versionName`` and ``versionCode`` of an installed package; empty and -1 where absent."""
+
+    name: str
+    code: int
+
+
+def parse_dumpsys_version(text: str, package: str = "") -> PackageVersion:
+    """First ``versionName``/``versionCode`` of ``dumpsys package`` (doctor §6), in ``package``'s own section if it has one."""
+    section = _package_section(text, package)
+    name = re.search(r"^[ \t]*versionName=(.+)$", section, re.MULTILINE)
+    code = re.search(r"^[ \t]*versionCode=(\d{1,18})(?!\d)", section, re.MULTILINE | re.ASCII)
+    return PackageVersion(name[1].strip() if name else "", int(code[1]) if code else -1)
+
+
+def parse_dumpsys_app_id(text: str, package: str = "") -> int:
+    """``userId=`` (older) or ``appId=`` (Android 14) of ``dumpsys package``; -1 if absent. uid = user * 100000 + app id."""
+    match = re.search(r"^\s+(?:userId|appId)=(\d{1,9})(?!\d)", _package_section(text, package), re.MULTILINE | re.ASCII)
+    return int(match[1]) if match else -1
+
+
+def _package_section(text: str, package: str) -> str:
+    """From ``Package [NAME]`` to the next such line; the whole text where the heading is missing."""
+    start = text.find(f"Package [{package}]") if package else -1
+    if start < 0:
+        return text
+    end = text.find("\n  Package [", start + 1)
+    return text[start:] if end < 0 else text[start:end]
+
+
+class BroadcastResult(NamedTuple):
+    """What ``am broadcast`` printed. ``completed`` is no proof of delivery: it is printed without any receiver too."""
+
+    completed: bool
+    code: int
+    data: str
+
+
+def parse_broadcast(text: str) -> BroadcastResult:
+    """``Broadcast completed: result=N[, data="…"][, extras: …]``; the data may span lines and hold quotes."""
+    match = re.search(r"Broadcast completed: result=(-?\d{1,10})(.*)", text, re.DOTALL | re.ASCII)
+    if not match:
+        return BroadcastResult(completed=False, code=0, data="")
+    data = re.match(r', data="(.*)"(?:, extras: |\s*$)', match[2], re.DOTALL)
+    return BroadcastResult(completed=True, code=int(match[1]), data=data[1] if data else "")
+
+
+class InstallResult(NamedTuple):
+    """Outcome of a package installation; ``code`` is Android's constant (``INSTALL_FAILED_…``), empty if it gave none."""
+
+    ok: bool
+    code: str
+    message: str
+
+
+def parse_install_result(text: str) -> InstallResult:
+    """``Success``, ``Failure [CODE: words]`` or free text of ``pm``, ``cmd package`` or ``adb install``."""
+    _, failed, rest = text.partition("Failure [")
+    if failed:
+        code, _, message = re.split(r"\]\s*$", rest, maxsplit=1, flags=re.MULTILINE)[0].partition(":")
+        return InstallResult(ok=False, code=code.strip(), message=message.strip() or code.strip())
+    if re.search(r"^Success\b", text, re.MULTILINE):
+        return InstallResult(ok=True, code="", message="")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return InstallResult(ok=False, code="", message=lines[-1] if lines else "the package manager gave no answer")
+
+
+class Forward(NamedTuple):
+    """One port forward of the adb server, e.g. ``tcp:6100`` → ``tcp:7100``."""
+
+    serial: str
+    local: str
+    remote: str
+
+
+def parse_forward_list(text: str) -> list[Forward]:
+    """``host:list-forward``: serial, local, remote; the serial alone may contain spaces."""
+    rows = (line.strip().rsplit(None, 2) for line in text.splitlines())
+    return [Forward(*row) for row in rows if len(row) == 3]

@@ -1,0 +1,149 @@
+"""The adb server's device list → values. Pure, tolerant, and light: ``clawperator devices`` imports little else.
+
+The ordinary row is read with plain string methods; regular expressions, whose compiling costs more than a whole answer,
+are reached only by the odd ones (spaces in a serial or product, ``no permissions``, states that adb has not had yet).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+
+
+class DeviceState:
+    """The connection states that adb prints; an unknown one is kept as its own text in ``DeviceEntry.state``."""
+
+    DEVICE = "device"
+    OFFLINE = "offline"
+    UNAUTHORIZED = "unauthorized"
+    AUTHORIZING = "authorizing"
+    CONNECTING = "connecting"
+    NO_PERMISSIONS = "no permissions"
+    RECOVERY = "recovery"
+    SIDELOAD = "sideload"
+    RESCUE = "rescue"
+    BOOTLOADER = "bootloader"
+    HOST = "host"
+    DETACHED = "detached"
+    UNKNOWN = "unknown"
+
+
+# Nothing else on this path imports typing, which alone takes longer than the question to adb: no typing.NamedTuple.
+class DeviceEntry(
+    namedtuple(  # noqa: PYI024 - see above
+        "DeviceEntry",
+        "serial state product model device transport_id usb features detail",
+        defaults=("", "", "", 0, "", "", ""),
+    )
+):
+    """One row of the adb server's device list. Text fields are empty and ``transport_id`` is 0 where adb gave none.
+
+    ``detail`` is adb's own remark on the state (the reason behind ``no permissions``).
+    """
+
+    __slots__ = ()
+
+    serial: str
+    state: str
+    product: str
+    model: str
+    device: str
+    transport_id: int
+    usb: str
+    features: str
+    detail: str
+
+    @property
+    def usable(self) -> bool:
+        """Whether commands can be sent to it."""
+        return self.state == DeviceState.DEVICE
+
+    @property
+    def is_emulator(self) -> bool:
+        return self.serial.startswith("emulator-")
+
+
+_STATES = (
+    "device",
+    "offline",
+    "unauthorized",
+    "authorizing",
+    "connecting",
+    "no permissions",
+    "recovery",
+    "sideload",
+    "rescue",
+    "bootloader",
+    "host",
+    "detached",
+    "unknown",
+)
+_NOISE = ("*", "List of devices", "adb server ", "adb server:", "adb: ", "adb.exe: ", "error: ", "- waiting", "daemon ")
+_LONGEST_ROW = 4096
+
+
+def parse_devices(text: str) -> list[DeviceEntry]:
+    """Rows of ``adb devices``, ``adb devices -l`` or the ``host:devices-l`` service, in adb's order."""
+    return [entry for line in text.splitlines() if (entry := _device_row(line.strip(" \r"))) is not None]
+
+
+def _device_row(line: str) -> DeviceEntry | None:
+    if not line or len(line) > _LONGEST_ROW or line.startswith(_NOISE):
+        return None
+    words = line.split()
+    if len(words) > 1 and words[1] in _STATES and all(word.find(":") > 0 for word in words[2:]):
+        return _entry(words[0], words[1], dict(word.split(":", 1) for word in reversed(words[2:])))
+    found = _tabbed_row(line) if "\t" in line else _spaced_row(line)
+    if not found:
+        return None
+    serial, state, rest = (part.strip() for part in found)
+    return _entry(serial, state, *_attributes(state, rest)) if serial else None
+
+
+def _tabbed_row(line: str) -> tuple[str, str, str] | None:
+    """A tab ends the serial, whatever is in it; any first word after it is a state."""
+    serial, _, rest = line.partition("\t")
+    match = re.match(rf"\s*({'|'.join(_STATES)})(?=[\s(;]|$)(.*)", rest) or re.match(r"\s*(\S+)(.*)", rest)
+    return (serial, match[1], match[2]) if match else None
+
+
+def _spaced_row(line: str) -> tuple[str, str, str] | None:
+    """Adb pads the serial to 22 columns, so one single space ends it only where no padding was left to print.
+
+    A serial may hold spaces ("adb-… (2)._adb-tls-connect._tcp", "(no serial number)"); a state that is not known must
+    have the padding before it, or any sentence would be a device.
+    """
+    state = rf"({'|'.join(_STATES)})(?=[\s(;]|$)(.*)"
+    match = (
+        re.match(rf"(\S+)\s+{state}", line)
+        or re.match(rf"(\S.{{20,}}?|\S.*?(?= {{2}}))\s+{state}", line)
+        or re.match(r"(\S+) {2,}([a-z][a-z -]*?)(?=$| {2}| \w+:)(.*)", line)
+    )
+    return (match[1], match[2], match[3]) if match else None
+
+
+def _attributes(state: str, rest: str) -> tuple[dict[str, str], str]:
+    """``key:value`` pairs, whose values may hold spaces, and adb's remark before them."""
+    parts = re.split(r"(?:^|\s)(\w+):", rest)
+    fields: dict[str, str] = {}
+    for key, value in zip(parts[1::2], parts[2::2], strict=True):
+        fields.setdefault(key, value.strip())
+    remark = parts[0].strip(" \t;")
+    if remark and state != DeviceState.NO_PERMISSIONS and "usb" not in fields:
+        return fields | {"usb": remark}, ""  # newer kernels: a bare "3-1" in the place of "usb:3-1"
+    return fields, remark
+
+
+def _entry(serial: str, state: str, fields: dict[str, str], detail: str = "") -> DeviceEntry:
+    number = fields.get("transport_id", "")
+    return DeviceEntry(
+        serial=serial,
+        state=state,
+        product=fields.get("product", ""),
+        model=fields.get("model", ""),
+        device=fields.get("device", ""),
+        transport_id=int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0,
+        usb=fields.get("usb", ""),
+        features=fields.get("features", ""),
+        detail=detail,
+    )

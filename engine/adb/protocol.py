@@ -1,0 +1,250 @@
+"""The adb smart-socket protocol without any I/O.
+
+What is said is written once, as *conversations*: generators that yield either bytes to send or the number of bytes they
+need next, and return their result. The asyncio client (``connection.py``) and the one-shot blocking reader
+(``blocking.py``) are two small drivers of the same conversations.
+
+>>> talk = query("host:version")
+>>> next(talk)
+b'000chost:version'
+
+The second half splits the stream of a device's shell into its channels; file transfer has its own module, ``sync``.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from struct import Struct
+
+from clawperator.engine.adb.failures import broken, refusal
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+    from typing import TypeVar
+
+    T = TypeVar("T")
+    Conversation = Generator[bytes | int, bytes, T]
+
+DEFAULT_PORT = 5037
+LOOPBACK = "127.0.0.1"
+
+SERVICE_LIMIT = 65_535
+SERVICE_LIMIT_V1 = 4_095
+"""Longest service string, its closing NUL included, for devices with and without shell v2 (API 24+ and API 23 or less).
+
+A longer one does not fail: it aborts the user's adb server (platform fact 4j).
+"""
+
+
+# -- where the server is -----------------------------------------------------------------------------------------------
+
+
+class Address(namedtuple("Address", "host port path", defaults=(LOOPBACK, DEFAULT_PORT, ""))):  # noqa: PYI024 - as in presence.py
+    """Where the adb server listens: TCP ``host``/``port``, or a Unix socket ``path`` (leading NUL: abstract)."""
+
+    __slots__ = ()
+
+    host: str
+    port: int
+    path: str
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether ``host`` is an IPv4 address: no resolver is needed (whose import and thread cost more than the call)."""
+        return self.host.isascii() and self.host.replace(".", "").isdigit()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether a server may be started there: on this very machine."""
+        return bool(self.path) or self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+    def __str__(self) -> str:
+        if self.path:
+            return f"localabstract:{self.path[1:]}" if self.path[0] == "\0" else f"localfilesystem:{self.path}"
+        return f"tcp:[{self.host}]:{self.port}" if ":" in self.host else f"tcp:{self.host}:{self.port}"
+
+
+def server_address(env: Mapping[str, str]) -> Address:
+    """What adb itself would use: ``ADB_SERVER_SOCKET``, else ``ANDROID_ADB_SERVER_ADDRESS`` and ``…_PORT``.
+
+    Raises ``EngineError`` ADB_SERVER_FAILED for a value that names no address.
+    """
+    spec = env.get("ADB_SERVER_SOCKET", "")
+    if spec:
+        return _parse_socket_spec(spec)
+    port = env.get("ANDROID_ADB_SERVER_PORT") or str(DEFAULT_PORT)
+    host = env.get("ANDROID_ADB_SERVER_ADDRESS") or LOOPBACK
+    return Address(_plain_host(host), _port(port, "ANDROID_ADB_SERVER_PORT"))
+
+
+def _parse_socket_spec(spec: str) -> Address:
+    kind, _, rest = spec.partition(":")
+    if kind == "tcp" and rest:
+        host, _, port = rest.rpartition(":")
+        return Address(_plain_host(host) if host else LOOPBACK, _port(port, "ADB_SERVER_SOCKET"))
+    if kind in ("local", "localfilesystem") and rest:
+        return Address(path=rest)
+    if kind == "localabstract" and rest:
+        return Address(path="\0" + rest)
+    raise _bad_address("ADB_SERVER_SOCKET", spec)
+
+
+def _plain_host(host: str) -> str:
+    """Numeric for this machine, so that no resolver (and no thread) is needed; brackets of IPv6 removed."""
+    return LOOPBACK if host == "localhost" else host.removeprefix("[").removesuffix("]")
+
+
+def _port(text: str, variable: str) -> int:
+    port = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else 0
+    if not 0 < port <= 65_535:
+        raise _bad_address(variable, text)
+    return port
+
+
+def _bad_address(variable: str, value: str) -> EngineError:
+    return EngineError(
+        ErrorCode.ADB_SERVER_FAILED,
+        f"{variable} names no adb server address: {value!r}",
+        hint=f"Correct or unset {variable}, e.g. ADB_SERVER_SOCKET=tcp:localhost:5037.",
+    )
+
+
+# -- requests ----------------------------------------------------------------------------------------------------------
+
+
+def encode_text(text: str) -> bytes:
+    """UTF-8, with bytes that a device's own names had in another encoding restored. Raises EXECUTION_VALIDATION_FAILED."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError as exc:
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED, "text for the device contains a lone surrogate"
+        ) from exc
+
+
+def fits(service: str, limit: int = SERVICE_LIMIT) -> bool:
+    """Whether ``service`` and its closing NUL stay within ``limit`` bytes: the one place that knows the rule."""
+    return len(encode_text(service)) + 1 <= limit
+
+
+def encode_request(service: str, limit: int = SERVICE_LIMIT) -> bytes:
+    """Four hexadecimal digits of length, then the service string. Raises PAYLOAD_TOO_LARGE beyond ``limit``."""
+    if not fits(service, limit):
+        raise EngineError(
+            ErrorCode.PAYLOAD_TOO_LARGE,
+            f"an adb request is larger than the {limit} bytes that this device takes",
+            details={"limit": limit},
+        )
+    data = encode_text(service)
+    return b"%04x%s" % (len(data), data)
+
+
+def open_service(service: str, *, serial: str = "", limit: int = SERVICE_LIMIT) -> Conversation[None]:
+    """Ask for a service and wait for its OKAY; the server loses a second request that is sent earlier (fact 4b)."""
+    yield encode_request(service, limit)
+    yield from expect_okay(serial)
+
+
+def expect_okay(serial: str = "") -> Conversation[None]:
+    status = yield 4
+    if status == b"OKAY":
+        return
+    if status == b"FAIL":
+        reason = yield from read_text()
+        raise refusal(reason, serial=serial)
+    raise broken(f"adb server: unexpected answer {status!r}", serial=serial)
+
+
+def read_text() -> Conversation[str]:
+    """A block with four hexadecimal digits of length before it."""
+    digits = yield 4
+    try:
+        size = int(digits, 16)
+    except ValueError:
+        size = -1
+    if size < 0 or not digits.isalnum():  # int() would also take "+1", " 1" and "1_0"
+        raise broken(f"adb server: unexpected length {digits!r}")
+    data = (yield size) if size else b""
+    return data.decode(errors="replace")
+
+
+def query(service: str, *, serial: str = "") -> Conversation[str]:
+    """A host service that answers with one block of text."""
+    yield from open_service(service, serial=serial)
+    return (yield from read_text())
+
+
+def select_device(serial: str) -> Conversation[int]:
+    """Point this connection at a device; the transport id tells its incarnations apart (platform-tools 29+)."""
+    yield from open_service(f"host:tport:serial:{serial}", serial=serial)
+    number = yield 8
+    return int.from_bytes(number, "little")
+
+
+def select_device_v1(serial: str) -> Conversation[None]:
+    """The same for adb servers older than platform-tools 29, which know no transport ids."""
+    yield from open_service(f"host:transport:{serial}", serial=serial)
+
+
+def is_unknown_service(error: EngineError) -> bool:
+    """Whether an adb server refused ``host:tport`` because it is too old to know it."""
+    return "unknown host service" in str(error.details.get("adb", ""))
+
+
+# -- shell v2 (fact 4f) ------------------------------------------------------------------------------------------------
+
+STDIN, STDOUT, STDERR, EXIT, CLOSE_STDIN = 0, 1, 2, 3, 4
+_LAST_CHANNEL = 5  # window size, which nobody sends to us
+_HEADER = Struct("<BI")
+_MAX_PACKET = 16 * 1024 * 1024
+
+
+def shell_packet(channel: int, data: bytes = b"") -> bytes:
+    """One packet: u8 channel, u32 little-endian length, data."""
+    return _HEADER.pack(channel, len(data)) + data
+
+
+class ShellDecoder:
+    """Splits a shell v2 stream into its channels, whatever the boundaries of the reads.
+
+    ``exit_code`` stays ``None`` until the exit packet came: a stream that ends before it broke.
+    """
+
+    def __init__(self) -> None:
+        self.exit_code: int | None = None
+        self._channel = STDOUT
+        self._left = 0
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[tuple[int, bytes]]:
+        """``(STDOUT | STDERR, bytes)`` in order, neighbours of one channel joined; part of a packet is not held back."""
+        if self._rest:
+            data, self._rest = self._rest + data, b""
+        runs: list[tuple[int, list[bytes]]] = []
+        pieces: list[bytes] = []
+        channel, left, latest = self._channel, self._left, -1  # locals: a busy log is tens of thousands of packets
+        at, end = 0, len(data)
+        while at < end:
+            if not left:
+                if end - at < _HEADER.size:
+                    self._rest = data[at:]
+                    break
+                channel, left = _HEADER.unpack_from(data, at)
+                at += _HEADER.size
+                if left > _MAX_PACKET or channel > _LAST_CHANNEL:
+                    raise broken("the device's shell stream is damaged")
+            stop = min(at + left, end)
+            piece = data[at:stop]
+            left -= stop - at
+            at = stop
+            if channel == STDOUT or channel == STDERR:  # noqa: PLR1714, SIM109 - a tuple costs more than the two comparisons
+                if channel != latest:
+                    pieces, latest = [], channel
+                    runs.append((channel, pieces))
+                pieces.append(piece)
+            elif channel == EXIT and piece:
+                self.exit_code = piece[0]
+        self._channel, self._left = channel, left
+        return [(name, b"".join(parts)) for name, parts in runs]

@@ -1,0 +1,223 @@
+"""The asyncio client of the adb *server*: devices, their presence, and connections to one of them.
+
+>>> server = AdbServer.from_env()
+>>> entries = await server.devices()
+>>> result = await server.device("emulator-5554").shell(["getprop", "ro.build.version.sdk"])
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import closing
+from typing import Self
+
+from clawperator.engine.adb.binary import start_server
+from clawperator.engine.adb.connection import Connection, deadline
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.failures import broken, unreachable
+from clawperator.engine.adb.parse import DeviceEntry, Forward, parse_devices, parse_forward_list
+from clawperator.engine.adb.protocol import (
+    DEFAULT_PORT,
+    LOOPBACK,
+    Address,
+    encode_request,
+    is_unknown_service,
+    open_service,
+    query,
+    read_text,
+    select_device,
+    select_device_v1,
+    server_address,
+)
+from clawperator.engine.errors import EngineError, ErrorCode
+
+QUERY_TIMEOUT = 10.0
+"""Seconds for one question to the server. Starting it may be part of the first."""
+_BACKOFF = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+_PATIENCE = 3
+"""Refused reconnects before the tracker starts a server: somebody may just be replacing it with another version."""
+
+
+class AdbServer:
+    """Where the adb server is and how to ask it things; holds no open connection.
+
+    A server is started when nothing answers at a local address (never elsewhere, never another one's killed). Every
+    coroutine takes ``timeout`` in seconds (``None``: unlimited), may be cancelled at any point, and raises ``EngineError``:
+    ADB_NOT_FOUND, ADB_SERVER_FAILED, DEVICE_NOT_FOUND, DEVICE_OFFLINE, DEVICE_UNAUTHORIZED, DEVICE_SHELL_UNAVAILABLE,
+    with :class:`~clawperator.engine.adb.failures.TransportError` where a conversation broke.
+    """
+
+    def __init__(
+        self,
+        host: str = LOOPBACK,
+        port: int = DEFAULT_PORT,
+        adb_path: str | None = None,
+        *,
+        path: str = "",
+        env: Mapping[str, str] | None = None,
+        autostart: bool = True,
+    ) -> None:
+        self.address = Address(LOOPBACK if host == "localhost" else host, port, path)
+        self._adb_path = adb_path
+        self._env = env
+        self._autostart = autostart
+        self._starting = asyncio.Lock()
+        self._features: dict[tuple[str, int], frozenset[str]] = {}
+        self._has_transport_ids = True
+
+    @classmethod
+    def from_env(
+        cls, env: Mapping[str, str] | None = None, *, adb_path: str | None = None, autostart: bool = True
+    ) -> Self:
+        """The server that adb itself would use with these variables (default: this process's)."""
+        env = os.environ if env is None else env
+        host, port, path = server_address(env)
+        return cls(host, port, adb_path, path=path, env=env, autostart=autostart)
+
+    # -- questions to the server -----------------------------------------------------------------------------------------
+
+    async def version(self, *, timeout: float | None = QUERY_TIMEOUT) -> int:
+        """The server's protocol version, e.g. 41."""
+        answer = await self._ask("host:version", timeout)
+        try:
+            return int(answer, 16)
+        except ValueError:
+            raise broken(f"adb server: unexpected version {answer[:40]!r}") from None
+
+    async def host_features(self, *, timeout: float | None = QUERY_TIMEOUT) -> frozenset[str]:
+        return _feature_set(await self._ask("host:host-features", timeout))
+
+    async def devices(self, *, timeout: float | None = QUERY_TIMEOUT) -> tuple[DeviceEntry, ...]:
+        """Every device the server knows, usable or not."""
+        return tuple(parse_devices(await self._ask("host:devices-l", timeout)))
+
+    async def forward_list(self, *, timeout: float | None = QUERY_TIMEOUT) -> tuple[Forward, ...]:
+        return tuple(parse_forward_list(await self._ask("host:list-forward", timeout)))
+
+    async def connect_device(self, target: str, *, timeout: float | None = 30.0) -> str:
+        """Connect to ``host:port`` over TCP; the server's words, e.g. ``connected to …`` or ``already connected to …``.
+
+        The server answers OKAY either way, so failure is read from its words and raised as DEVICE_NOT_FOUND.
+        """
+        answer = (await self._ask(f"host:connect:{target}", timeout)).strip()
+        if not answer.startswith(("connected to", "already connected to")):
+            raise EngineError(ErrorCode.DEVICE_NOT_FOUND, f"adb: {answer}", details={"deviceId": target})
+        return answer
+
+    async def disconnect_device(self, target: str, *, timeout: float | None = QUERY_TIMEOUT) -> str:
+        return (await self._ask(f"host:disconnect:{target}", timeout)).strip()
+
+    async def register_emulator(self, adb_port: int, *, timeout: float | None = QUERY_TIMEOUT) -> None:
+        """Tell the server about an emulator on the odd port ``adb_port``; it scans only at its own start (fact 5)."""
+        async with deadline(timeout, "adb emulator registration"):
+            with closing(await self.connect()) as connection:
+                await connection.send(encode_request(f"host:emulator:{adb_port}"))
+                await connection.read()  # no reply is defined: the server closes when it has done it
+
+    async def track_devices(
+        self, *, reconnect: bool = False, on_lost: Callable[[EngineError], None] | None = None
+    ) -> AsyncGenerator[tuple[DeviceEntry, ...]]:
+        """The whole device list, at once and whenever it changes. Pushed by the server; nothing is polled.
+
+        The end of the server is an error, unless ``reconnect``: then each loss is told to ``on_lost`` and the stream
+        goes on with the next server, with growing pauses between attempts. Close it with ``contextlib.aclosing``.
+        """
+        attempt = 0
+        while True:
+            try:
+                with closing(await self.connect(start=not reconnect or attempt in (0, _PATIENCE))) as connection:
+                    await connection.run(open_service("host:track-devices-l"))
+                    while True:
+                        entries = tuple(parse_devices(await connection.run(read_text())))
+                        attempt = 0
+                        yield entries
+            except EngineError as error:
+                self._features.clear()  # a new server counts its transports from the beginning
+                if not reconnect:
+                    raise
+                if attempt == 0 and on_lost:
+                    on_lost(error)
+            await asyncio.sleep(_BACKOFF[min(attempt, len(_BACKOFF) - 1)])
+            attempt += 1
+
+    async def ensure_running(self, *, timeout: float | None = QUERY_TIMEOUT) -> None:
+        """Return when a server answers, having started one if need be."""
+        async with deadline(timeout, "adb server start"):
+            (await self.connect()).close()
+
+    # -- one device ----------------------------------------------------------------------------------------------------
+
+    def device(self, serial: str) -> AdbDevice:
+        """A handle; nothing is asked until it is used."""
+        return AdbDevice(self, serial)
+
+    async def device_features(self, serial: str, transport_id: int = 0) -> frozenset[str]:
+        """The device's own list (fact 4e), remembered per transport: a reconnected device has another id."""
+        key = (serial, transport_id)
+        if key not in self._features:
+            with closing(await self.connect(serial)) as connection:
+                names = await connection.run(query(f"host-serial:{serial}:features", serial=serial))
+            if not transport_id:
+                return _feature_set(names)
+            self._features = {known: value for known, value in self._features.items() if known[0] != serial}
+            self._features[key] = _feature_set(names)
+        return self._features[key]
+
+    async def select(self, serial: str) -> tuple[Connection, int]:
+        """A connection pointed at ``serial`` and its transport id (0 where the server knows none). The caller closes it."""
+        connection = await self.connect(serial)
+        try:
+            if self._has_transport_ids:
+                return connection, await connection.run(select_device(serial))
+            await connection.run(select_device_v1(serial))
+        except EngineError as error:
+            connection.close()
+            if not (self._has_transport_ids and is_unknown_service(error)):
+                raise
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection, 0
+        self._has_transport_ids = False
+        return await self.select(serial)
+
+    # -- connecting ----------------------------------------------------------------------------------------------------
+
+    async def connect(self, serial: str = "", *, start: bool = True) -> Connection:
+        """A fresh connection, starting a server where none answers; ``serial`` only labels later errors."""
+        try:
+            return await Connection.open(self.address, serial)
+        except OSError as exc:
+            if not (start and self._may_start(exc)):
+                raise unreachable(self.address, exc.strerror or str(exc)) from exc
+        async with self._starting:
+            return await self._start_and_connect(serial)
+
+    def _may_start(self, failure: OSError) -> bool:
+        """Only where nothing listens at all on this machine: a server that is slow or full is left alone."""
+        refused = isinstance(failure, ConnectionRefusedError | FileNotFoundError)
+        return refused and self._autostart and self.address.is_local
+
+    async def _start_and_connect(self, serial: str) -> Connection:
+        """Under the lock: whoever waited for it finds the server that the first one started."""
+        try:
+            return await Connection.open(self.address, serial)
+        except OSError:
+            self._features.clear()
+            await start_server(self.address, os.environ if self._env is None else self._env, self._adb_path)
+        try:
+            return await Connection.open(self.address, serial)
+        except OSError as exc:
+            raise unreachable(self.address, exc.strerror or str(exc)) from exc
+
+    async def _ask(self, service: str, timeout: float | None) -> str:
+        async with deadline(timeout, f"adb {service}"):
+            with closing(await self.connect()) as connection:
+                return await connection.run(query(service))
+
+
+def _feature_set(text: str) -> frozenset[str]:
+    return frozenset(filter(None, text.split(",")))

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def adb_environment(home: Path, port: int) -> dict[str, str]:
+    """An adb of our own: other folders, another port, no scan for emulators, no USB."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "ADB_EMU": "0",
+        "ANDROID_ADB_SERVER_PORT": str(port),
+    }
+
+
+def start_adb_server(home: Path, port: int) -> subprocess.Popen[bytes]:
+    """The real server in the foreground of this test run; it says when it is ready on a pipe of its own."""
+    ready, report = os.pipe()
+    try:
+        server = subprocess.Popen(
+            ["adb", "-P", str(port), "fork-server", "server", "--reply-fd", str(report)],
+            env=adb_environment(home, port),
+            pass_fds=[report],
+            stdin=subprocess.DEVNULL,
+        )
+    finally:
+        os.close(report)
+    with os.fdopen(ready, "rb") as stream:
+        assert stream.read() == b"OK\n"
+    return server
+
+
+@pytest.fixture(scope="session")
+def adb_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    if shutil.which("adb") is None:
+        pytest.skip("there is no adb binary on PATH")
+    port = free_port()
+    server = start_adb_server(tmp_path_factory.mktemp("adb-home"), port)
+    yield port
+    server.kill()
+    server.wait()
+
+
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class FakeAdb:
+    """A scripted adb server for what the real one cannot be made to do: broken streams, silence, odd cuts.
+
+    ``answers`` maps a service string (or its beginning) to bytes or a coroutine function; the selection of a device and
+    its features are answered unless overridden.
+    """
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.requests: list[str] = []
+        self.answers: dict[str, bytes | Answer] = {
+            "host:tport:serial:": b"OKAY" + (7).to_bytes(8, "little"),
+            "host-serial:": b"OKAY0010shell_v2,cmd,abc",
+        }
+        self.open = 0
+        self.idle = asyncio.Event()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open += 1
+        self.idle.clear()
+        try:
+            while size := await reader.read(4):
+                service = (await reader.readexactly(int(size, 16))).decode()
+                self.requests.append(service)
+                answer = self._answer(service)
+                if isinstance(answer, bytes):
+                    writer.write(answer)
+                    await writer.drain()
+                else:
+                    await answer(reader, writer)
+                if not service.startswith(("host:tport:", "host:transport:")):
+                    break
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+            self.open -= 1
+            if not self.open:
+                self.idle.set()
+
+    def _answer(self, service: str) -> bytes | Answer:
+        for known in sorted(self.answers, key=len, reverse=True):
+            if service.startswith(known):
+                return self.answers[known]
+        return b"FAIL0014unknown host service"
+
+    async def all_closed(self) -> None:
+        """Every client has hung up; a leaked connection makes this wait for ever, which the deadline turns red."""
+        async with asyncio.timeout(5):
+            await self.idle.wait()
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeAdb]:
+    adb = FakeAdb()
+    server = await asyncio.start_server(adb.serve, "127.0.0.1", 0)
+    adb.port = server.sockets[0].getsockname()[1]
+    yield adb
+    server.close()
+    await server.wait_closed()
