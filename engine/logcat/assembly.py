@@ -1,0 +1,52 @@
+"""What the makers of one value out of several log records have in common (wire §5.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from clawperator.engine.logcat.entry import LogEntry, utf16_units
+
+if TYPE_CHECKING:
+    from clawperator.engine.logcat.operator_log import Signal
+
+PART_UNITS = 4_000
+"""UTF-16 units of every part but the last of a line that the Operator had to cut."""
+
+RECORD_BYTES = 4_068
+"""Room for level, tag, NUL and text in one record; the log drops what is beyond, and the NUL after the text first."""
+
+PATIENCE = 2.0
+"""Seconds: a message whose next part is missing for so long will not be whole any more (wire §5.4)."""
+
+
+class Outcome(NamedTuple):
+    """The end of an assembly: what it made, and the entries that turned out not to belong to it, to be read anew."""
+
+    signals: tuple[Signal, ...] = ()
+    replay: tuple[LogEntry, ...] = ()
+
+
+class Assembly(Protocol):
+    """Collects records of one thread while they have its ``tag`` and ``level``: all parts of a message share them."""
+
+    tag: str
+    level: str
+    quiet_since: float | None
+    patience: float
+    """Seconds without a part after which none will come any more."""
+
+    def add(self, entry: LogEntry) -> Outcome | None:
+        """Takes a record of this tag and level; None while more must come."""
+
+    def abandon(self, problem: str) -> Outcome:
+        """Ends it unfinished."""
+
+
+def is_full_part(payload: bytes) -> bool:
+    """Whether the Operator cut its line here: only then does the next record continue it."""
+    return len(payload) >= PART_UNITS and utf16_units(payload) == PART_UNITS
+
+
+def is_cut(tag: str, payload: bytes) -> bool:
+    """Whether the log dropped the end of this record, as it does with 4,000 units that are not ASCII."""
+    return len(payload) > PART_UNITS and len(payload) + len(tag.encode()) + 2 >= RECORD_BYTES

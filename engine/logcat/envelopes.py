@@ -1,0 +1,101 @@
+"""Result envelopes out of the Operator's log lines, long ones in parts (wire §5.4)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from clawperator.engine.contracts.envelope import Envelope, parse_envelope
+from clawperator.engine.logcat.assembly import PATIENCE, RECORD_BYTES, Outcome, is_cut, is_full_part
+from clawperator.engine.logcat.entry import LogEntry, decode
+
+RESULT = b"[Clawperator-Result]"
+RESULT_LEVEL = "I"
+"""Operator lines that quote texts of the screen have other levels: a text with a line feed cannot pose as an envelope."""
+
+MAX_PARTS = 64
+_COMMAND_ID = re.compile(r'"commandId"\s*:\s*("(?:[^"\\]|\\.)*")')
+_BEGINS_ENVELOPE = re.compile(re.escape(RESULT) + rb'\s*\{"')
+
+
+@dataclass(frozen=True, slots=True)
+class EnvelopeSignal:
+    """A terminal envelope, whoever's command it answers; the same command may be answered twice (wire §1).
+
+    ``problem`` is empty for a readable one; otherwise it says what is wrong and ``envelope`` is None. ``command_id`` is
+    read from damaged text too where it is whole, else empty. ``raw`` is the JSON text as far as it came, ``parts`` the
+    number of log records, ``entry`` the first of them.
+    """
+
+    envelope: Envelope | None
+    command_id: str
+    raw: str
+    problem: str
+    parts: int
+    entry: LogEntry
+
+
+def begins_envelope(entry: LogEntry) -> bool:
+    return entry.level == RESULT_LEVEL and entry.payload.startswith(RESULT)
+
+
+class EnvelopeAssembly:
+    """One envelope from its first line until its JSON is whole or cannot become so."""
+
+    def __init__(self, entry: LogEntry) -> None:
+        self.tag, self.level = entry.tag, entry.level
+        self.quiet_since: float | None = None
+        self.patience = PATIENCE
+        self._entry = entry
+        self._parts: list[bytes] = []
+
+    def add(self, entry: LogEntry) -> Outcome | None:
+        """Takes the first or a following part; None while more must come."""
+        payload = entry.payload
+        if self._parts and _BEGINS_ENVELOPE.match(payload):
+            return self.abandon("another envelope began before its end", (entry,))
+        self._parts.append(payload)
+        may_go_on = is_full_part(payload) and len(self._parts) < MAX_PARTS
+        if may_go_on and not payload.rstrip().endswith(b"}"):
+            return None
+        raw = self._raw()
+        try:
+            envelope = parse_envelope(raw)
+        except ValueError as error:
+            if may_go_on and not _is_json(raw):
+                return None
+            return self.abandon(self._cut_reason(payload) or str(error))
+        return Outcome((EnvelopeSignal(envelope, envelope.command_id, raw, "", len(self._parts), self._entry),))
+
+    def abandon(self, problem: str, replay: tuple[LogEntry, ...] = ()) -> Outcome:
+        raw = self._raw()
+        return Outcome((EnvelopeSignal(None, _command_id(raw), raw, problem, len(self._parts), self._entry),), replay)
+
+    def _raw(self) -> str:
+        return decode(b"".join(self._parts)[len(RESULT) :]).strip()
+
+    def _cut_reason(self, payload: bytes) -> str:
+        if len(self._parts) >= MAX_PARTS:
+            return f"no end after {MAX_PARTS} parts"
+        if is_cut(self.tag, payload):
+            return f"the device's log cut it: a record holds {RECORD_BYTES} bytes, and the text is not ASCII"
+        return ""
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _command_id(raw: str) -> str:
+    found = _COMMAND_ID.search(raw)
+    if found is None:
+        return ""
+    try:
+        return str(json.loads(found[1]))
+    except ValueError:
+        return ""

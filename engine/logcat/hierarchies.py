@@ -1,0 +1,131 @@
+"""Hierarchy dumps out of the Operator's log lines (wire §5.3, §6).
+
+Texts of the screen stand in a dump with raw line feeds, so any line inside may look like one of the Operator's own.
+But ``<`` is always escaped in them: only the Operator can begin a line with ``<?xml`` or end a dump.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import itemgetter
+
+from clawperator.engine.logcat.assembly import PART_UNITS, PATIENCE, Outcome, is_cut, is_full_part
+from clawperator.engine.logcat.entry import LogEntry, decode
+
+MARKER = b"[TaskScope] UI Hierarchy:"
+_END = b"</hierarchy>"
+_TAIL = len(_END) + 4  # and some blanks
+_BEGINNINGS = (b"<?xml", b"<hierarchy")
+_OTHER_MESSAGES = (b"[Clawperator-", b"[TaskRunnerManager]", b"[UiActionEngine]", MARKER)
+_FIRST_BYTE = itemgetter(slice(1))
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedHierarchy:
+    """``xml`` of a dump; ``complete`` is false where its end never came. ``step_id`` is empty where no step was open.
+
+    ``cut_lines`` counts lines that lost text because a log record holds 4,068 bytes (wire §5.1).
+    """
+
+    step_id: str
+    xml: str
+    complete: bool
+    cut_lines: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchySignal:
+    """A dump went by; ``entry`` is its marker line."""
+
+    captured: CapturedHierarchy
+    command_id: str
+    entry: LogEntry
+
+
+class HierarchyAssembly:
+    """One dump from its marker to ``</hierarchy>``.
+
+    A line that looks like another message of the Operator puts the dump in doubt: if the end still comes, the line was
+    text of the screen; if anything else does, the dump ended before it, and the lines since are read as messages.
+    """
+
+    def __init__(self, marker: LogEntry, step_id: str, command_id: str) -> None:
+        self.tag, self.level = marker.tag, marker.level
+        self.quiet_since: float | None = None
+        self.patience = PATIENCE
+        self._marker = marker
+        self._step_id, self._command_id = step_id, command_id
+        self._lines: list[bytes] = []  # the last always on its own: it may go on in the next record
+        self._continued: set[int] = set()  # lines which go on in the following record
+        self._cut_lines = 0
+        self._doubtful: list[LogEntry] = []
+        self._size = 0
+
+    def add(self, entry: LogEntry) -> Outcome | None:
+        """Takes the marker itself, then each following record."""
+        payload, lines = entry.payload, self._lines
+        if not lines:
+            return self._begin(entry)
+        if self._doubtful or payload[:1] == b"[":
+            if self._doubtful and payload.startswith(_BEGINNINGS):
+                return self._end(complete=False, replay=(*self._doubtful, entry))
+            if self._doubtful or payload.startswith(_OTHER_MESSAGES):
+                self._doubtful.append(entry)
+        before = lines[-1]
+        lines.append(payload)
+        if _END in payload[-_TAIL:] or (len(before) >= PART_UNITS and self._join(before, payload)):
+            self._doubtful.clear()
+            return self._end(complete=True)
+        self._size += len(payload)
+        return self._end(complete=False) if self._size > _MAX_BYTES else None
+
+    def add_lines(self, payloads: list[bytes]) -> bool:
+        """Takes following records in bulk if every one is an ordinary line inside the dump; takes none otherwise."""
+        if not self._lines or self._doubtful or len(self._lines[-1]) >= PART_UNITS:
+            return False
+        block = b"\n".join(payloads)
+        if _END in block or max(map(len, payloads)) >= PART_UNITS or b"[" in map(_FIRST_BYTE, payloads):
+            return False
+        if self._size + len(block) > _MAX_BYTES:
+            return False
+        before_last = len(block) - len(payloads[-1])
+        if before_last:
+            self._lines.append(block[: before_last - 1])
+        self._lines.append(payloads[-1])
+        self._size += len(block)
+        return True
+
+    def abandon(self, problem: str) -> Outcome:  # noqa: ARG002 - a dump without its end says so by ``complete``
+        return self._end(complete=False, replay=tuple(self._doubtful))
+
+    def _begin(self, entry: LogEntry) -> Outcome | None:
+        """The text behind the marker in the same record (a short dump is one record), or the first line after it."""
+        is_marker = entry is self._marker
+        text = (entry.payload.removeprefix(MARKER) if is_marker else entry.payload).strip()
+        if not text:
+            return None
+        if not text.startswith(b"<"):
+            return self._end(complete=False, replay=() if is_marker else (entry,))
+        self._lines.append(text if is_marker else entry.payload)
+        return self._end(complete=True) if text.endswith(_END) else None
+
+    def _join(self, line: bytes, following: bytes) -> bool:
+        """Notes whether ``line`` goes on in the following record; true if the dump's end was cut between them."""
+        if is_cut(self.tag, line):
+            self._cut_lines += 1
+            goes_on = not following.lstrip().startswith(b"<")
+        else:
+            goes_on = is_full_part(line) and not line.endswith(b">")
+        if goes_on:
+            self._continued.add(len(self._lines) - 2)
+        return goes_on and _END in line[-len(_END) :] + following
+
+    def _end(self, *, complete: bool, replay: tuple[LogEntry, ...] = ()) -> Outcome:
+        certain = self._lines[: len(self._lines) - len(self._doubtful)]
+        if self._continued:
+            joined = b"".join(line if i in self._continued else line + b"\n" for i, line in enumerate(certain))
+        else:
+            joined = b"\n".join(certain)
+        captured = CapturedHierarchy(self._step_id, decode(joined).strip(), complete, self._cut_lines)
+        return Outcome((HierarchySignal(captured, self._command_id, self._marker),), replay)

@@ -1,0 +1,237 @@
+"""From log entries to what the Operator says: envelopes, hierarchy dumps, refusals, progress. Pure: no clock, no I/O.
+
+Tags are never matched, they are obfuscated in release builds; the Operator is recognised by its uid, else its pid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby, islice
+from operator import itemgetter
+
+from clawperator.engine.logcat.assembly import Assembly, Outcome
+from clawperator.engine.logcat.entry import LogEntry
+from clawperator.engine.logcat.envelopes import RESULT, EnvelopeAssembly, EnvelopeSignal, begins_envelope
+from clawperator.engine.logcat.hierarchies import MARKER, CapturedHierarchy, HierarchyAssembly, HierarchySignal
+from clawperator.engine.logcat.progress import OPERATOR_PREFIXES, ProgressSignal, is_operator_line, read_progress
+from clawperator.engine.logcat.refusals import RefusalAssembly, RefusalSignal, begins_refusal
+
+__all__ = [
+    "CapturedHierarchy",
+    "EnvelopeSignal",
+    "HierarchySignal",
+    "OperatorLog",
+    "ProgressSignal",
+    "RefusalSignal",
+    "Signal",
+    "is_operator_line",
+]
+
+Signal = EnvelopeSignal | HierarchySignal | ProgressSignal | RefusalSignal
+
+_MAX_OPEN = 256
+_SOURCE = itemgetter(*map(LogEntry._fields.index, ("pid", "tid", "tag", "level")))
+_FIRST_BYTES = tuple({prefix[:2] for prefix in OPERATOR_PREFIXES})
+_END_OF_DUMPS = (
+    b"[UiActionEngine] step_success",
+    b"[TaskRunnerManager] Task ",
+    b"[Clawperator-Command] success",
+    b"[Clawperator-Command] failure",
+    RESULT,
+)
+"""Lines that come after a dump's last: the Operator runs one command at a time, if not always on one thread."""
+
+
+@dataclass(slots=True)
+class _Process:
+    """What runs in one process of the Operator."""
+
+    command_id: str = ""
+    step_id: str = ""
+
+
+class OperatorLog:
+    """Feed it the entries of a stream in order.
+
+    ``uid`` is the Operator's: entries that carry another are no lines of its, whatever they say. Where entries carry none,
+    ``pid`` decides; without one it is taken from the first line that names ``command_id``, which others cannot know
+    (nothing but refusals is accepted before it). With none of the three, as when a captured file is read, every
+    process is believed. ``foreign`` counts lines that looked like the Operator's and were another's.
+    """
+
+    def __init__(self, uid: int | None = None, pid: int | None = None, *, command_id: str = "") -> None:
+        self.foreign = 0
+        self._uid, self._pid = uid, pid
+        self._names = (
+            tuple(f"{key}{command_id}".encode() for key in ("commandId=", '"commandId":"')) if command_id else ()
+        )
+        self._open: dict[tuple[int, int], Assembly] = {}
+        self._processes: dict[int, _Process] = {}
+
+    @property
+    def pid(self) -> int | None:
+        """The process believed where entries carry no uid; None while it is not known."""
+        return self._pid
+
+    @property
+    def pending(self) -> bool:
+        """Whether a message waits for its next part: only then does ``expire`` have anything to do."""
+        return bool(self._open)
+
+    def feed(self, entries: Iterable[LogEntry]) -> list[Signal]:
+        """Many entries at once; lines of other programs cost next to nothing, those of a dump little more."""
+        waiting = entries if isinstance(entries, list) else list(entries)
+        signals: list[Signal] = []
+        position = 0
+        while position < len(waiting):
+            if self._open:
+                position = self._feed_run(waiting, position, signals)
+                continue
+            for entry in islice(waiting, position, None):
+                position += 1
+                if entry.payload.startswith(_FIRST_BYTES):
+                    signals += self.push(entry)
+                    if self._open:
+                        break
+        return signals
+
+    def _feed_run(self, entries: list[LogEntry], position: int, signals: list[Signal]) -> int:
+        """Takes the entries that one thread wrote in a row: dumps come as thousands of them."""
+        first = entries[position]
+        assembly = self._open.get((first.pid, first.tid))
+        if not isinstance(assembly, HierarchyAssembly) or assembly.tag != first.tag or assembly.level != first.level:
+            signals += self.push(first)
+            return position + 1
+        _, group = next(groupby(islice(entries, position, None), key=_SOURCE))
+        run = list(group)
+        if assembly.add_lines([entry.payload for entry in run]):
+            assembly.quiet_since = None
+        else:
+            for entry in run:
+                signals += self.push(entry)
+        return position + len(run)
+
+    def push(self, entry: LogEntry) -> list[Signal]:
+        """One entry; most give no signal."""
+        if self._open:
+            thread = (entry.pid, entry.tid)
+            assembly = self._open.get(thread)
+            if assembly is not None and assembly.tag == entry.tag and assembly.level == entry.level:
+                assembly.quiet_since = None
+                outcome = assembly.add(entry)
+                return [] if outcome is None else self._close(thread, outcome)
+        if not self._believes(entry):
+            self.foreign += entry.payload.startswith(OPERATOR_PREFIXES)
+            return []
+        signals = self._interrupt(entry) if self._open else []
+        if entry.payload.startswith(OPERATOR_PREFIXES):
+            signals += self._read(entry)
+        return signals
+
+    def expire(self, now: float) -> list[Signal]:
+        """Call it now and then with any clock in seconds: gives up on messages that get no further part.
+
+        Envelopes and dumps are waited for two seconds, the stack trace of a refusal for 0.3, counted from the first call
+        after the last part.
+        """
+        signals: list[Signal] = []
+        for thread, assembly in list(self._open.items()):
+            if self._open.get(thread) is not assembly:
+                continue
+            if assembly.quiet_since is None:
+                assembly.quiet_since = now
+            elif now - assembly.quiet_since >= assembly.patience:
+                signals += self._close(thread, assembly.abandon(f"no further part within {assembly.patience:g} s"))
+        return signals
+
+    def finish(self) -> list[Signal]:
+        """The end of the stream: what is unfinished comes out as such."""
+        signals: list[Signal] = []
+        while self._open:
+            thread, assembly = next(iter(self._open.items()))
+            signals += self._close(thread, assembly.abandon("the log ended before its end"))
+        return signals
+
+    def _believes(self, entry: LogEntry) -> bool:
+        if self._uid is not None and entry.uid >= 0:
+            return entry.uid == self._uid
+        if entry.pid < 0 and self._pid is None and not self._names:
+            return not entry.is_note
+        if self._pid is not None:
+            return entry.pid == self._pid
+        if not self._names:
+            return True
+        if any(name in entry.payload for name in self._names) and entry.payload.startswith(OPERATOR_PREFIXES):
+            self._pid = entry.pid
+            return True
+        return begins_refusal(entry)
+
+    def _read(self, entry: LogEntry) -> list[Signal]:
+        """One of the Operator's lines that no open message claims."""
+        if begins_envelope(entry):
+            return self._begin(EnvelopeAssembly(entry), entry)
+        if begins_refusal(entry):
+            return self._begin(RefusalAssembly(entry), entry)
+        process = self._process(entry.pid)
+        if entry.payload.startswith(MARKER):
+            return self._begin(HierarchyAssembly(entry, process.step_id, process.command_id), entry)
+        message = entry.message
+        progress = read_progress(message)
+        if progress is None:
+            return []
+        kind, fields = progress
+        command_id = fields.get("commandId") or process.command_id
+        self._follow(process, kind, fields)
+        return [ProgressSignal(kind, command_id, fields, message, entry)]
+
+    def _begin(self, assembly: Assembly, entry: LogEntry) -> list[Signal]:
+        outcome = assembly.add(entry)
+        if outcome is not None:
+            return self._signals(outcome)
+        signals: list[Signal] = []
+        thread = (entry.pid, entry.tid)
+        if thread in self._open:  # without thread ids, two tags of one process share the place
+            signals = self._close(thread, self._open[thread].abandon("another message began before its end"))
+        elif len(self._open) >= _MAX_OPEN:
+            oldest = next(iter(self._open))
+            signals = self._close(oldest, self._open[oldest].abandon("too many unfinished messages"))
+        self._open[thread] = assembly
+        return signals
+
+    def _close(self, thread: tuple[int, int], outcome: Outcome) -> list[Signal]:
+        del self._open[thread]
+        return self._signals(outcome)
+
+    def _signals(self, outcome: Outcome) -> list[Signal]:
+        signals = list(outcome.signals)
+        for entry in outcome.replay:
+            signals += self.push(entry)
+        return signals
+
+    def _interrupt(self, entry: LogEntry) -> list[Signal]:
+        """Ends what cannot go on after this entry: its thread's message, or all dumps of a process whose step is over."""
+        signals: list[Signal] = []
+        ends_dumps = entry.payload.startswith(_END_OF_DUMPS)
+        for thread, assembly in list(self._open.items()):
+            same_thread = thread == (entry.pid, entry.tid) and entry.tid >= 0
+            over = ends_dumps and thread[0] == entry.pid and isinstance(assembly, HierarchyAssembly)
+            if (same_thread or over) and self._open.get(thread) is assembly:
+                signals += self._close(thread, assembly.abandon("another message began before its end"))
+        return signals
+
+    def _process(self, pid: int) -> _Process:
+        if len(self._processes) > _MAX_OPEN:
+            self._processes.clear()
+        return self._processes.setdefault(pid, _Process())
+
+    def _follow(self, process: _Process, kind: str, fields: dict[str, str]) -> None:
+        """Which command and step later lines of the process belong to."""
+        if kind == "start":
+            process.command_id, process.step_id = fields.get("commandId", ""), ""
+        elif kind == "step-start":
+            process.step_id = fields.get("id", "")
+        elif kind in ("step-success", "success", "failure"):
+            process.step_id = ""
+        elif kind in ("answered", "answered-failure") and fields.get("commandId") == process.command_id:
+            process.command_id = ""

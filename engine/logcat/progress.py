@@ -1,0 +1,132 @@
+"""The Operator's own lines about what it is doing, one table from words to fields (wire §3, §5.2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from clawperator.engine.logcat.entry import LogEntry
+
+OPERATOR_PREFIXES = (
+    b"[Clawperator-",
+    b"[TaskScope]",
+    b"[TaskUiScope]",
+    b"[UiActionEngine]",
+    b"[UiTreeManager]",
+    b"[TaskRunnerManager]",
+    b"[Operator-",
+    b"ClawperatorResult ",
+)
+_PREFIX_TEXTS = tuple(prefix.decode() for prefix in OPERATOR_PREFIXES)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressSignal:
+    """One of the Operator's live lines.
+
+    ``kind``: queued, start, stage-start, stage-retry, stage-success, stage-failure, stage-log, success, failure (of a command);
+    step-start, step-success; task-start, task-success, task-failure; ui-start, ui-end, snapshot-start; no-window (nothing to
+    dump: screen off, secure window, transition); service-unavailable (a failed envelope follows); action-ignored (the broadcast
+    had another action: nothing follows); answered, answered-failure (after the envelope); envelope-failure (none will come);
+    event. ``fields`` are the line's ``key=value`` pairs as text. ``command_id`` is the line's own, else that of the command
+    which runs in the process, else empty. ``text`` is the message, with its stack trace where one record holds both.
+    """
+
+    kind: str
+    command_id: str
+    fields: Mapping[str, str]
+    text: str
+    entry: LogEntry
+
+
+class _Line(NamedTuple):
+    kind: str
+    fields: tuple[tuple[str, str], ...] = ()
+    """Names in the order of the line, each with the text that stands before its value."""
+
+
+def _keys(*names: str) -> tuple[tuple[str, str], ...]:
+    return tuple((name, f" {name}=") for name in names)
+
+
+_COMMAND = _keys("commandId", "taskId")
+_LINES: dict[str, _Line] = {
+    "[Clawperator-Command] queued ": _Line("queued", _COMMAND + _keys("waiting_for_active_command")),
+    "[Clawperator-Command] start ": _Line("start", _COMMAND + _keys("source", "timeoutMs", "actionCount")),
+    "[Clawperator-Command] stage-start ": _Line("stage-start", _COMMAND + _keys("id", "label")),
+    "[Clawperator-Command] stage-retry ": _Line("stage-retry", _COMMAND + _keys("id", "attempt", "delayMs")),
+    "[Clawperator-Command] stage-success ": _Line("stage-success", _COMMAND + _keys("id", "data")),
+    "[Clawperator-Command] stage-failure ": _Line("stage-failure", _COMMAND + _keys("id", "reason")),
+    "[Clawperator-Command] stage-log ": _Line("stage-log", _COMMAND + _keys("message")),
+    "[Clawperator-Command] success ": _Line("success", _COMMAND + _keys("stepCount")),
+    "[Clawperator-Command] failure ": _Line("failure", _COMMAND + _keys("reason")),
+    "[UiActionEngine] step_start ": _Line("step-start", _keys("id", "type")),
+    "[UiActionEngine] step_success ": _Line("step-success", _keys("id", "type", "data")),
+    "[TaskRunnerManager] Task execution started": _Line("task-start"),
+    "[TaskRunnerManager] Task completed successfully": _Line(
+        "task-success", (("durationMs", " in "), ("value", "ms with value: "))
+    ),
+    "[TaskRunnerManager] Task failed": _Line("task-failure", (("durationMs", " after "), ("reason", "ms: "))),
+    "[TaskScope] Executing UI operations": _Line("ui-start"),
+    "[TaskScope] UI operations completed": _Line("ui-end"),
+    "[TaskScope] Logging UI tree": _Line("snapshot-start"),
+    "[Operator-UxInspector] Root node is null": _Line("no-window"),
+    "[Operator-UxInspector] Accessibility service is not available": _Line("no-window"),
+    "[Operator-Receiver] Accessibility service is not available commandId=": _Line("service-unavailable", _COMMAND),
+    "[Operator-Receiver] Ignoring unsupported action=": _Line("action-ignored", _keys("action")),
+    "[Operator-Receiver] Agent command completed successfully ": _Line("answered", _COMMAND),
+    "[Operator-Receiver] Agent command failed ": _Line("answered-failure", (*_COMMAND, ("reason", ": "))),
+    "ClawperatorResult ": _Line("envelope-failure", _keys("commandId")),
+}
+_EVENT = "[Clawperator-Event]"
+_BY_FIRST_WORD: dict[str, list[tuple[str, _Line]]] = {}
+for _start, _line in _LINES.items():
+    _BY_FIRST_WORD.setdefault(_start.partition(" ")[0], []).append((_start, _line))
+
+
+def is_operator_line(message: str) -> bool:
+    """Whether a message begins like one of the Operator's; says nothing about who wrote it."""
+    return message.startswith(_PREFIX_TEXTS)
+
+
+def read_progress(message: str) -> tuple[str, dict[str, str]] | None:
+    """Kind and fields of a line of the catalogue; None for any other, such as the service's own event lines."""
+    first_word, _, rest = message.partition(" ")
+    if first_word == _EVENT:
+        return "event", _event_fields(rest)
+    for start, line in _BY_FIRST_WORD.get(first_word, ()):
+        if message.startswith(start):
+            return line.kind, _fields(message, line.fields)
+    return None
+
+
+def _fields(message: str, expected: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Values may hold blanks and ``=``: each goes on until the next field of its line, the last to the end of the line.
+
+    Only ``data`` may hold line feeds; behind a reason they begin the stack trace.
+    """
+    fields: dict[str, str] = {}
+    name, rest = "", message
+    for following, mark in expected:
+        value, found, after = rest.partition(mark)
+        if not found:
+            continue
+        if name:
+            fields[name] = value
+        name, rest = following, after
+    if name:
+        fields[name] = rest if name == "data" else rest.partition("\n")[0]
+    return fields
+
+
+def _event_fields(text: str) -> dict[str, str]:
+    """No version emits this line; a JSON object's members are taken as fields, should one ever do."""
+    try:
+        event = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(event, dict):
+        return {}
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in event.items()}

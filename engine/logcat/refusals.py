@@ -1,0 +1,67 @@
+"""Payloads that the Operator could not take: it answers with an error in the log and no envelope (wire §3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clawperator.engine.logcat.assembly import Outcome
+from clawperator.engine.logcat.entry import LogEntry
+
+_MISSING = b"[Operator-Receiver] Missing required agent payload extra"
+_UNREADABLE = (
+    b"[Operator-Receiver] Failed to parse agent command payload",
+    b"[Operator-Receiver] Accessibility service is not available and failed to parse agent command payload",
+)
+_LEVEL = "E"
+_UNSUPPORTED = "unsupported action type at index="
+_MAX_LINES = 200
+_PATIENCE = 0.3
+"""Seconds: a stack trace is written at once, and somebody waits for the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalSignal:
+    """No envelope will come for the broadcast before ``entry``; the lines carry no command id.
+
+    ``reason`` is the first line of the exception, else the message itself. ``unsupported`` says that the installed app does
+    not know one of the actions. ``service_down`` says that its accessibility service is off as well.
+    """
+
+    reason: str
+    unsupported: bool
+    entry: LogEntry
+    service_down: bool = False
+
+
+def begins_refusal(entry: LogEntry) -> bool:
+    """Only at the level of errors: the Operator's lines with texts of the screen are below it."""
+    return entry.level == _LEVEL and entry.payload.startswith((_MISSING, *_UNREADABLE))
+
+
+class RefusalAssembly:
+    """The message and its stack trace: one record, or one per line."""
+
+    def __init__(self, entry: LogEntry) -> None:
+        self.tag, self.level = entry.tag, entry.level
+        self.quiet_since: float | None = None
+        self.patience = _PATIENCE
+        self._entry = entry
+        self._lines: list[str] = []
+
+    def add(self, entry: LogEntry) -> Outcome | None:
+        if self._lines and entry.payload.startswith(b"["):
+            return Outcome((self._signal(),), (entry,))
+        self._lines += entry.message.split("\n")
+        told = len(self._lines) > 1 and (entry is self._entry or _UNSUPPORTED in self._lines[-1])
+        if told or entry.payload.startswith(_MISSING) or len(self._lines) > _MAX_LINES:
+            return Outcome((self._signal(),))
+        return None
+
+    def abandon(self, problem: str) -> Outcome:  # noqa: ARG002 - what there is of the trace is the reason
+        return Outcome((self._signal(),))
+
+    def _signal(self) -> RefusalSignal:
+        message, trace = self._lines[0], self._lines[1:]
+        reason = next((line.strip() for line in trace if line.strip()), message)
+        unsupported = any(_UNSUPPORTED in line for line in trace)
+        return RefusalSignal(reason, unsupported, self._entry, message.startswith(_UNREADABLE[1].decode()))

@@ -1,0 +1,150 @@
+"""How fast log bytes become entries and what the Operator says, beside a calibration loop of the same run."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clawperator.engine.logcat.entries import BinaryLogParser, TextLogParser
+from clawperator.engine.logcat.operator_log import HierarchySignal, OperatorLog
+
+Report = Callable[[str, str, float, float, str], None]
+
+pytestmark = pytest.mark.benchmark
+
+LINES_PER_SECOND = 400_000
+TIMES_THE_FLOOR = 8
+"""Splitting the bytes and decoding each line is the floor: entries with seven fields may cost this many times as much."""
+
+TIMES_A_DUMPS_FLOOR = 4
+
+DUMP_LINES, NODES = 8_000, 5_000
+DUMP_SECONDS = 0.030
+READ_BYTES = 64 * 1024
+UID = 10_234
+
+
+def capture() -> bytes:
+    """At least 20 MB of a real threadtime capture: of the corpus if there is one, else of the repository repeated."""
+    corpus = os.environ.get("CLAWPERATOR_CORPUS", "")
+    path = Path(corpus) / "logcat" / "goldfish-api27-threadtime-5000-lines.txt"
+    if not (corpus and path.exists()):
+        path = Path(__file__).parents[1] / "data" / "logcat" / "goldfish-first-600-lines-threadtime.txt"
+    data = path.read_bytes()
+    return data * (20_000_000 // len(data) + 1)
+
+
+def best_seconds(work: Callable[[], object], rounds: int = 5) -> float:
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def portions(data: bytes) -> list[bytes]:
+    return [data[start : start + READ_BYTES] for start in range(0, len(data), READ_BYTES)]
+
+
+def test_text_lines_per_second(report: Report) -> None:
+    data = capture()
+    lines = data.count(b"\n")
+    reads = portions(data)
+
+    def parse() -> None:
+        parser, log = TextLogParser("threadtime"), OperatorLog(command_id="c-1")
+        found = sum(len(entries) for entries in map(parser.feed, reads) if log.feed(entries) == [])
+        assert found == lines
+
+    floor = best_seconds(lambda: [line.decode() for line in data.split(b"\n")], rounds=3)
+    taken = best_seconds(parse)
+
+    speed = f"{lines / taken:,.0f} lines/s"
+    report("log text to entries and envelopes", "split and decode each line", taken / floor, TIMES_THE_FLOOR, speed)
+    assert lines / taken >= LINES_PER_SECOND
+
+
+def record(message: bytes) -> bytes:
+    payload = b"\x03a\0" + message + b"\0"
+    return struct.pack("<HHiIIIII", len(payload), 28, 8123, 8190, 1_700_000_000, 5, 0, UID) + payload
+
+
+def dump_records() -> bytes:
+    """5,000 nodes, 3,000 of them with children: 8,000 lines of the size that the Operator writes."""
+    rest = (
+        b'text="Network and internet" resource-id="android:id/title" class="android.widget.TextView" '
+        b'package="com.android.settings" content-desc="" checkable="false" checked="false" clickable="false" enabled="true" '
+        b'focusable="false" focused="false" scrollable="false" long-clickable="false" password="false" selected="false" '
+        b'bounds="[216,400][400,470]"'
+    )
+    inner = [b'  <node index="0" ' + rest + b">"] * (DUMP_LINES - NODES)
+    leaves = [b'    <node index="1" ' + rest + b" />"] * (2 * NODES - DUMP_LINES)
+    ends = [b"  </node>"] * (DUMP_LINES - NODES)
+    lines = [
+        b"[TaskScope] UI Hierarchy:",
+        b"<?xml version='1.0' ?>",
+        b'<hierarchy rotation="0">',
+        *inner,
+        *leaves,
+        *ends,
+    ]
+    return b"".join(map(record, [*lines, b"</hierarchy>"]))
+
+
+def receive(data: bytes, take: Callable[[bytes], object]) -> float:
+    """Seconds from the first byte on a socket to the end of taking the last."""
+    ours, theirs = socket.socketpair()
+
+    def send() -> None:
+        with theirs:
+            theirs.sendall(data)
+
+    sender = threading.Thread(target=send)
+    with ours:
+        sender.start()
+        first = ours.recv(READ_BYTES)
+        start = time.perf_counter()
+        take(first)
+        while portion := ours.recv(READ_BYTES):
+            take(portion)
+        seconds = time.perf_counter() - start
+    sender.join()
+    return seconds
+
+
+def test_a_dump_of_5000_nodes_out_of_binary_records(report: Report) -> None:
+    data = dump_records()
+
+    def parse() -> float:
+        parser, log = BinaryLogParser(), OperatorLog(uid=UID)
+        found: list[object] = []
+        seconds = receive(data, lambda portion: found.extend(log.feed(parser.feed(portion))))
+        (signal,) = found
+        assert isinstance(signal, HierarchySignal)
+        assert signal.captured.xml.count("<node") == NODES
+        return seconds
+
+    def read() -> float:
+        return receive(data, lambda portion: [part.decode() for part in portion.split(b"\0") if part.isascii()])
+
+    socket_only = min(receive(data, bytearray().extend) for _ in range(5))
+    floor = min(read() for _ in range(7))
+    taken = min(parse() for _ in range(7))
+
+    detail = f"{taken * 1e3:.1f} ms for {DUMP_LINES} records; {socket_only * 1e3:.1f} ms to receive them unread"
+    report(
+        f"hierarchy dump of {NODES} nodes",
+        "split at NUL and decode each part",
+        taken / floor,
+        TIMES_A_DUMPS_FLOOR,
+        detail,
+    )
+    assert taken <= DUMP_SECONDS
