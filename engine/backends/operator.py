@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.failures import TransportError
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.backends.base import Outcome
 from clawperator.engine.contracts.envelope import Envelope
@@ -17,7 +17,8 @@ from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.generation import fits_every_generation, require_generation
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
-from clawperator.engine.logcat.entries import BinaryLogParser, LogEntry, TextLogParser
+from clawperator.engine.logcat.correlated import CorrelatedLines
+from clawperator.engine.logcat.entries import BinaryLogParser, TextLogParser
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
 from clawperator.engine.logcat.operator_log import (
     EnvelopeSignal,
@@ -32,9 +33,6 @@ from clawperator.engine.observe.probe import Probe, variants
 
 ENVELOPE_WAIT_SECONDS = 5.0
 """How much longer than the device's own budget the host waits for the envelope."""
-
-_KEPT_LINES = 30
-_KEPT_CHARACTERS = 500
 
 
 class OperatorBackend:
@@ -107,6 +105,9 @@ class OperatorBackend:
             run.dispatching()
             script = device_script("{log}; exec {broadcast}", log=nonce_command(run.nonce), broadcast=words)
             result = await device.script(script, timeout=run.wait_seconds)
+        except TransportError as exc:
+            run.dispatch_unclear(exc.message)
+            return
         except EngineError as exc:
             run.dispatch_failed(exc.message, f"error: {exc.message}", exc)
             return
@@ -123,11 +124,11 @@ class OperatorBackend:
             result = await log.device.shell(words, timeout=ENVELOPE_WAIT_SECONDS)
         except EngineError:
             return
-        parser = BinaryLogParser() if log.facts.binary_log else TextLogParser()
+        parser = BinaryLogParser() if log.facts.binary_log else TextLogParser("threadtime")
         operator = OperatorLog(uid=log.uid, command_id="" if log.uid is not None else run.command_id)
         for entry in (*parser.feed(result.stdout), *parser.finish()):
             if entry.message.strip() == run.nonce:
-                run.on_nonce(run.nonce, entry)
+                run.on_nonce(run.nonce)
             for signal in operator.push(entry):
                 run.on_signal(signal)
 
@@ -152,7 +153,7 @@ class _Run:
         self._envelope: Envelope | None = None
         self._error: EngineError | None = None
         self._hierarchies: list[CapturedHierarchy] = []
-        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._lines = CorrelatedLines(command.command_id)
         self._last_stage = ""
 
     # -- the dispatch
@@ -161,6 +162,10 @@ class _Run:
         self._status = "sent"
         self._dispatched()
         self._dispatched_at = time.monotonic()
+
+    def dispatch_unclear(self, complaint: str) -> None:
+        """The link broke while the command was on its way: it may have arrived, and only the log can tell."""
+        self._status = f"error: {complaint}"
 
     def dispatch_failed(self, complaint: str, status: str, cause: EngineError | None) -> None:
         self._status = status
@@ -172,7 +177,7 @@ class _Run:
 
     # -- the log
 
-    def on_nonce(self, nonce: str, entry: LogEntry) -> None:
+    def on_nonce(self, nonce: str) -> None:
         if nonce == self.nonce:
             self._armed = True
 
@@ -211,7 +216,7 @@ class _Run:
         )
 
     def _note(self, signal: ProgressSignal) -> None:
-        self._lines.append(signal.text[:_KEPT_CHARACTERS])
+        self._lines.add(signal.entry)
         if signal.kind in ("stage-start", "stage-retry"):
             self._last_stage = signal.fields.get("id", self._last_stage)
 
@@ -256,7 +261,7 @@ class _Run:
         }
         if self._last_stage:
             details["lastStage"] = self._last_stage
-        silent = self._status == "sent" and not self._lines
+        silent = self._status == "sent" and not self._lines.lines
         hint = (
             f"The Operator app said nothing: its accessibility service or version may be the reason. "
             f"Run `clawperator doctor --device-id {self._device_id} --receiver-package {self._package}`."
@@ -273,7 +278,7 @@ class _Run:
 
     def _circumstances(self) -> dict[str, Any]:
         return {
-            "lastCorrelatedEvents": list(self._lines),
+            "lastCorrelatedEvents": list(self._lines.lines),
             "broadcastDispatchStatus": self._status,
             "deviceId": self._device_id,
             "receiverPackage": self._package,

@@ -23,6 +23,7 @@ from clawperator.engine.executions.command import Command
 SETTLE_SECONDS = 2.0
 """How long a device stays taken after its outcome became unknown (execution contract §10)."""
 
+_LOOKS = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -153,22 +154,31 @@ class SingleFlight:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         lock = FileLock(self._path(device_id))
         try:
-            # Somebody who has just taken the lock, or only looks at it, has not written a name yet: look again, briefly.
-            for _ in range(100):
-                if lock.try_acquire():
-                    settling = _decode(lock.read())
-                    if settling is not None and settling.not_before > self._clock():
-                        raise _conflict(device_id, holder, settling)
-                    lock.write(_encode(holder))
-                    return Flight(lock, holder, self._clock)
-                other = _decode(lock.read())
-                if other is not None and not other.not_before and _alive(other.pid):
-                    raise _conflict(device_id, holder, other)
-                await asyncio.sleep(0.001)
-            raise _conflict(device_id, holder, None)
+            other = await self._contend(lock, holder)
         except BaseException:
             lock.close()
             raise
+        if other is None:
+            return Flight(lock, holder, self._clock)
+        lock.close()
+        raise _conflict(device_id, holder, other)
+
+    async def _contend(self, lock: FileLock, holder: Holder) -> Holder | None:
+        """Take ``lock`` for ``holder``; whoever has it instead."""
+        other: Holder | None = None
+        for _ in range(_LOOKS):
+            if lock.try_acquire():
+                other = _decode(lock.read())
+                if other is not None and other.not_before > self._clock():
+                    return other
+                lock.write(_encode(holder))
+                return None
+            other = _decode(lock.read())
+            if other is not None and not other.not_before and _alive(other.pid):
+                return other
+            # Somebody who has just taken the lock, or only looks at it, has not written a name yet: look again, briefly.
+            await asyncio.sleep(0.001)
+        return other or Holder(holder.device_id, 0, "", "", "", 0, 0.0)
 
     def status(self, device_id: str) -> LockStatus:
         """How ``device_id``'s lock looks now. Takes the lock for an instant where it is free."""
@@ -230,9 +240,9 @@ def _decode(content: bytes) -> Holder | None:
         return None
 
 
-def _conflict(device_id: str, wanted: Holder, other: Holder | None) -> EngineError:
+def _conflict(device_id: str, wanted: Holder, other: Holder) -> EngineError:
     details: dict[str, Any] = {"deviceId": device_id, "commandId": wanted.command_id}
-    if other is not None:
+    if other.pid:
         details |= {
             "inFlightCommandId": other.command_id,
             "pid": other.pid,
@@ -240,8 +250,8 @@ def _conflict(device_id: str, wanted: Holder, other: Holder | None) -> EngineErr
             "since": other.since,
             "timeoutMs": other.timeout_ms,
         }
-        if other.not_before:
-            details["notBefore"] = other.not_before
+    if other.not_before:
+        details["notBefore"] = other.not_before
     return EngineError(
         ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight on this device", details=details
     )

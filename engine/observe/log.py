@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.failures import TransportError
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events import CommandProgress, EngineEvent, EnvelopeSeen, EventBus, LogBatch, SnapshotSeen
@@ -39,7 +40,7 @@ _STDOUT = 1
 class LogListener(Protocol):
     """Somebody who follows the stream; called in its order, never concurrently."""
 
-    def on_nonce(self, nonce: str, entry: LogEntry) -> None: ...
+    def on_nonce(self, nonce: str) -> None: ...
 
     def on_signal(self, signal: Signal) -> None: ...
 
@@ -149,12 +150,16 @@ class DeviceLog:
         try:
             await self._follow()
             error = EngineError(ErrorCode.LOGCAT_UNAVAILABLE, "logcat exited before terminal envelope")
+        except TransportError as exc:
+            error = EngineError(
+                ErrorCode.LOGCAT_UNAVAILABLE, f"The connection to the device's log broke: {exc.message}"
+            )
         except EngineError as exc:
             error = exc
         self._end(error)
 
     async def _follow(self) -> None:
-        parser = BinaryLogParser() if self.facts.binary_log else TextLogParser()
+        parser = BinaryLogParser() if self.facts.binary_log else TextLogParser("threadtime")
         complaint = b""
         async with self.device.stream(attach_script(self.facts, self._nonce)) as stream:
             async for channel, data in stream:
@@ -198,7 +203,7 @@ class DeviceLog:
         if nonce == self._nonce and not self._attached.done():
             self._attached.set_result(entry)
         for listener in tuple(self._listeners):
-            listener.on_nonce(nonce, entry)
+            listener.on_nonce(nonce)
 
     def _watch_for_silence(self) -> None:
         """A message of several parts whose next part never comes is given up after a while; nothing else would notice."""
@@ -216,6 +221,11 @@ class DeviceLog:
                 self._bus.publish(event)
             for listener in tuple(self._listeners):
                 listener.on_signal(signal)
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether the entries of this stream do not say whose they are."""
+        return self._attached.result().uid < 0
 
     @property
     def attached_at(self) -> float:
@@ -275,13 +285,23 @@ class LogRoom:
         async with self._opening[key]:
             log, users = self._open.get(key, (None, 0))
             if log is None or log.closed is not None:
-                log, users = DeviceLog(device, facts, self._bus, uid=uid, command_id=command_id), 0
-                await log.attach()
+                log, users = await self._attach(device, facts, uid, command_id), 0
             self._open[key] = (log, users + 1)
         try:
             yield log
         finally:
             await self._leave(key, log)
+
+    async def _attach(self, device: AdbDevice, facts: DeviceFacts, uid: int | None, command_id: str) -> DeviceLog:
+        log = DeviceLog(device, facts, self._bus, uid=uid, command_id=command_id)
+        await log.attach()
+        if uid is not None and log.anonymous:
+            # Android 7 to 10 sometimes takes the shell for an ordinary app: it then sees only its own lines, without
+            # uids. Attaching again helps (android-facts 3a).
+            await log.close()
+            log = DeviceLog(device, facts, self._bus, uid=uid, command_id=command_id)
+            await log.attach()
+        return log
 
     async def _leave(self, key: tuple[str, int | str], log: DeviceLog) -> None:
         current, users = self._open.get(key, (None, 0))
