@@ -1,0 +1,1 @@
+"""The faces of the product; each holds one engine."""

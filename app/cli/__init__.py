@@ -1,0 +1,1 @@
+"""The command line: one payload in, one JSON document out."""

@@ -1,0 +1,285 @@
+"""``action``: one action as one execution, described by flags instead of a payload file."""
+
+from __future__ import annotations
+
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.commands.execute import add_result_flags
+from clawperator.app.cli.selectors import add_selector_flags, selector
+from clawperator.app.cli.values import integer, invalid, number
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.output import Answer
+
+CLICK_TYPES = ("default", "long_click", "focus")
+DIRECTIONS = ("down", "up", "left", "right")
+KEYS = ("back", "home", "recents")
+VALIDATORS = ("temperature", "version", "regex")
+_SPARE_MS, _LEAST_MS, _MOST_MS = 5_000, 30_000, 120_000
+
+
+class Action(Command):
+    """Base: subclasses declare their flags and build the payload; ``required`` names the form that USAGE errors quote."""
+
+    required = ""
+
+    def configure(self, parser: Parser) -> None:
+        self.declare(parser)
+        add_result_flags(parser)
+
+    def declare(self, parser: Parser) -> None:
+        """The flags of this action."""
+        raise NotImplementedError
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        """The execution of this one action."""
+        raise NotImplementedError
+
+    def run(self, options: Namespace) -> Answer:
+        payload = self.payload(options)
+        from clawperator.app.cli.executing import execute
+
+        return execute(payload, options)
+
+    def need(self, value: Any) -> Any:
+        """``value``, or the USAGE error that names what is missing."""
+        if value is None:
+            raise EngineError(
+                ErrorCode.USAGE,
+                f"{self.words} requires {self.required}",
+                extra={"example": f"clawperator {self.words} {self.examples[0]}"},
+            )
+        return value
+
+
+class OpenApp(Action):
+    usage = "--app <packageId> [options]"
+    required = "--app <packageId>"
+    examples = ("--app com.android.settings",)
+
+    def declare(self, parser: Parser) -> None:
+        parser.value("--app", metavar="<packageId>", about="the application id")
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        from clawperator.engine.executions.build import open_app
+
+        return open_app(self.need(options.app))
+
+
+class OpenUri(Action):
+    usage = "--uri <value> [options]"
+    required = "--uri <value>"
+    examples = ("--uri https://example.org/",)
+
+    def declare(self, parser: Parser) -> None:
+        parser.value("--uri", metavar="<value>", about="the URI to open")
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        from clawperator.engine.executions.build import open_uri
+
+        return open_uri(self.need(options.uri))
+
+
+class PressKey(Action):
+    usage = "--key <back|home|recents> [options]"
+    required = "--key <back|home|recents>"
+    examples = ("--key back",)
+
+    def declare(self, parser: Parser) -> None:
+        parser.value("--key", metavar="<back|home|recents>", about="the key", suggest=KEYS)
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        from clawperator.engine.executions.build import press_key
+
+        return press_key(self.need(options.key))
+
+
+class Click(Action):
+    usage = "(--selector <json> | --coordinate <x> <y>) [options]"
+    required = "--selector <json> or --coordinate <x> <y>"
+    notes = "Selector flags given together must all match. --coordinate needs Operator 0.5 or newer."
+    examples = (
+        """--selector '{"textEquals":"Save"}'""",
+        "--id com.example:id/save --click-type long_click",
+        "--coordinate 540 1200",
+    )
+
+    def declare(self, parser: Parser) -> None:
+        add_selector_flags(parser)
+        parser.value("--coordinate", metavar=("<x>", "<y>"), about="a point of the screen in pixels, instead of a node")
+        parser.value("--click-type", metavar="<type>", about=", ".join(CLICK_TYPES), suggest=CLICK_TYPES)
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        matcher = selector(options)
+        point = _point(options.coordinate)
+        if matcher is not None and point is not None:
+            raise invalid("use a selector OR --coordinate, not both", "actions.0.params")
+        self.need(matcher if point is None else point)
+        return _single("click", "click", {"matcher": matcher, "coordinate": point, "clickType": options.click_type})
+
+
+class Read(Action):
+    usage = "--selector <json> [--validator <name>] [options]"
+    required = "--selector <json>"
+    examples = (
+        """--selector '{"resourceId":"com.example:id/total"}'""",
+        "--id com.example:id/temp --validator temperature",
+    )
+
+    def declare(self, parser: Parser) -> None:
+        add_selector_flags(parser)
+        parser.value("--validator", metavar="<name>", about=", ".join(VALIDATORS), suggest=VALIDATORS)
+        parser.value("--validator-pattern", metavar="<regex>", about="what --validator regex has to find")
+        parser.switch("--all", about="every matching node, not only the first (Operator 0.5)")
+        add_selector_flags(parser, container=True)
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        params = {
+            "matcher": self.need(selector(options)),
+            "validator": options.validator,
+            "validatorPattern": options.validator_pattern,
+            "all": options.all or None,
+            "container": selector(options, container=True),
+        }
+        return _single("read", "read_text", params)
+
+
+class Type(Action):
+    usage = "--selector <json> --text <value> [--submit] [--clear] [options]"
+    required = "--selector <json> and --text <value>"
+    notes = "--text is what to type here; use --selector for a field that is found by its text."
+    examples = (
+        """--selector '{"role":"textfield"}' --text 'hello world'""",
+        "--id com.example:id/q --text tea --submit",
+    )
+
+    def declare(self, parser: Parser) -> None:
+        add_selector_flags(parser, text=False)
+        parser.value("--text", metavar="<value>", about="what to type")
+        parser.switch("--submit", about="activate the field afterwards")
+        parser.switch("--clear", about="accepted by the device; typing replaces the content anyway")
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        params = {
+            "matcher": self.need(selector(options, text=False)),
+            "text": self.need(options.text),
+            "submit": options.submit,
+            "clear": options.clear,
+        }
+        return _single("type", "enter_text", params)
+
+
+class Wait(Action):
+    usage = "--selector <json> [options]"
+    required = "--selector <json>"
+    examples = ("""--selector '{"textContains":"Welcome"}' --timeout-ms 60000""",)
+
+    def declare(self, parser: Parser) -> None:
+        add_selector_flags(parser)
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        return _single("wait", "wait_for_node", {"matcher": self.need(selector(options))})
+
+
+class Scroll(Action):
+    usage = "[--direction <direction>] [--container <json>] [options]"
+    examples = ("--direction down", """--direction up --container '{"resourceId":"com.example:id/list"}'""")
+
+    def declare(self, parser: Parser) -> None:
+        _add_scroll_flags(parser)
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        return _single("scroll", "scroll", _scroll_params(options))
+
+
+class ScrollUntil(Action):
+    usage = "[selector] [--direction <direction>] [--click] [options]"
+    required = "a selector with --click"
+    notes = (
+        "Without a selector it scrolls to the end of the container. A selector needs Operator 0.5; "
+        "--click clicks the node that was found."
+    )
+    examples = ("--text 'About phone'", "--text 'About phone' --direction down --click", "--max-scrolls 5")
+
+    def declare(self, parser: Parser) -> None:
+        add_selector_flags(parser)
+        _add_scroll_flags(parser)
+        parser.switch("--click", about="click the node when it is found")
+        parser.value("--click-type", metavar="<type>", about=", ".join(CLICK_TYPES), suggest=CLICK_TYPES)
+        parser.value("--max-scrolls", metavar="<n>", about="scroll at most n times, 1 to 200")
+        parser.value("--max-duration-ms", metavar="<ms>", about="scroll at most this long, 0 to 120000")
+        parser.value(
+            "--no-position-change-threshold", metavar="<n>", about="gestures without effect that end it, 1 to 20"
+        )
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        matcher = selector(options)
+        longest = integer("--max-duration-ms", options.max_duration_ms, 0, _MOST_MS)
+        params = {
+            "matcher": self.need(matcher) if options.click else matcher,
+            "clickAfter": options.click or None,
+            "clickType": options.click_type,
+            "maxScrolls": integer("--max-scrolls", options.max_scrolls, 1, 200),
+            "maxDurationMs": longest,
+            "noPositionChangeThreshold": integer(
+                "--no-position-change-threshold", options.no_position_change_threshold, 1, 20
+            ),
+            **_scroll_params(options),
+        }
+        timeout = min(max((longest or 0) + _SPARE_MS, _LEAST_MS), _MOST_MS)
+        return _single("scroll-until", "scroll_until", params, timeout_ms=timeout)
+
+
+class ScrollAndClick(Action):
+    usage = "--selector <json> [--direction <direction>] [options]"
+    required = "--selector <json>"
+    examples = ("""--selector '{"textEquals":"Display"}'""", "--text Display --direction down --max-swipes 20")
+
+    def declare(self, parser: Parser) -> None:
+        add_selector_flags(parser)
+        _add_scroll_flags(parser)
+        parser.value("--click-type", metavar="<type>", about=", ".join(CLICK_TYPES), suggest=CLICK_TYPES)
+        parser.value("--max-swipes", metavar="<n>", about="swipe at most n times, 1 to 50")
+
+    def payload(self, options: Namespace) -> dict[str, Any]:
+        params = {
+            "target": self.need(selector(options)),
+            "clickType": options.click_type,
+            "maxSwipes": integer("--max-swipes", options.max_swipes, 1, 50),
+            **_scroll_params(options),
+        }
+        return _single("scroll-and-click", "scroll_and_click", params)
+
+
+def _add_scroll_flags(parser: Parser) -> None:
+    parser.value("--direction", metavar="<direction>", about=", ".join(DIRECTIONS), suggest=DIRECTIONS)
+    parser.value("--distance-ratio", metavar="<r>", about="part of the container to scroll by, 0 to 1")
+    parser.value("--settle-delay-ms", metavar="<ms>", about="pause after a gesture, 0 to 10000")
+    add_selector_flags(parser, container=True)
+
+
+def _scroll_params(options: Namespace) -> dict[str, Any]:
+    return {
+        "container": selector(options, container=True),
+        "direction": options.direction,
+        "distanceRatio": number("--distance-ratio", options.distance_ratio),
+        "settleDelayMs": integer("--settle-delay-ms", options.settle_delay_ms, 0, 10_000),
+    }
+
+
+def _point(words: list[str] | None) -> dict[str, int] | None:
+    if words is None:
+        return None
+    x, y = (integer("--coordinate", word, 0, 2**31 - 1) for word in words)
+    return {"x": x or 0, "y": y or 0}
+
+
+def _single(name: str, action_type: str, params: dict[str, Any], *, timeout_ms: int = _LEAST_MS) -> dict[str, Any]:
+    from clawperator.engine.executions.build import single
+
+    return single(name, action_type, params, timeout_ms=timeout_ms)

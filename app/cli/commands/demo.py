@@ -1,0 +1,62 @@
+"""``demo``: the product without a phone and without adb, on one simulated device."""
+
+from __future__ import annotations
+
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.commands.console import add_look_flags, has_terminal, open_console
+from clawperator.app.cli.commands.execute import add_result_flags
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from typing import Any
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.output import Answer
+
+SETTINGS = "com.android.settings"
+
+
+class Demo(Command):
+    notes = (
+        "On a terminal it opens the console on a simulated device; with --json, --output or without a terminal it runs "
+        "an example plan there and prints the result."
+    )
+    examples = ("", "--json", "--output pretty")
+
+    def configure(self, parser: Parser) -> None:
+        add_look_flags(parser)
+        add_result_flags(parser)
+
+    def run(self, options: Namespace) -> Answer | int:
+        if has_terminal() and not options.json and options.output is None:
+            return open_console(options, demo=True)
+        from clawperator.app.cli.executing import execute
+        from clawperator.app.cli.simulated import one_device
+
+        return execute(example(), options, surroundings=one_device)
+
+
+def example() -> dict[str, Any]:
+    """A plan that shows what an execution is: open an app, wait for it, look, touch, look again."""
+    from clawperator.engine.executions.build import generated_id
+
+    return {
+        "commandId": generated_id("demo"),
+        "taskId": "demo",
+        "source": "clawperator-demo",
+        "expectedFormat": "android-ui-automator",
+        "timeoutMs": 30_000,
+        "actions": [
+            {"id": "open", "type": "open_app", "params": {"applicationId": SETTINGS}},
+            {
+                "id": "ready",
+                "type": "wait_for_node",
+                "params": {"matcher": {"resourceId": "com.android.settings:id/homepage_title"}},
+            },
+            {"id": "before", "type": "snapshot_ui"},
+            {"id": "display", "type": "scroll_and_click", "params": {"target": {"textEquals": "Display"}}},
+            {"id": "after", "type": "snapshot_ui"},
+            {"id": "home", "type": "press_key", "params": {"key": "home"}},
+        ],
+    }

@@ -1,0 +1,37 @@
+"""``version``: of this program and of the contract it speaks; with ``--check-compat`` also of the installed Operator."""
+
+from __future__ import annotations
+
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.output import Answer
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.version import CONTRACT_VERSION, __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from clawperator.app.cli.arguments import Parser
+
+
+class Version(Command):
+    usage = "[--check-compat [--strict-version]] [options]"
+    examples = ("", "--check-compat", "--check-compat --strict-version")
+
+    def configure(self, parser: Parser) -> None:
+        parser.switch("--check-compat", about="compare with the Operator app on the device; exit 1 if they do not fit")
+        parser.switch("--strict-version", about="want the very same version, not only the same major.minor")
+
+    def run(self, options: Namespace) -> Answer:
+        if options.check_compat:
+            return _compatibility(options)
+        if options.strict_version:
+            raise EngineError(ErrorCode.USAGE, "--strict-version belongs to --check-compat")
+        return Answer({"cliVersion": CONTRACT_VERSION, "engineVersion": __version__}, view="version")
+
+
+def _compatibility(options: Namespace) -> Answer:
+    from clawperator.app.cli.session import run
+
+    finding = run(options, lambda engine: engine.compatibility(strict=options.strict_version))
+    return Answer(finding.to_dict(), view="compatibility", failed=not finding.compatible)

@@ -1,0 +1,31 @@
+"""``watch``: what happens on a device as it happens, whoever caused it. One JSON document per line."""
+
+from __future__ import annotations
+
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.values import integer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from clawperator.app.cli.arguments import Parser
+
+
+class Watch(Command):
+    usage = "[--count <n>] [--no-trees] [options]"
+    notes = "Nothing is dispatched and nothing in the device's log is cleared. Ctrl-C ends it."
+    examples = ("", "--no-trees", "--count 1")
+
+    def configure(self, parser: Parser) -> None:
+        parser.value("--count", metavar="<n>", about="end after n lines")
+        parser.switch("--no-trees", about="leave out the text of UI trees")
+
+    def run(self, options: Namespace) -> int:
+        limit = integer("--count", options.count, 1, 2**31)
+        from clawperator.app.cli.following import follow
+        from clawperator.app.cli.session import run
+
+        fmt = options.output or "json"
+        run(options, lambda engine: follow(engine, limit=limit, trees=not options.no_trees, fmt=fmt))
+        return 0

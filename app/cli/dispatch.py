@@ -1,0 +1,92 @@
+"""One command line from beginning to end: exactly one document (or help text) on stdout, and the exit code."""
+
+from __future__ import annotations
+
+from clawperator.app.cli import diagnostics, output
+from clawperator.app.cli.arguments import HelpWantedError, build_parser, find_command, read
+from clawperator.app.cli.table import GROUPS, load
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clawperator.app.cli.output import Answer
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Run a command line and print its outcome; every failure becomes the documented error object."""
+    outcome: Answer | EngineError | int
+    try:
+        outcome = _answer(arguments)
+    except EngineError as exc:
+        outcome = exc
+    except output.CannotWriteError as exc:
+        return _unheard(exc)
+    except Exception as exc:  # noqa: BLE001 -- the last border: whatever it is, callers get one JSON object
+        if "--verbose" in arguments:
+            diagnostics.traceback(exc)
+        outcome = diagnostics.unexpected(exc)
+    return _finish(outcome, output.stated_format(arguments))
+
+
+def interrupted(arguments: Sequence[str]) -> int:
+    """The outcome of a SIGINT that met no running session."""
+    return _finish(diagnostics.interrupted(), output.stated_format(arguments))
+
+
+def _answer(arguments: Sequence[str]) -> Answer | int:
+    """Understand the whole line, then run its command. An exit code means that everything is written already."""
+    try:
+        words, rest, after_dashes = find_command(arguments)
+        if words in GROUPS:
+            raise EngineError(ErrorCode.USAGE, GROUPS[words])
+        command = load(words or "console")
+        options = read(build_parser(command), words, rest, after_dashes)
+    except HelpWantedError as wanted:
+        return _explain(wanted.topic)
+    if options.version:
+        from clawperator.engine.version import __version__
+
+        output.print_text(f"{__version__}\n")
+        return 0
+    if not words and (rest or not _has_terminal()):
+        return _explain("")
+    return command.run(options)
+
+
+def _has_terminal() -> bool:
+    """Without a command, people get the console and everything else gets the help."""
+    from clawperator.app.cli.commands.console import has_terminal
+
+    return has_terminal()
+
+
+def _explain(topic: str) -> Answer | int:
+    from clawperator.app.cli.help import help_text
+
+    output.print_text(help_text(topic))
+    return 0
+
+
+def _finish(outcome: Answer | EngineError | int, fmt: str) -> int:
+    """Print the outcome. A SIGINT meanwhile ends the printing and no second document begins."""
+    if isinstance(outcome, int):
+        return outcome
+    try:
+        if isinstance(outcome, EngineError):
+            output.print_answer(output.Answer(outcome.to_dict(), view="error"), fmt)
+        else:
+            output.print_answer(outcome, fmt)
+    except output.CannotWriteError as exc:
+        return _unheard(exc)
+    except KeyboardInterrupt:
+        return diagnostics.INTERRUPTED
+    return diagnostics.exit_code(outcome)
+
+
+def _unheard(error: output.CannotWriteError) -> int:
+    """A reader that left wants no more words; a full disk deserves one."""
+    if error.exit_code != output.READER_GONE:
+        diagnostics.note(str(error))
+    return error.exit_code

@@ -1,0 +1,63 @@
+"""Running executions for commands, and their result in the classic shape: the same for every command that runs one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clawperator.app.cli import diagnostics
+from clawperator.app.cli.commands.execute import max_snapshot_bytes
+from clawperator.app.cli.output import Answer
+from clawperator.app.cli.session import run
+from clawperator.engine import RunOptions
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+    from typing import Any
+
+    from clawperator.engine import Engine, ExecutionResult, Settings
+
+_TOLD_ON_STDERR = ("RECEIVER_VARIANT_MISMATCH", "SNAPSHOT_EXTRACTION_FAILED", "SCREENSHOT_CAPTURE_FAILED")
+"""Warnings that callers of the reference look for on stderr, in ``json`` output too."""
+
+
+def execute(
+    payload: object,
+    options: Namespace,
+    *,
+    surroundings: Callable[[], AbstractAsyncContextManager[Settings]] | None = None,
+) -> Answer:
+    """Run ``payload`` on the chosen device; flags that are wrong are refused before anything is asked of adb."""
+    choices = RunOptions(
+        raw_envelope=options.raw_envelope,
+        max_snapshot_bytes=max_snapshot_bytes(options),
+        screenshot_overwrite=getattr(options, "overwrite", False),
+    )
+
+    async def use(engine: Engine) -> ExecutionResult:
+        return await engine.execute(payload, timeout_ms=options.timeout_ms, options=choices)
+
+    result = run(options, use, surroundings=surroundings)
+    _tell(result, options)
+    return Answer(document(result), view="execution", failed=not result.succeeded)
+
+
+def document(result: ExecutionResult) -> dict[str, Any]:
+    """The success shape of the command line: the engine's result, marked as the canonical terminal one."""
+    answer: dict[str, Any] = {}
+    for key, value in result.to_dict().items():
+        answer[key] = value
+        if key == "terminalSource":
+            answer["isCanonicalTerminal"] = True
+    return answer
+
+
+def _tell(result: ExecutionResult, options: Namespace) -> None:
+    """Warnings go to stderr in ``pretty`` output; in ``json`` they stand in the document, and two of them in both."""
+    for warning in result.warnings:
+        if options.output == "pretty" or warning.get("code") in _TOLD_ON_STDERR:
+            diagnostics.warn(str(warning.get("message", "")))
+    if options.verbose:
+        spent = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in result.phases.items())
+        diagnostics.note(f"spent: {spent}")

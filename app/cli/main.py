@@ -1,0 +1,39 @@
+"""The console script's way in: answers ``--version`` at once and hands everything else to ``dispatch``.
+
+Whole processes are measured here, so nothing is imported before it is known to be needed.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line (default: the process's own arguments) and return the exit code; never raises."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if arguments == ["--version"]:
+            return _print_version()
+        from clawperator.app.cli.dispatch import dispatch
+
+        return dispatch(arguments)
+    except KeyboardInterrupt:
+        # Only before and after a command: an engine session answers for itself (session.py).
+        from clawperator.app.cli.dispatch import interrupted
+
+        return interrupted(arguments)
+
+
+def _print_version() -> int:
+    from clawperator.app.cli.output import CannotWriteError, print_text
+    from clawperator.engine.version import __version__
+
+    try:
+        print_text(f"{__version__}\n")
+    except CannotWriteError as exc:
+        return exc.exit_code
+    return 0

@@ -1,0 +1,188 @@
+"""The only writer of stdout. stdout is the answer: one JSON document, or text for eyes.
+
+Text from devices is hostile. In JSON it can hide nothing, because every control and bidi character is escaped there; in
+``pretty`` output ``visible`` makes it harmless, and rich never parses it as markup.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from io import StringIO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from re import Match
+    from typing import Any
+
+    from rich.console import RenderableType
+
+READER_GONE = 141
+"""Exit code after a closed pipe: what a shell reports for a program that SIGPIPE ended."""
+_CONTROL = "\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
+"""Beyond C0: DEL, C1 (0x9b starts an escape sequence on some terminals), line separators and bidi controls."""
+_UNBOUNDED = 10_000_000
+"""Columns of a pipe: rows stay whole for ``grep``."""
+
+
+class Answer:
+    """What a command has to say: the JSON ``document``, and how people see it.
+
+    ``view`` names a function of ``pretty`` that gets ``data`` (default: the document); without one the indented document is
+    shown. ``failed`` makes the exit code 1. ``indent`` is for the one command whose JSON is indented by contract.
+    """
+
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        *,
+        view: str = "",
+        data: object = None,
+        failed: bool = False,
+        indent: int | None = None,
+    ) -> None:
+        self.document = document
+        self.view = view
+        self.data = document if data is None else data
+        self.failed = failed
+        self.indent = indent
+
+
+class CannotWriteError(Exception):
+    """stdout does not take the answer; ``exit_code`` is what the process ends with."""
+
+    def __init__(self, reason: str, exit_code: int) -> None:
+        super().__init__(reason)
+        self.exit_code = exit_code
+
+
+def stated_format(arguments: Iterable[str]) -> str:
+    """``json`` or ``pretty`` as the command line asks, readable even where the rest of it is not.
+
+    Agrees with the real parser on every line that the parser accepts: no value may start with a dash there.
+    """
+    previous = ""
+    answer = "json"
+    for argument in arguments:
+        if argument == "--":
+            break
+        if argument in ("--output=pretty", "--format=pretty") or (
+            argument == "pretty" and previous in ("--output", "--format")
+        ):
+            answer = "pretty"
+        previous = argument
+    return answer
+
+
+def print_answer(answer: Answer, fmt: str) -> None:
+    """Write one command's answer in the asked-for format (``json`` or ``pretty``)."""
+    if fmt == "pretty":
+        print_pretty(answer.view, answer.data)
+    else:
+        print_json(answer.document, indent=answer.indent)
+
+
+def print_json(document: Mapping[str, Any], *, indent: int | None = None) -> None:
+    """Write one JSON document and a newline: compact, or indented."""
+    _write(encode(document, indent=indent) + b"\n")
+
+
+def encode(document: Mapping[str, Any], *, indent: int | None = None) -> bytes:
+    """UTF-8 JSON in which no character can steer a terminal. Lone surrogates stay escapes, because UTF-8 has none."""
+    import json
+    import re
+
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(document, ensure_ascii=False, separators=separators, indent=indent)
+    text = re.sub(f"[{_CONTROL}\ud800-\udfff]", _json_escape, text)
+    return text.encode()
+
+
+def _json_escape(match: Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+def print_text(text: str) -> None:
+    """Write text of our own as it is: help, versions, completion scripts."""
+    _write(text.encode(errors="backslashreplace"))
+
+
+def print_pretty(view: str, data: Any) -> None:
+    """Draw ``data`` with the named function of ``pretty``; colours only on a terminal that wants them."""
+    from clawperator.app.cli import pretty
+
+    draw = getattr(pretty, view or "document")
+    print_renderables(draw(data))
+
+
+def print_renderables(renderables: Iterable[RenderableType]) -> None:
+    from rich.console import Console
+
+    canvas = StringIO()
+    terminal = is_terminal()
+    console = Console(
+        file=canvas,
+        force_terminal=terminal,
+        width=None if terminal else _UNBOUNDED,
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )
+    for renderable in renderables:
+        console.print(renderable)
+    text = canvas.getvalue()
+    if not terminal:
+        text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    _write(text.encode(errors="backslashreplace"))
+
+
+def visible(text: object, *, lines: bool = False) -> str:
+    """Device text with every control and bidi character spelled out; line feeds and tabs stay where ``lines`` is true."""
+    import re
+
+    spared = "\x00-\x08\x0b-\x1f" if lines else "\x00-\x1f"
+    return re.sub(f"[{spared}{_CONTROL}\ud800-\udfff]", lambda match: _spelled(match[0]), str(text))
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def is_terminal() -> bool:
+    """Whether people look at stdout directly."""
+    try:
+        return sys.stdout is not None and sys.stdout.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def _write(data: bytes) -> None:
+    """Write bytes whole: the encoding of the answer is UTF-8 wherever it goes."""
+    stream = sys.stdout
+    if stream is None:
+        raise CannotWriteError("stdout is closed", READER_GONE)
+    try:
+        if isinstance(stream, StringIO):  # somebody collects the output of ``main`` in memory
+            stream.write(data.decode())
+            return
+        stream.flush()
+        stream.buffer.write(data)
+        stream.buffer.flush()
+    except BrokenPipeError as exc:
+        _abandon()
+        raise CannotWriteError("the reader of stdout is gone", READER_GONE) from exc
+    except (OSError, ValueError) as exc:
+        _abandon()
+        raise CannotWriteError(f"stdout cannot be written: {exc}", 1) from exc
+
+
+def _abandon() -> None:
+    """Point stdout at nothing, or the interpreter would complain about the unwritten rest when it exits."""
+    try:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
+    except (OSError, ValueError):
+        pass  # a replaced stdout without a descriptor holds nothing back

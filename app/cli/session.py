@@ -1,0 +1,163 @@
+"""An engine for the time of one command: settings in, events to stderr where asked for, SIGINT to an honest answer."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from clawperator.app.cli import diagnostics
+from clawperator.engine import Engine, Settings
+from clawperator.engine.events import (
+    AdbServerLost,
+    CheckFinished,
+    CommandProgress,
+    ExecutionDispatched,
+    ExecutionFinished,
+    ExecutionStarted,
+    LogGap,
+)
+from clawperator.engine.settings import settings_path
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import AsyncIterator, Iterator
+
+    from clawperator.engine.events import EngineEvent, EventBus, Subscription
+
+T = TypeVar("T")
+
+
+def settings(options: Namespace) -> Settings:
+    """Settings from the global flags, the environment and the settings file."""
+    flags = {"device_id": options.device_id, "receiver_package": options.receiver_package}
+    return Settings.resolve(flags, file=settings_path())
+
+
+def run(
+    options: Namespace,
+    use: Callable[[Engine], Awaitable[T]],
+    *,
+    surroundings: Callable[[], AbstractAsyncContextManager[Settings]] | None = None,
+) -> T:
+    """Call ``use`` with an engine and return its answer.
+
+    ``surroundings`` provides the settings where the command does not work on the user's own devices.
+
+    Raises what ``use`` raises; ``EngineError`` (INTERRUPTED) after SIGINT.
+    """
+    enter = surroundings or partial(_own_devices, options)
+    interrupt = _Interrupt()
+    try:
+        return asyncio.run(_session(enter, use, interrupt, verbose=options.verbose))
+    except KeyboardInterrupt as exc:  # before the session, or a second one while the first was being cleaned up after
+        raise diagnostics.interrupted("error: unknown" if interrupt.happened else "not_sent") from exc
+
+
+@asynccontextmanager
+async def _own_devices(options: Namespace) -> AsyncIterator[Settings]:
+    yield settings(options)
+
+
+async def _session(
+    surroundings: Callable[[], AbstractAsyncContextManager[Settings]],
+    use: Callable[[Engine], Awaitable[T]],
+    interrupt: _Interrupt,
+    *,
+    verbose: bool,
+) -> T:
+    answers: list[T] = []
+    try:
+        async with surroundings() as chosen, Engine(chosen) as engine, _storyteller(engine, verbose=verbose):
+            with interrupt.over(engine.events):
+                answers.append(await use(engine))
+    except asyncio.CancelledError as exc:
+        if not answers:  # an interrupt that comes after the answer changes nothing about it
+            raise diagnostics.interrupted(await interrupt.dispatch_status()) from exc
+    return answers[0]
+
+
+class _Interrupt:
+    """SIGINT cancels the current task; what the engine publishes because of that says whether anything was dispatched.
+
+    Listening begins with the interrupt, so that an undisturbed execution pays for nothing. The next SIGINT is Python's own.
+    """
+
+    def __init__(self) -> None:
+        self._aftermath: Subscription | None = None
+
+    @property
+    def happened(self) -> bool:
+        return self._aftermath is not None
+
+    @contextmanager
+    def over(self, events: EventBus) -> Iterator[None]:
+        """React to SIGINT while the current task works with an engine that publishes to ``events``."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def cancel() -> None:
+            loop.remove_signal_handler(signal.SIGINT)
+            self._aftermath = events.subscribe()
+            if task is not None:
+                task.cancel()
+
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # a background job of a script stays one
+            with suppress(NotImplementedError):  # Windows: asyncio's own way of cancelling remains
+                loop.add_signal_handler(signal.SIGINT, cancel)
+        try:
+            yield
+        finally:
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(signal.SIGINT)
+
+    async def dispatch_status(self) -> str:
+        """``sent`` where an execution that was cut off had been dispatched, else ``not_sent``."""
+        if self._aftermath is None:
+            return "not_sent"
+        self._aftermath.close()
+        ended = [event for event in await self._aftermath.batch() if isinstance(event, ExecutionFinished)]
+        sent = any(event.result.get("error", {}).get("broadcastDispatchStatus") == "sent" for event in ended)
+        return "sent" if sent else "not_sent"
+
+
+@asynccontextmanager
+async def _storyteller(engine: Engine, *, verbose: bool) -> AsyncIterator[None]:
+    """Tell the engine's events on stderr while ``verbose``."""
+    if not verbose:
+        yield
+        return
+    with engine.events.subscribe() as subscription:
+        task = asyncio.create_task(_tell(subscription), name="story")
+        try:
+            yield
+        finally:
+            subscription.close()
+            await task
+
+
+async def _tell(subscription: Subscription) -> None:
+    async for event in subscription:
+        if line := story_line(event):
+            diagnostics.note(line)
+
+
+def story_line(event: EngineEvent) -> str:
+    """One line about an event, or '' for events that come by the hundred."""
+    match event:
+        case ExecutionStarted():
+            return f"{event.command_id}: {event.action_count} actions within {event.timeout_ms} ms on {event.device_id}"
+        case ExecutionDispatched():
+            return f"{event.command_id}: dispatched"
+        case CommandProgress():
+            return event.text
+        case ExecutionFinished():
+            return f"{event.command_id}: finished after {event.duration_ms:.0f} ms"
+        case CheckFinished():
+            return f"{event.check.get('id')}: {event.check.get('status')}"
+        case AdbServerLost() | LogGap():
+            return event.reason
+        case _:
+            return ""

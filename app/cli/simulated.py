@@ -1,0 +1,78 @@
+"""Simulated devices for ``demo`` and ``sim``."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from clawperator.app.cli import diagnostics, output
+from clawperator.engine import EngineError, ErrorCode, Settings
+from clawperator.engine.simulator.device import create_device
+from clawperator.engine.simulator.run import Simulation
+from clawperator.engine.simulator.scenario import Scenario, load_scenario
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from clawperator.engine.runtime.payload import Generation
+    from clawperator.engine.simulator.device import SimulatedDevice
+
+
+@asynccontextmanager
+async def one_device() -> AsyncIterator[Settings]:
+    """Settings for an engine that sees one simulated device and nothing else of this machine.
+
+    Locks go to a folder of their own: the serial may be that of a real emulator.
+    """
+    with TemporaryDirectory(prefix="clawperator-demo-") as folder:
+        async with Simulation([create_device()], mode="server") as simulation:
+            yield Settings.resolve({"lock_dir": f"{folder}/locks"}, simulation.env())
+
+
+def simulated_devices(count: int, scenario_file: str | None, generation: Generation) -> list[SimulatedDevice]:
+    """``count`` devices of one scenario. Raises ``EngineError`` (USAGE) for a scenario that cannot be read."""
+    scenario = Scenario() if scenario_file is None else load_scenario(scenario_file)
+    return [create_device(scenario, index=index, generation=generation) for index in range(count)]
+
+
+def serve(devices: Sequence[SimulatedDevice], *, server: bool, port: int, emulator_pair: bool) -> None:
+    """Offer ``devices`` until SIGINT: as an adb server, or each on a port of its own."""
+    mode: Any = "server" if server else "adbd"
+    try:
+        asyncio.run(_serve(Simulation(devices, mode=mode, port=port, emulator_pair=emulator_pair)))
+    except KeyboardInterrupt:
+        raise diagnostics.interrupted() from None
+
+
+async def _serve(simulation: Simulation) -> None:
+    async with _listening(simulation):
+        output.print_json(address(simulation))
+        await asyncio.get_running_loop().create_future()
+
+
+@asynccontextmanager
+async def _listening(simulation: Simulation) -> AsyncIterator[None]:
+    try:
+        await simulation.__aenter__()
+    except OSError as exc:
+        raise EngineError(ErrorCode.USAGE, f"The simulation cannot listen: {exc}") from exc
+    try:
+        yield
+    finally:
+        await simulation.__aexit__(None, None, None)
+
+
+def address(simulation: Simulation) -> dict[str, Any]:
+    """What a client needs to know to reach the devices."""
+    where: dict[str, Any] = {
+        "ok": True,
+        "mode": simulation.mode,
+        "host": simulation.host,
+        "ports": list(simulation.ports),
+        "serials": list(simulation.serials),
+    }
+    if simulation.mode == "server":
+        return {**where, "env": dict(simulation.env())}
+    return {**where, "connect": [f"adb connect {simulation.host}:{port}" for port in simulation.ports]}

@@ -1,0 +1,73 @@
+"""Every command: its words, where it lives, and one line about it. Modules are imported when their command is asked for."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clawperator.app.cli.command import Command
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "devices": ("devices:Devices", "List the devices that adb knows, in every state"),
+    "packages list": ("packages:ListPackages", "List the application ids installed on a device"),
+    "execute": ("execute:Execute", "Run one execution payload on a device"),
+    "execute best-effort": ("execute:BestEffort", "Reserved: reach a goal without a plan"),
+    "observe snapshot": ("observe:Snapshot", "Read the UI tree of the screen"),
+    "observe screenshot": ("observe:Screenshot", "Save a picture of the screen"),
+    "inspect ui": ("observe:Snapshot", "Read the UI tree of the screen (the same as observe snapshot)"),
+    "action open-app": ("action:OpenApp", "Open an app by its application id"),
+    "action open-uri": ("action:OpenUri", "Open a URI with the app that handles it"),
+    "action click": ("action:Click", "Click a node, or a point of the screen"),
+    "action read": ("action:Read", "Read a node's text"),
+    "action type": ("action:Type", "Put text into a field"),
+    "action wait": ("action:Wait", "Wait until a node is on screen"),
+    "action press-key": ("action:PressKey", "Press back, home or recents"),
+    "action scroll": ("action:Scroll", "Scroll once"),
+    "action scroll-until": ("action:ScrollUntil", "Scroll until a node is on screen or nothing moves any more"),
+    "action scroll-and-click": ("action:ScrollAndClick", "Scroll to a node and click it"),
+    "watch": ("watch:Watch", "Follow a device: executions and UI trees as they happen, one JSON document per line"),
+    "lock status": ("lock:LockStatus", "Show which devices are taken, and by whom"),
+    "doctor": ("doctor:Doctor", "Check host, device and Operator app, and say what to do"),
+    "version": ("version:Version", "Print versions, or check that host and Operator app fit together"),
+    "schema": ("schema:Schema", "Print the JSON Schema of a contract"),
+    "console": ("console:Console", "Open the console (also: no command at all, on a terminal)"),
+    "demo": ("demo:Demo", "Try everything on a simulated device, without a phone and without adb"),
+    "sim": ("sim:Sim", "Offer simulated devices to any adb client"),
+    "completion": ("completion:Completion", "Print a shell's completion script"),
+    "help": ("help:Help", "Explain a command"),
+}
+"""Command words → (``module:class`` under ``commands``, summary), in the order of the help text."""
+
+GROUPS: dict[str, str] = {
+    "packages": "packages list [--third-party]",
+    "observe": "observe snapshot|screenshot [options]",
+    "inspect": "inspect ui [options]",
+    "action": (
+        "action open-app|open-uri|click|read|wait|type|press-key|scroll|scroll-until|scroll-and-click [options]"
+    ),
+    "lock": "lock status [--device-id <serial>]",
+}
+"""Words that need a second one → the form that USAGE errors quote."""
+
+
+def load(words: str) -> Command:
+    """The command object for words of ``COMMANDS``."""
+    from importlib import import_module
+
+    module, _, name = COMMANDS[words][0].partition(":")
+    command: Command = getattr(import_module(f"clawperator.app.cli.commands.{module}"), name)(words)
+    return command
+
+
+def subcommands(group: str) -> Iterator[str]:
+    """The second words of a group, in table order."""
+    for words in COMMANDS:
+        first, _, rest = words.partition(" ")
+        if first == group and rest:
+            yield rest
+
+
+def first_words() -> list[str]:
+    """Every word that a command line may begin with, once, in table order."""
+    return list(dict.fromkeys(words.partition(" ")[0] for words in COMMANDS))

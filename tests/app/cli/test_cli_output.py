@@ -1,0 +1,119 @@
+"""Bytes on stdout: compact, complete, harmless to terminals."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.app.cli import pretty
+from clawperator.app.cli.output import encode, print_renderables, stated_format, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+HOSTILE = "\x1b[31mred\x1b[0m \x9b31m bell\a rtl\u202eevil\u2066 del\x7f [bold]markup[/] \ud800"
+
+
+@given(st.dictionaries(st.text(st.characters()), JSON))
+def test_json_comes_back_as_it_went(document: dict[str, object]) -> None:
+    assert json.loads(encode(document)) == document
+
+
+@given(st.text(st.characters()))
+def test_json_steers_no_terminal(text: str) -> None:
+    shown = encode({"text": text}).decode()
+    assert not any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in shown)
+    assert not any(
+        unicodedata.bidirectional(character) in ("RLO", "LRO", "RLE", "LRE", "PDF", "RLI", "LRI", "FSI", "PDI")
+        for character in shown
+    )
+
+
+def test_json_is_compact_utf8() -> None:
+    assert encode({"a": ["ü", 1], "b": {}}) == '{"a":["ü",1],"b":{}}'.encode()
+    assert encode({"a": 1}, indent=2) == b'{\n  "a": 1\n}'
+
+
+@given(st.text(st.characters()))
+def test_visible_text_is_harmless(text: str) -> None:
+    assert not any(unicodedata.category(character) in ("Cc", "Cs") for character in visible(text))
+    assert not any(
+        unicodedata.category(character) == "Cc" and character not in "\n\t" for character in visible(text, lines=True)
+    )
+
+
+def test_visible_spells_out_what_it_hides() -> None:
+    assert visible("a\x1b[0m\u202e\n") == "a\\x1b[0m\\u202e\\x0a"
+    assert visible("a\nb\tc\r", lines=True) == "a\nb\tc\\x0d"
+
+
+EXECUTION = {
+    "ok": True,
+    "deviceId": f"emulator-{HOSTILE}",
+    "executionId": "x",
+    "envelope": {
+        "commandId": HOSTILE,
+        "status": "failed",
+        "error": HOSTILE,
+        "stepResults": [
+            {"id": HOSTILE, "actionType": HOSTILE, "success": False, "data": {HOSTILE: HOSTILE}},
+            {
+                "id": "s",
+                "actionType": "snapshot_ui",
+                "success": True,
+                "data": {"text": f"<node text='{HOSTILE}'/>\n" * 3},
+            },
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("draw", "data"),
+    [
+        (pretty.document, {HOSTILE: HOSTILE}),
+        (pretty.error, {"code": HOSTILE, "message": HOSTILE, "hint": HOSTILE, "details": {HOSTILE: HOSTILE}}),
+        (pretty.packages, {"packages": [HOSTILE]}),
+        (pretty.execution, EXECUTION),
+        (pretty.locks, {"locks": [{"deviceId": HOSTILE, "state": HOSTILE, "commandId": HOSTILE}]}),
+        (pretty.event, {"event": HOSTILE, "at": 0.0, "fields": {HOSTILE: HOSTILE}}),
+    ],
+)
+def test_pretty_output_steers_no_terminal(
+    draw: Callable[[object], object],
+    data: object,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    print_renderables(draw(data))  # type: ignore[arg-type]  # each drawing has a data type of its own
+    shown = capfdbinary.readouterr().out.decode()
+    assert "[bold]markup[/]" in shown
+    assert "\\x1b[31mred" in shown or "\\u001b[31mred" in shown
+    assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") and character != "\n" for character in shown)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("devices", "json"),
+        ("devices --output pretty", "pretty"),
+        ("--format=pretty devices", "pretty"),
+        ("devices --output json", "json"),
+        ("devices pretty", "json"),
+        ("devices -- --output pretty", "json"),
+        ("devices --text=--output=pretty", "json"),
+    ],
+)
+def test_the_format_of_errors_is_the_stated_one(line: str, expected: str) -> None:
+    assert stated_format(line.split()) == expected

@@ -1,0 +1,215 @@
+"""Whole processes: what they import, how they end when a reader leaves or somebody presses Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.app.cli.conftest import ProcessCli
+
+MODULE = [sys.executable, "-m", "clawperator.app.cli"]
+LIST = b"emulator-5554          device product:sdk model:Pixel device:emu transport_id:1\n0123456789\tunauthorized\n"
+PLAN = json.dumps(
+    {
+        "commandId": "c",
+        "taskId": "t",
+        "source": "s",
+        "expectedFormat": "android-ui-automator",
+        "timeoutMs": 5000,
+        "actions": [{"id": "a", "type": "click", "params": {"matcher": {"textEquals": "OK"}}}],
+    }
+)
+
+
+@pytest.fixture
+def device_list(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Something on the adb server's port that can say one thing: who is connected."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(listener.getsockname()[1]))
+        thread = threading.Thread(target=_answer_lists, args=(listener,), daemon=True)
+        thread.start()
+        yield
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def _answer_lists(listener: socket.socket) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with connection:
+            if connection.recv(4096).endswith(b"host:devices-l"):
+                connection.sendall(b"OKAY%04x" % len(LIST) + LIST)
+
+
+@pytest.fixture
+def silent_adb(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """An adb server that takes connections and says nothing, for ever."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(listener.getsockname()[1]))
+        yield listener
+
+
+@pytest.mark.usefixtures("device_list")
+def test_devices(process: ProcessCli) -> None:
+    listed = (
+        '{"devices":[{"serial":"emulator-5554","state":"device"},{"serial":"0123456789","state":"unauthorized"}]}\n'
+    )
+    assert process("devices", "--json") == (0, listed, "")
+    table = process("devices", "--output", "pretty")
+    assert (table.exit_code, table.err) == (0, "")
+    assert "emulator-5554   device         Pixel" in table.out
+    assert "\x1b" not in table.out
+
+
+def test_no_adb(process: ProcessCli) -> None:
+    run = process("devices")
+    assert (run.exit_code, run.err) == (1, "")
+    assert run.document["code"] == "ADB_NOT_FOUND"
+
+
+LIGHT = (
+    "asyncio",
+    "pydantic",
+    "textual",
+    "rich",
+    "dataclasses",
+    "inspect",
+    "subprocess",
+    "pathlib",
+    "logging",
+    "tempfile",
+)
+HEAVY = (
+    "rich",
+    "textual",
+    "httpx",
+    "fastapi",
+    "PIL",
+    "yaml",
+    "watchfiles",
+    "shtab",
+    "rich_argparse",
+    "clawperator.widgets",
+)
+IMPORT_RULES = {
+    ("--version",): (*LIGHT, "argparse", "json", "socket", "clawperator.engine.errors"),
+    ("devices",): (*LIGHT, "platformdirs", "tomllib"),
+    ("version",): (*LIGHT, "socket"),
+    ("help",): LIGHT,
+    ("devices", "--help"): LIGHT,
+    ("doctor", "--help"): LIGHT,
+    ("no-such-command",): LIGHT,
+    ("execute", "--execution", PLAN, "--dry-run"): (*HEAVY, "asyncio", "socket", "clawperator.engine.adb"),
+    ("execute", "--execution", PLAN): HEAVY,
+    ("observe", "snapshot"): HEAVY,
+    ("packages", "list"): HEAVY,
+    ("doctor",): HEAVY,
+    ("lock", "status"): HEAVY,
+    ("watch", "--count", "1"): HEAVY,
+    ("schema", "execution"): HEAVY,
+    ("console",): ("textual", "rich"),
+    (): ("textual", "rich"),
+}
+
+
+@pytest.mark.usefixtures("device_list")
+@pytest.mark.parametrize(
+    ("arguments", "forbidden"),
+    IMPORT_RULES.items(),
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_a_command_imports_only_what_it_needs(arguments: tuple[str, ...], forbidden: tuple[str, ...]) -> None:
+    """Startup is a feature; see the table for who may import what."""
+    script = (
+        "import sys; before = set(sys.modules); from clawperator.app.cli.main import main;"
+        "main(sys.argv[1:]); print('\\n' + ' '.join(sorted(set(sys.modules) - before)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "frozen_modules=on", "-c", script, *arguments],
+        capture_output=True, text=True, timeout=50, check=True,
+    )  # fmt: skip
+    imported = (
+        done.stdout.rpartition("\n\n")[2].split() if "\n\n" in done.stdout else done.stdout.split("\n")[-2].split()
+    )
+    assert "clawperator.app.cli.main" in imported
+    guilty = [name for name in imported if any(name == root or name.startswith(f"{root}.") for root in forbidden)]
+    assert guilty == []
+
+
+class TestReadersThatLeave:
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("help",),
+            ("devices",),
+            ("schema", "execution"),
+            ("devices", "--output", "pretty"),
+            ("--version",),
+            ("nonsense",),
+        ],
+    )
+    def test_a_closed_pipe_is_nobodys_error(self, lonely: dict[str, str], arguments: tuple[str, ...]) -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            done = subprocess.run([*MODULE, *arguments], stdout=writer, stderr=subprocess.PIPE, timeout=50, check=False)
+        finally:
+            os.close(writer)
+        assert done.stderr == b""
+        assert done.returncode == 141
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    def test_a_full_disk_is_told(self, lonely: dict[str, str]) -> None:
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run([*MODULE, "help"], stdout=full, stderr=subprocess.PIPE, timeout=50, check=False)
+        assert done.returncode == 1
+        assert b"stdout cannot be written" in done.stderr
+        assert b"Traceback" not in done.stderr
+
+    def test_no_stdout_at_all(self, lonely: dict[str, str]) -> None:
+        done = subprocess.run(
+            [*MODULE, "version"], stderr=subprocess.PIPE, timeout=50, check=False, preexec_fn=lambda: os.close(1)
+        )
+        assert (done.returncode, done.stderr) == (141, b"")
+
+    def test_no_stderr_at_all(self, lonely: dict[str, str]) -> None:
+        done = subprocess.run(
+            [*MODULE, "devices", "--verbose"],
+            stdout=subprocess.PIPE,
+            timeout=50,
+            check=False,
+            preexec_fn=lambda: os.close(2),
+        )
+        assert done.returncode == 1
+        assert json.loads(done.stdout)["code"] == "ADB_NOT_FOUND"
+
+
+class TestInterrupts:
+    @pytest.mark.parametrize(
+        "arguments", [("devices",), ("packages", "list"), ("execute", "--execution", PLAN)], ids=lambda value: value[0]
+    )
+    def test_before_anything_was_sent(self, silent_adb: socket.socket, arguments: tuple[str, ...]) -> None:
+        child = subprocess.Popen([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        connection, _ = silent_adb.accept()  # the command is under way now, and waits for an answer
+        with closing(connection):
+            child.send_signal(signal.SIGINT)
+            out, err = child.communicate(timeout=50)
+        assert (child.returncode, err) == (130, b"")
+        error = json.loads(out)
+        assert (error["code"], error["broadcastDispatchStatus"]) == ("INTERRUPTED", "not_sent")
+        assert error["message"] == "Interrupted before anything was sent to the device"

@@ -1,0 +1,201 @@
+"""A doubtful command line is refused: one JSON object on stdout, nothing on stderr, exit 1, and nothing is dispatched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clawperator.app.cli.table import COMMANDS, GROUPS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.app.cli.conftest import Cli
+
+OK = '{"textEquals":"OK"}'
+PLAN = (
+    '{"commandId":"c","taskId":"t","source":"s","expectedFormat":"android-ui-automator","timeoutMs":5000,'
+    '"actions":[{"id":"a","type":"snapshot_ui"}]}'
+)
+ACTIONS = "action open-app|open-uri|click|read|wait|type|press-key|scroll|scroll-until|scroll-and-click [options]"
+
+REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
+    # words
+    (("devcies",), "UNKNOWN_COMMAND", "Unknown command: devcies. Did you mean 'devices'?"),
+    (("zzzzzzzzzzzz",), "UNKNOWN_COMMAND", "Unknown command: zzzzzzzzzzzz."),
+    (("--json", "exekute"), "UNKNOWN_COMMAND", "Unknown command: exekute. Did you mean 'execute'?"),
+    (("--device-id", "devices", "devicez"), "UNKNOWN_COMMAND", "Unknown command: devicez. Did you mean 'devices'?"),
+    (("",), "UNKNOWN_COMMAND", "Unknown command: ."),
+    (("-",), "UNKNOWN_COMMAND", "Unknown command: -."),
+    (("action", "clik"), "USAGE", f"Unknown action subcommand 'clik'. Valid: {ACTIONS}"),
+    (("action",), "USAGE", ACTIONS),
+    (("observe",), "USAGE", "observe snapshot|screenshot [options]"),
+    (("observe", "video"), "USAGE", "observe snapshot|screenshot [options]"),
+    (("inspect", "tree"), "USAGE", "inspect ui [options]"),
+    (("packages",), "USAGE", "packages list [--third-party]"),
+    (("lock", "steal"), "USAGE", "lock status [--device-id <serial>]"),
+    # words that mean nothing
+    (("devices", "please"), "USAGE", "unexpected argument 'please'"),
+    (("execute", PLAN), "USAGE", f"unexpected argument '{PLAN}'"),
+    (("action", "press-key", "back"), "USAGE", "unexpected argument 'back'"),
+    (("version", "--", "x"), "USAGE", "clawperator version takes no arguments after '--'"),
+    (("schema", "execution", "action"), "USAGE", "unexpected argument 'action'"),
+    # flags that do not exist
+    (("execute", "--execution", PLAN, "--validate-onyl"), "USAGE", "unrecognized flag '--validate-onyl'. Did you mean '--validate-only'?"),
+    (("execute", "--exec", PLAN), "USAGE", "unrecognized flag '--exec'"),
+    (("devices", "--devcie-id", "x"), "USAGE", "unrecognized flag '--devcie-id'. Did you mean '--device-id'?"),
+    (("--validate-only", "devices"), "USAGE", "unrecognized flag '--validate-only'"),
+    (("devices", "--third-party"), "USAGE", "unrecognized flag '--third-party'"),
+    (("doctor", "--fix"), "USAGE", "unrecognized flag '--fix'"),
+    (("devices", "-x"), "USAGE", "unrecognized flag '-x'"),
+    (("action", "type", "--selector", OK, "--txet=--json"), "USAGE", "unrecognized flag '--txet'. Did you mean '--text'?"),
+    # flags and their values
+    (("execute", "--timeout-ms"), "USAGE", "--timeout-ms requires a value"),
+    (("--timeout", "--json", "devices"), "USAGE", "--timeout requires a value"),
+    (("devices", "--device-id"), "USAGE", "--device-id requires a value"),
+    (("devices", "--device-id", ""), "USAGE", "--device-id value must not be blank"),
+    (("devices", "--operator-package= "), "USAGE", "--receiver-package value must not be blank"),
+    (("devices", "--device", "a", "--device-id", "a"), "USAGE", "--device-id must not appear more than once"),
+    (("devices", "--json=yes"), "USAGE", "--json takes no value"),
+    (("devices", "--output", "yaml"), "USAGE", "--output must be one of: json, pretty"),
+    (("devices", "--format=JSON"), "USAGE", "--format must be one of: json, pretty"),
+    (("devices", "--log-level", "loud"), "USAGE", "--log-level must be one of: debug, info, warn, error"),
+    (("action", "click", "--coordinate", "5"), "USAGE", "--coordinate requires 2 values"),
+    (("action", "click", "--coordinate=5"), "USAGE", "--coordinate requires 2 values"),
+    (("execute", "--execution"), "USAGE", "--execution requires a value"),
+    (("execute", "--execution", "--dry-run"), "USAGE", "--execution requires a value"),
+    (("execute", "--execution", "--help"), "USAGE", "--execution requires a value"),
+    (("execute", "--timeout-ms", "soon"), "EXECUTION_VALIDATION_FAILED", "timeoutMs must be a finite number"),
+    (("execute", "--timeout-ms", "NaN"), "EXECUTION_VALIDATION_FAILED", "timeoutMs must be a finite number"),
+    (("execute", "--timeout-ms", "1e999"), "EXECUTION_VALIDATION_FAILED", "timeoutMs must be a finite number"),
+    (("execute", "--timeout-ms", "1_000"), "EXECUTION_VALIDATION_FAILED", "timeoutMs must be a finite number"),
+    (("devices", "--timeout-ms", "x"), "EXECUTION_VALIDATION_FAILED", "timeoutMs must be a finite number"),
+    (("execute", "--execution", PLAN, "--dry-run", "--timeout-ms", "999"), "EXECUTION_VALIDATION_FAILED", "timeoutMs must be between 1000 and 120000"),
+    (("execute", "--execution", PLAN, "--dry-run", "--timeout-ms=-5"), "EXECUTION_VALIDATION_FAILED", "timeoutMs must be between 1000 and 120000"),
+    (("execute", "--execution", PLAN, "--max-snapshot-bytes", "0"), "EXECUTION_VALIDATION_FAILED", "--max-snapshot-bytes must be an integer in [1, 2147483648]"),
+    # what a command needs
+    (("execute",), "USAGE", "execute requires --execution <json-or-file>"),
+    (("execute", "best-effort"), "USAGE", "execute best-effort requires --goal <text>"),
+    (("execute", "best-effort", "--goal", "win"), "NOT_IMPLEMENTED", "execute best-effort is not implemented; send a plan with execute --execution"),
+    (("action", "open-app"), "USAGE", "action open-app requires --app <packageId>"),
+    (("action", "open-uri"), "USAGE", "action open-uri requires --uri <value>"),
+    (("action", "click"), "USAGE", "action click requires --selector <json> or --coordinate <x> <y>"),
+    (("action", "read"), "USAGE", "action read requires --selector <json>"),
+    (("action", "wait"), "USAGE", "action wait requires --selector <json>"),
+    (("action", "type"), "USAGE", "action type requires --selector <json> and --text <value>"),
+    (("action", "type", "--text", "x"), "USAGE", "action type requires --selector <json> and --text <value>"),
+    (("action", "type", "--selector", OK), "USAGE", "action type requires --selector <json> and --text <value>"),
+    (("action", "press-key"), "USAGE", "action press-key requires --key <back|home|recents>"),
+    (("action", "scroll-until", "--click"), "USAGE", "action scroll-until requires a selector with --click"),
+    (("action", "scroll-and-click"), "USAGE", "action scroll-and-click requires --selector <json>"),
+    (("schema",), "USAGE", "schema requires <name>."),
+    (("schema", "car"), "USAGE", "Unknown schema: car."),
+    (("completion",), "USAGE", "completion requires one of: bash, zsh, tcsh"),
+    (("completion", "fish"), "USAGE", "completion requires one of: bash, zsh, tcsh"),
+    (("console",), "USAGE", "console needs a terminal on stdin and stdout"),
+    (("version", "--strict-version"), "USAGE", "--strict-version belongs to --check-compat"),
+    (("sim", "--server", "--emulator-pair"), "USAGE", "--server and --emulator-pair contradict each other"),
+    (("sim", "--generation", "0.4"), "USAGE", "--generation must be one of: 0.3, 0.5"),
+    (("sim", "--port", "70000"), "EXECUTION_VALIDATION_FAILED", "--port must be an integer in [1, 65535]"),
+    (("watch", "--count", "0"), "EXECUTION_VALIDATION_FAILED", "--count must be an integer in [1, 2147483648]"),
+    # selectors
+    (("action", "click", "--selector", "OK"), "EXECUTION_VALIDATION_FAILED", "--selector must be valid JSON"),
+    (("action", "click", "--selector", "[]"), "EXECUTION_VALIDATION_FAILED", "--selector must be a JSON object"),
+    (("action", "click", "--selector", OK, "--text", "OK"), "EXECUTION_VALIDATION_FAILED", "use --selector OR the simple flags, not both"),
+    (("action", "click", "--text", "OK", "--text", "OK"), "EXECUTION_VALIDATION_FAILED", "--text must not appear more than once"),
+    (("action", "click", "--text"), "EXECUTION_VALIDATION_FAILED", "--text requires a value"),
+    (("action", "click", "--text", " "), "EXECUTION_VALIDATION_FAILED", "--text value must not be blank"),
+    (("action", "click", "--text", "OK", "--coordinate", "1", "2"), "EXECUTION_VALIDATION_FAILED", "use a selector OR --coordinate, not both"),
+    (("action", "click", "--coordinate", "1", "2.5"), "EXECUTION_VALIDATION_FAILED", "--coordinate must be an integer in [0, 2147483647]"),
+    (("action", "scroll", "--container", OK, "--container-id", "x"), "EXECUTION_VALIDATION_FAILED", "use --container-selector OR the --container-* flags, not both"),
+    (("action", "scroll", "--container", OK, "--container-selector", OK), "EXECUTION_VALIDATION_FAILED", "--container-selector must not appear more than once"),
+    (("action", "scroll", "--distance-ratio", "half"), "EXECUTION_VALIDATION_FAILED", "--distance-ratio must be a finite number"),
+    (("action", "scroll-until", "--max-scrolls", "201"), "EXECUTION_VALIDATION_FAILED", "--max-scrolls must be an integer in [1, 200]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    REFUSALS,
+    ids=lambda value: " ".join(value)[:70] if isinstance(value, tuple) else "",
+)
+def test_a_doubtful_line_is_refused(cli: Cli, arguments: tuple[str, ...], code: str, message: str) -> None:
+    run = cli(*arguments)
+    assert (run.exit_code, run.err) == (1, "")
+    assert run.out.count("\n") == 1
+    assert run.document["code"] == code
+    assert run.document["message"].startswith(message)
+    assert run.document["retryable"] is False
+
+
+def test_every_command_refuses_an_unknown_flag_and_a_spare_word(cli: Cli) -> None:
+    for words in COMMANDS:
+        assert cli(*words.split(), "--no-such-flag-anywhere").document["code"] == "USAGE"
+        if words != "help":  # a topic that does not exist gets the full help
+            assert cli(*words.split(), "spare", "spare").document["code"] == "USAGE", words
+
+
+def test_every_group_refuses_to_stand_alone(cli: Cli) -> None:
+    for group, usage in GROUPS.items():
+        run = cli(group)
+        assert (run.exit_code, run.document["message"]) == (1, usage)
+
+
+def test_suggestions_are_machine_readable(cli: Cli) -> None:
+    assert cli("devcies").document["suggestion"] == "devices"
+    assert cli("observe", "snapshto").document["suggestion"] == "observe snapshot"
+    assert cli("devices", "--jsno").document["suggestion"] == "--json"
+
+
+def test_json_and_pretty_contradict_each_other(cli: Cli) -> None:
+    run = cli("devices", "--json", "--output", "pretty")
+    assert run.exit_code == 1
+    assert "--json and --output pretty contradict each other" in run.out
+
+
+def test_best_effort_repeats_the_goal(cli: Cli) -> None:
+    assert cli("execute", "best-effort", "--goal", "buy milk").document["goal"] == "buy milk"
+
+
+def test_selector_errors_name_their_place(cli: Cli) -> None:
+    assert cli("action", "click", "--selector", "{").document["details"]["path"] == "selector"
+    assert cli("action", "scroll", "--container", "{").document["details"]["path"] == "container-selector"
+
+
+class TestPayloads:
+    def test_inline(self, cli: Cli) -> None:
+        run = cli("execute", "--execution", '{"commandId":')
+        assert run.exit_code == 1
+        assert (run.document["code"], run.document["message"]) == (
+            "EXECUTION_VALIDATION_FAILED",
+            "Invalid JSON for --execution",
+        )
+        assert "line 1" in run.document["details"]["reason"]
+
+    @pytest.mark.parametrize("content", [b"", b"nope", b"\xff\xfe{}", b'{"a":NaN}'])
+    def test_file(self, cli: Cli, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / "plan.json").write_bytes(content)
+        run = cli("execute", "--execution", str(tmp_path / "plan.json"))
+        assert (run.exit_code, run.err) == (1, "")
+        assert run.document["code"] == "EXECUTION_VALIDATION_FAILED"
+        assert run.document["message"].startswith("Failed to read or parse execution file: ")
+
+    @pytest.mark.parametrize("name", ["missing.json", "", "\udcff", "a\0b", "."])
+    def test_unreadable_file(self, cli: Cli, name: str) -> None:
+        run = cli("execute", f"--execution={name}")
+        assert run.exit_code == 1
+        assert run.document["code"] == "EXECUTION_VALIDATION_FAILED"
+        assert run.document["message"].startswith("Failed to read or parse execution file: ")
+
+    def test_a_file_beyond_reason(self, cli: Cli) -> None:
+        assert "more than 4194304 bytes" in cli("execute", "--execution", "/dev/zero").document["message"]
+
+    def test_stdin(self, cli: Cli) -> None:
+        assert "Failed to read or parse" in cli("execute", "--execution", "-", stdin=b"{").document["message"]
+
+    def test_the_contract_is_checked_before_adb(self, cli: Cli) -> None:
+        """There is no adb in this environment: any other order would answer ADB_NOT_FOUND."""
+        run = cli("execute", "--execution", '{"commandId":"c"}')
+        assert run.document["code"] == "EXECUTION_VALIDATION_FAILED"
+        assert run.document["details"]["path"] == "taskId"

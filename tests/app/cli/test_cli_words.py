@@ -1,0 +1,145 @@
+"""Help, versions and the way a command line is taken apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clawperator.app.cli.arguments import build_parser, find_command, read
+from clawperator.app.cli.suggest import closest_command, closest_flag, edit_distance
+from clawperator.app.cli.table import COMMANDS, GROUPS, load
+from clawperator.engine.version import CONTRACT_VERSION, __version__
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from tests.app.cli.conftest import Cli
+
+
+def options(line: str) -> Namespace:
+    words, rest, after = find_command(line.split())
+    return read(build_parser(load(words)), words, rest, after)
+
+
+class TestHelp:
+    @pytest.mark.parametrize(
+        "arguments", [(), ("--help",), ("-h",), ("help",), ("--json",), ("no-such-word", "--help"), ("help", "nothing")]
+    )
+    def test_full_help(self, cli: Cli, arguments: tuple[str, ...]) -> None:
+        run = cli(*arguments)
+        assert (run.exit_code, run.err) == (0, "")
+        assert run.out.startswith("clawperator drives Android devices")
+        for words, (_, summary) in COMMANDS.items():
+            assert f"  {words} " in run.out
+            assert summary in run.out
+
+    @pytest.mark.parametrize("words", COMMANDS)
+    def test_topic_help_is_the_same_by_every_way(self, cli: Cli, words: str) -> None:
+        topic = cli(*words.split(), "--help")
+        assert (topic.exit_code, topic.err) == (0, "")
+        assert topic.out.startswith(f"usage: clawperator {words} ")
+        assert COMMANDS[words][1] in topic.out
+        assert cli("help", *words.split()) == topic
+        assert cli("--help", *words.split()) == topic
+
+    @pytest.mark.parametrize("group", GROUPS)
+    def test_group_help(self, cli: Cli, group: str) -> None:
+        run = cli(group, "--help")
+        assert run.exit_code == 0
+        assert run.out.startswith(f"usage: clawperator {GROUPS[group]}")
+        assert cli("help", group) == run
+        assert cli(group, "no-such-word", "--help") == run
+
+    def test_examples_are_command_lines_that_work(self) -> None:
+        """As far as they can be tried without a device: every example parses."""
+        import shlex
+
+        for words in COMMANDS:
+            command = load(words)
+            for example in command.examples:
+                line = shlex.split(example.partition(" <")[0].partition(" >")[0])
+                read(build_parser(command), words, line)
+
+    def test_help_after_the_dashes_belongs_to_somebody_else(self, cli: Cli) -> None:
+        assert cli("devices", "--", "--help").document["code"] == "USAGE"
+
+
+class TestVersion:
+    @pytest.mark.parametrize(
+        "arguments", [("--version",), ("--version", "--json"), ("devices", "--version"), ("--json", "--version")]
+    )
+    def test_bare_text(self, cli: Cli, arguments: tuple[str, ...]) -> None:
+        assert cli(*arguments) == (0, f"{__version__}\n", "")
+
+    def test_json(self, cli: Cli) -> None:
+        assert cli("version") == (0, f'{{"cliVersion":"{CONTRACT_VERSION}","engineVersion":"{__version__}"}}\n', "")
+
+    def test_pretty(self, cli: Cli) -> None:
+        assert cli("version", "--output", "pretty") == (
+            0,
+            f"clawperator {__version__}, Operator contract {CONTRACT_VERSION}\n",
+            "",
+        )
+
+    def test_a_doubtful_line_is_no_version(self, cli: Cli) -> None:
+        assert cli("--version", "--bogus").exit_code == 1
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "--device-id emu observe snapshot --receiver-package p --timeout-ms 2000",
+            "observe --device emu snapshot --operator-package=p --timeout 2e3 --no-daemon",
+            "observe snapshot --device-id=emu --receiver-package p --timeout=2000 --json",
+        ],
+    )
+    def test_global_options_stand_anywhere(self, line: str) -> None:
+        chosen = options(line)
+        assert (chosen.device_id, chosen.receiver_package, chosen.timeout_ms) == ("emu", "p", 2000)
+
+    def test_a_command_word_can_be_a_value(self) -> None:
+        assert find_command(["--device-id", "devices", "devices"]) == ("devices", ["--device-id", "devices"], [])
+
+    def test_reserved_words_extend_a_command_only_where_words_stand(self) -> None:
+        assert find_command(["execute", "best-effort"])[0] == "execute best-effort"
+        assert find_command(["execute", "--execution", "best-effort"])[0] == "execute"
+
+    def test_what_follows_two_dashes_is_kept_apart(self) -> None:
+        assert find_command(["devices", "--json", "--", "--x", "--"]) == ("devices", ["--json"], ["--x", "--"])
+
+    def test_values_that_start_with_a_dash_need_an_equals_sign(self) -> None:
+        assert options("action type --selector={} --text=--submit").text == "--submit"
+        assert options("execute --execution -").execution == "-"
+        assert options("action type --text=--").text == "--"
+        assert options("action type --text=").text == ""
+
+    def test_no_abbreviations(self) -> None:
+        for words in COMMANDS:
+            parser = build_parser(load(words))
+            assert not parser.allow_abbrev
+
+    def test_no_two_commands_share_a_flag_and_disagree_about_its_values(self) -> None:
+        """A value flag here and a switch there would make habits dangerous."""
+        counts: dict[str, int] = {}
+        for words in COMMANDS:
+            for name, flag in build_parser(load(words)).flags.items():
+                assert counts.setdefault(name, flag.count) == flag.count, name
+
+
+class TestSuggestions:
+    @pytest.mark.parametrize(
+        ("left", "right", "distance"),
+        [("", "", 0), ("abc", "", 3), ("abc", "abd", 1), ("abc", "acb", 1), ("kitten", "sitting", 3), ("ca", "abc", 3)],
+    )
+    def test_edit_distance(self, left: str, right: str, distance: int) -> None:
+        assert edit_distance(left, right) == distance
+        assert edit_distance(right, left) == distance
+
+    def test_thresholds(self) -> None:
+        assert closest_command("dvc", ["devices"]) == ""
+        assert closest_command("devce", ["devices"]) == "devices"
+        assert closest_flag("--jsno", ["--json"]) == "--json"
+        assert closest_flag("--js", ["--json"]) == ""
+        assert closest_command("x", []) == closest_flag("--x", []) == ""
