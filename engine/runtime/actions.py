@@ -1,0 +1,397 @@
+"""One function per action type (wire §7.4 to §7.7).
+
+Each takes the run and the action's parameters and returns the step's outcome; a failure of the whole plan is
+``PlanFailure``. Data keys, their order and their text forms are the Operator's, per generation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from clawperator.engine.hierarchy.tree import UiNode, UiTree
+from clawperator.engine.runtime import plan as p
+from clawperator.engine.runtime import retry as presets
+from clawperator.engine.runtime import scrolling
+from clawperator.engine.runtime.outcome import (
+    PlanFailure,
+    PlanOutcome,
+    StepOutcome,
+    StepRecord,
+    failure,
+    success,
+)
+from clawperator.engine.runtime.query import Query
+from clawperator.engine.runtime.retry import RetryPolicy
+from clawperator.engine.runtime.run import Run, Stage, StepFailure
+
+TAP_MS = 120
+LONG_PRESS_MS = 650
+ANCESTORS = 7
+POLL_MS = 200
+BOUNDARY_ROLES = frozenset({"row", "listitem", "card"})
+SNAPSHOT_UNAVAILABLE = (
+    "SNAPSHOT_HIERARCHY_UNAVAILABLE: UI hierarchy dump not available; accessibility service may not be ready"
+)
+CLOSE_REFUSED = "The Operator cannot close apps by itself; let the host run: adb shell am force-stop <applicationId> before this step"
+SCREENSHOT_REFUSED = "The Operator does not take screenshots; the host captures them with adb exec-out screencap -p"
+
+_TEMPERATURE = re.compile(r"\s*[+-]?\d+(\.\d+)?(°?[CF])?\s*", re.IGNORECASE)
+_VERSION = re.compile(r"\d+(\.\d+)*")
+
+
+async def run_plan(run: Run, plan: p.Plan) -> PlanOutcome:
+    """All steps in order. Never raises ``PlanFailure``: it is in the outcome."""
+    records: list[StepRecord] = []
+    for step in plan.steps:
+        run.step_id = step.id
+        run.observer.step_start(step.id, step.type)
+        try:
+            if run.before_step is not None:
+                await run.before_step(step)
+            outcome = await run_action(run, step.action)
+        except PlanFailure as exc:
+            return PlanOutcome(tuple(records), str(exc), step.id)
+        run.observer.step_done(step.id, step.type, outcome)
+        records.append(StepRecord(step.id, step.type, outcome))
+    return PlanOutcome(tuple(records))
+
+
+async def run_action(run: Run, action: p.Action) -> StepOutcome:
+    """One action. Raises ``PlanFailure`` when it ends the plan."""
+    perform = _ACTIONS[type(action)]
+    try:
+        return await perform(run, action)
+    except StepFailure as exc:
+        return exc.outcome
+
+
+async def open_app(run: Run, action: p.OpenApp) -> StepOutcome:
+    package = action.application_id
+
+    async def attempt() -> StepOutcome:
+        if not await run.surface.launch(package):
+            raise PlanFailure(f"No app found with applicationId={package}")
+        return success({"application_id": package})
+
+    return await run.stage(_stage(f"openApp:{package}", "Open app", action.retry), attempt)
+
+
+async def open_uri(run: Run, action: p.OpenUri) -> StepOutcome:
+    async def attempt() -> StepOutcome:
+        if not await run.surface.open_uri(action.uri):
+            raise PlanFailure(f"URI_NOT_HANDLED: No application found to handle uri={action.uri}")
+        return success({"uri": action.uri})
+
+    return await run.stage(_stage(f"openUri:{action.uri}", "Open URI", action.retry), attempt)
+
+
+async def close_app(_run: Run, action: p.CloseApp) -> StepOutcome:
+    data = {"application_id": action.application_id, "error": "UNSUPPORTED_RUNTIME_CLOSE", "message": CLOSE_REFUSED}
+    return StepOutcome(False, data)
+
+
+async def take_screenshot(_run: Run, _action: p.TakeScreenshot) -> StepOutcome:
+    return StepOutcome(False, {"error": "UNSUPPORTED_RUNTIME_SCREENSHOT", "message": SCREENSHOT_REFUSED})
+
+
+async def wait_for_node(run: Run, action: p.WaitForNode) -> StepOutcome:
+    async def attempt() -> StepOutcome:
+        node = await _find(run, action.matcher)
+        return success({"resource_id": node.resource_id, "label": node.label})
+
+    stage = _stage(f"waitForNode({action.matcher})", "Wait for node", action.retry)
+    if action.timeout_ms is None:
+        return await run.stage(stage, attempt)
+    found = await run.stage(
+        Stage(stage.id, stage.label, presets.NONE, stage.data_of), lambda: _until(run, action, attempt)
+    )
+    return success({**found.data, "timeout_ms": str(action.timeout_ms)})
+
+
+async def _until(run: Run, action: p.WaitForNode, attempt: Callable[[], Awaitable[StepOutcome]]) -> StepOutcome:
+    """Poll until the action's own deadline, whatever its retry policy says."""
+    timeout_ms = action.timeout_ms or 0
+    deadline = run.clock.now() + timeout_ms / 1000
+    while True:
+        try:
+            return await attempt()
+        except PlanFailure as exc:
+            left = deadline - run.clock.now()
+            if left <= 0:
+                text = f"Timeout waiting for node matching: {action.matcher} (timeoutMs={timeout_ms})"
+                raise PlanFailure(text) from exc
+            await run.clock.sleep(min(left, POLL_MS / 1000))
+
+
+async def click(run: Run, action: p.Click) -> StepOutcome:
+    if action.coordinate is not None:
+        return await _click_at(run, action.coordinate, action.how, action.retry)
+    if action.matcher is None:
+        raise AssertionError("a click has a matcher or a coordinate")
+    return await _click_matching(run, action.matcher, action.how, action.retry)
+
+
+async def _click_matching(run: Run, matcher: Query, how: str, retry: RetryPolicy) -> StepOutcome:
+    async def attempt() -> StepOutcome:
+        node = await _find(run, matcher)
+        if not await _act_on(run, node, how):
+            raise PlanFailure("Click on matching UI node failed")
+        return success({"click_types": how})
+
+    return await run.stage(_stage(f"click({matcher})", "Click", retry), attempt)
+
+
+async def _click_at(run: Run, point: p.Point, how: str, retry: RetryPolicy) -> StepOutcome:
+    where = f"({point.x},{point.y})"
+
+    async def attempt() -> StepOutcome:
+        hold = LONG_PRESS_MS if how == "long_click" else TAP_MS
+        if not await run.surface.press(point.x, point.y, hold):
+            raise PlanFailure(f"Click at coordinate {where} failed")
+        return success({"click_types": how, "coordinate": f"{point.x},{point.y}"})
+
+    return await run.stage(_stage(f"click(coordinate={where})", "Click", retry), attempt)
+
+
+async def _act_on(run: Run, node: UiNode, how: str) -> bool:
+    """The node's own action on the first able node of the way up, else a gesture at the match's centre (focus: select)."""
+    surface = run.surface
+    if how == "focus":
+        able = next((n for n in way_up(node) if n.focusable), None)
+        return (able is not None and await surface.focus(able)) or await surface.select(node)
+    long = how == "long_click"
+    able = next((n for n in way_up(node) if (n.long_clickable if long else n.clickable)), None)
+    act = surface.long_click if long else surface.click
+    if able is not None and able.enabled and await act(able):
+        return True
+    return await surface.press(*node.bounds.center, LONG_PRESS_MS if long else TAP_MS)
+
+
+def way_up(node: UiNode) -> Sequence[UiNode]:
+    """The node and up to seven ancestors, nearest first."""
+    found = [node]
+    while len(found) <= ANCESTORS and found[-1].parent is not None:
+        found.append(found[-1].parent)
+    return found
+
+
+async def read_text(run: Run, action: p.ReadText) -> StepOutcome:
+    name = "getValidatedText" if action.validator else "getText"
+    retried = _stage(f"{name}({action.matcher})", "Read text", action.retry)
+    return await run.stage(retried, lambda: _read_once(run, action))
+
+
+async def _read_once(run: Run, action: p.ReadText) -> StepOutcome:
+    tree = await run.tree()
+    found = _inside(tree, action)
+    extra = {"container": str(action.container)} if action.container is not None else {}
+    if action.all:
+        labels = [node.label for node in found if node.label]
+        data = {"text": _json_array(labels), "all": "true", "count": str(len(labels)), "validator": "none"}
+        return success(data | extra)
+    if not found[0].label:
+        raise PlanFailure("Matching UI node has no text content")
+    return _validated(run, action, found[0].label, extra)
+
+
+def _inside(tree: UiTree, action: p.ReadText) -> Sequence[UiNode]:
+    """All matches, within the container if one is given; at least one."""
+    found = action.matcher.find_all(tree)
+    if action.container is not None:
+        container = action.container.first(tree)
+        if container is None:
+            raise StepFailure(failure("CONTAINER_NOT_FOUND"))
+        found = [node for node in found if container.index <= node.index < container.end]
+        if not found:
+            raise StepFailure(failure("NODE_NOT_FOUND"))
+    if not found:
+        raise _no_node(action.matcher)
+    return found
+
+
+def _validated(run: Run, action: p.ReadText, text: str, extra: Mapping[str, str]) -> StepOutcome:
+    name = action.validator or "none"
+    try:
+        valid = _is_valid(action, text)
+    except re.error as exc:
+        return failure("INVALID_REGEX_PATTERN", {"message": str(exc)})
+    if not valid and not run.modern:
+        raise PlanFailure(f"Validation failed for text '{text}' from matching UI node")
+    if not valid:
+        return StepOutcome(False, {"error": "VALIDATOR_MISMATCH", "raw_text": text})
+    shown = name.capitalize() if action.validator and not run.modern else name
+    return success({"text": text, "validator": shown, **extra})
+
+
+def _is_valid(action: p.ReadText, text: str) -> bool:
+    pattern = {"temperature": _TEMPERATURE, "version": _VERSION}.get(action.validator)
+    if action.validator == "regex":
+        pattern = re.compile(action.pattern)
+    return pattern is None or pattern.fullmatch(text) is not None
+
+
+def _json_array(labels: Sequence[str]) -> str:
+    """Built by hand like the Operator's: only backslash and quote are escaped, so that a line feed makes it invalid JSON."""
+    return "[" + ",".join('"' + label.replace("\\", "\\\\").replace('"', '\\"') + '"' for label in labels) + "]"
+
+
+async def enter_text(run: Run, action: p.EnterText) -> StepOutcome:
+    async def attempt() -> StepOutcome:
+        node = await _find(run, action.matcher)
+        target = next((n for n in way_up(node) if is_editable(n)), node)
+        if not target.focused:
+            await run.surface.focus(target)
+            await run.surface.click(target)
+        if not await run.surface.set_text(target, action.text):
+            raise PlanFailure("Failed to set text on matching UI node")
+        if action.submit:
+            await run.surface.click(target)
+        return success({"text": action.text, "submit": "true" if action.submit else "false"})
+
+    return await run.stage(_stage(f"enterText({action.matcher})", "Enter text", action.retry), attempt)
+
+
+def is_editable(node: UiNode) -> bool:
+    """Whether text can be set; the dump has no such flag, the class tells."""
+    return any(part in node.cls for part in ("EditText", "AutoCompleteTextView"))
+
+
+async def snapshot_ui(run: Run, action: p.SnapshotUi) -> StepOutcome:
+    async def attempt() -> StepOutcome:
+        facts = await run.surface.snapshot(run.step_id)
+        if facts is None:
+            raise PlanFailure(SNAPSHOT_UNAVAILABLE)
+        return success({"actual_format": "hierarchy_xml", **(facts if run.modern else {})})
+
+    return await run.stage(_stage("logUiTree", "Log UI tree", action.retry), attempt)
+
+
+async def sleep(run: Run, action: p.Sleep) -> StepOutcome:
+    async def attempt() -> StepOutcome:
+        await run.clock.sleep(action.duration_ms / 1000)
+        return success({"duration_ms": str(action.duration_ms)})
+
+    return await run.stage(_stage("pause", "Pause", presets.NONE), attempt)
+
+
+async def press_key(run: Run, action: p.PressKey) -> StepOutcome:
+    if await run.surface.key(action.key):
+        return success({"key": action.key})
+    return failure("GLOBAL_ACTION_FAILED", {"key": action.key})
+
+
+async def doctor_ping(run: Run, _action: p.DoctorPing) -> StepOutcome:
+    options, debugging = await run.surface.developer_settings()
+    words = {True: "true", False: "false"}
+    return success({"developer_options_enabled": words[options], "usb_debugging_enabled": words[debugging]})
+
+
+async def scroll_until(run: Run, action: p.ScrollUntil) -> StepOutcome:
+    return await scrolling.scroll_until(
+        run, action, lambda matcher, how: _click_matching(run, matcher, how, presets.UI_READINESS)
+    )
+
+
+async def scroll_and_click(run: Run, action: p.ScrollAndClick) -> StepOutcome:
+    return await scrolling.scroll_and_click(
+        run, action, lambda matcher, how: _click_matching(run, matcher, how, action.click_retry)
+    )
+
+
+async def wait_for_navigation(run: Run, action: p.WaitForNavigation) -> StepOutcome:
+    """Done when the foreground *became* the expected package, or when the expected node is there (either is enough)."""
+    started = run.clock.now()
+    last = await run.surface.foreground()
+    changed = False
+    while True:
+        changed = changed or last != action.expected_package
+        elapsed_ms = round((run.clock.now() - started) * 1000)
+        arrived = changed and action.expected_package != "" and last == action.expected_package
+        if arrived or await _node_is_there(run, action.expected_node):
+            return success({**({"resolved_package": last} if last else {}), "elapsed_ms": str(elapsed_ms)})
+        if elapsed_ms >= action.timeout_ms:
+            return StepOutcome(False, {"error": "NAVIGATION_TIMEOUT", **({"last_package": last} if last else {})})
+        await run.clock.sleep(min(POLL_MS, action.timeout_ms - elapsed_ms) / 1000)
+        last = await run.surface.foreground()
+
+
+async def _node_is_there(run: Run, matcher: Query | None) -> bool:
+    if matcher is None:
+        return False
+    tree = await run.surface.dump()
+    return tree is not None and matcher.first(tree) is not None
+
+
+async def read_key_value_pair(run: Run, action: p.ReadKeyValuePair) -> StepOutcome:
+    async def attempt() -> StepOutcome:
+        tree = await run.tree()
+        label = action.label.first(tree)
+        if label is None:
+            raise StepFailure(failure("NODE_NOT_FOUND"))
+        value = value_beside(tree, label)
+        if value is None:
+            raise StepFailure(failure("VALUE_NODE_NOT_FOUND"))
+        return success({"label": label.label, "value": value.label})
+
+    return await run.stage(_stage(f"getValue({action.label})", "Read value", action.retry), attempt)
+
+
+def value_beside(tree: UiTree, label: UiNode) -> UiNode | None:
+    """The value that belongs to a label: the first labelled node after it, a ``/summary`` preferred (wire §7.7)."""
+    visible = tree.on_screen
+    branch, ancestor = label, label.parent
+    while ancestor is not None:
+        after = [n for n in visible if branch.end <= n.index < ancestor.end]
+        if after:
+            labelled = [n for n in after if n.label.strip()]
+            summary = (n for n in labelled if n.resource_id.endswith("/summary"))
+            return next(summary, labelled[0] if labelled else None)
+        if ancestor.role in BOUNDARY_ROLES:
+            return None
+        branch, ancestor = ancestor, ancestor.parent
+    return None
+
+
+async def recording(run: Run, action: p.Recording) -> StepOutcome:
+    data = await run.surface.record(action.command, action.session_id)
+    return StepOutcome("error" not in data, data)
+
+
+async def _find(run: Run, matcher: Query) -> UiNode:
+    """The first match now. Raises ``PlanFailure``."""
+    node = matcher.first(await run.tree())
+    if node is None:
+        raise _no_node(matcher)
+    return node
+
+
+def _no_node(matcher: Query) -> PlanFailure:
+    return PlanFailure(f"No UI node found matching criteria: {matcher}")
+
+
+def _stage(stage_id: str, label: str, retry: RetryPolicy) -> Stage[StepOutcome]:
+    return Stage(stage_id, label, retry, lambda outcome: outcome.data)
+
+
+_ACTIONS: Mapping[type[Any], Callable[[Run, Any], Awaitable[StepOutcome]]] = {
+    p.OpenApp: open_app,
+    p.OpenUri: open_uri,
+    p.CloseApp: close_app,
+    p.WaitForNode: wait_for_node,
+    p.Click: click,
+    p.ReadText: read_text,
+    p.EnterText: enter_text,
+    p.SnapshotUi: snapshot_ui,
+    p.TakeScreenshot: take_screenshot,
+    p.Sleep: sleep,
+    p.PressKey: press_key,
+    p.Scroll: scrolling.scroll,
+    p.ScrollUntil: scroll_until,
+    p.ScrollAndClick: scroll_and_click,
+    p.WaitForNavigation: wait_for_navigation,
+    p.ReadKeyValuePair: read_key_value_pair,
+    p.Recording: recording,
+    p.DoctorPing: doctor_ping,
+}

@@ -1,0 +1,59 @@
+"""What steps and plans come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """One step's result. ``data`` keeps the key order of the Operator; all values are text (wire §8)."""
+
+    success: bool
+    data: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def error(self) -> str:
+        return self.data.get("error", "")
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """A step that was carried out, with what it came to."""
+
+    id: str
+    action_type: str
+    outcome: StepOutcome
+
+    def to_dict(self) -> dict[str, object]:
+        """The step as it stands in an envelope: ``data`` only where there is some."""
+        step: dict[str, object] = {"id": self.id, "actionType": self.action_type, "success": self.outcome.success}
+        if self.outcome.data:
+            step["data"] = dict(self.outcome.data)
+        return step
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOutcome:
+    """``records`` holds what was done before a plan failure too; the Operator drops them from its envelope, a caller need not.
+
+    ``reason`` is empty when the plan ran to its end, even if steps failed (wire §7.4).
+    """
+
+    records: tuple[StepRecord, ...]
+    reason: str = ""
+    failed_step: str = ""
+
+
+class PlanFailure(Exception):  # noqa: N818 - the contract's word: a plan fails, a step fails
+    """A step threw: the plan stops here. ``str(failure)`` is the Operator's text, without ``Task execution failed:``."""
+
+
+def success(data: Mapping[str, str] | None = None) -> StepOutcome:
+    return StepOutcome(True, data or {})
+
+
+def failure(error: str, data: Mapping[str, str] | None = None) -> StepOutcome:
+    """A step failure: the plan goes on. ``error`` is put after the other keys."""
+    return StepOutcome(False, {**(data or {}), "error": error})

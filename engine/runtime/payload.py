@@ -1,0 +1,344 @@
+"""How the Operator reads a payload (wire §4): lenient about what it does not know, strict about what it does.
+
+Everything it refuses is silence for the host: there is no envelope for a payload that could not be read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from clawperator.engine.runtime import retry as presets
+from clawperator.engine.runtime.plan import (
+    Action,
+    Click,
+    CloseApp,
+    DoctorPing,
+    EnterText,
+    Generation,
+    OpenApp,
+    OpenUri,
+    Plan,
+    Point,
+    PressKey,
+    ReadKeyValuePair,
+    ReadText,
+    Recording,
+    Scroll,
+    ScrollAndClick,
+    ScrollUntil,
+    Sleep,
+    SnapshotUi,
+    Step,
+    TakeScreenshot,
+    WaitForNavigation,
+    WaitForNode,
+)
+from clawperator.engine.runtime.query import FIELDS, Query
+from clawperator.engine.runtime.retry import RetryPolicy
+
+__all__ = ["Generation", "PayloadError", "Plan", "read_payload", "read_plan"]
+
+MAX_PAYLOAD_BYTES = 64_000
+MAX_ACTIONS = 64
+MAX_FIELD = 512
+MAX_URI = 2_048
+DEFAULT_TIMEOUT_MS = 30_000
+
+
+class PayloadError(ValueError):
+    """The payload is refused as a whole; the text is the reason."""
+
+
+class Number(str):
+    """A JSON number in the digits it was sent in: the Operator decides field by field what to make of it."""
+
+    __slots__ = ()
+
+
+def read_payload(text: str, generation: Generation) -> Plan:
+    """The plan in a broadcast's ``payload`` extra. Raises ``PayloadError``."""
+    if not text.strip():
+        raise PayloadError("payload is blank")
+    if len(text.encode("utf-8", "replace")) > MAX_PAYLOAD_BYTES:
+        raise PayloadError(f"payload exceeds {MAX_PAYLOAD_BYTES} bytes")
+    try:
+        raw = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=Number)
+    except (ValueError, RecursionError) as exc:
+        raise PayloadError(f"payload is not valid JSON: {exc}") from exc
+    return read_plan(raw, generation)
+
+
+def read_plan(raw: object, generation: Generation) -> Plan:
+    """The same from a decoded JSON value in its wire form (``scroll_and_click`` has its matcher under both keys).
+
+    Raises ``PayloadError``.
+    """
+    root = Fields(raw, "payload")
+    command_id = root.text("commandId", 128)
+    task_id = root.text("taskId", 128)
+    source = root.text("source", 64)
+    timeout_ms = root.integer("timeoutMs", DEFAULT_TIMEOUT_MS, 1_000, 120_000)
+    actions = root.raw.get("actions")
+    if not isinstance(actions, list):
+        raise PayloadError("actions must be an array")
+    if not 1 <= len(actions) <= MAX_ACTIONS:
+        raise PayloadError(f"actions must have 1 to {MAX_ACTIONS} entries")
+    steps = tuple(_read_step(action, index, generation) for index, action in enumerate(actions))
+    return Plan(command_id, task_id, source, timeout_ms, steps)
+
+
+def _read_step(raw: object, index: int, generation: Generation) -> Step:
+    fields = Fields(raw, f"actions[{index}]")
+    step_id = fields.text("id", 128)
+    name = fields.text("type", 64).lower()
+    name = _SYNONYMS.get(name, name)
+    reader = _READERS.get(name)
+    if reader is None or (generation == "0.3" and name in _SINCE_0_3_2):
+        raise PayloadError(f"unsupported action type at index={index}: {name}")
+    params = Fields(fields.raw.get("params", {}), f"actions[{index}].params")
+    return Step(step_id, name, reader(params, generation))
+
+
+class Fields:
+    """One JSON object of the payload, read the Operator's way: numbers may be quoted, wrong numbers fall to the default."""
+
+    __slots__ = ("raw", "where")
+
+    def __init__(self, raw: object, where: str) -> None:
+        if not isinstance(raw, dict):
+            raise PayloadError(f"{where} must be an object")
+        self.raw: dict[str, Any] = raw
+        self.where = where
+
+    def text(self, key: str, limit: int = MAX_FIELD) -> str:
+        """A required text that is not blank."""
+        value = self.optional_text(key, limit)
+        if not value.strip():
+            raise PayloadError(f"{self.where}.{key} is required")
+        return value
+
+    def optional_text(self, key: str, limit: int = MAX_FIELD) -> str:
+        return "" if self.raw.get(key) is None else self.primitive(key, limit)
+
+    def primitive(self, key: str, limit: int) -> str:
+        """A given value as text; ``null`` is the word."""
+        value = self.raw[key]
+        if isinstance(value, dict | list):
+            raise PayloadError(f"{self.where}.{key} must be a primitive")
+        text = _primitive(value)
+        if utf16_length(text) > limit:
+            raise PayloadError(f"{self.where}.{key} exceeds {limit} characters")
+        return text
+
+    def integer(self, key: str, default: int, low: int, high: int) -> int:
+        found = self.optional_integer(key)
+        return min(max(default if found is None else found, low), high)
+
+    def optional_integer(self, key: str) -> int | None:
+        text = _primitive(self.raw.get(key))
+        return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None
+
+    def fraction(self, key: str, default: float, low: float, high: float) -> float:
+        text = _primitive(self.raw.get(key))
+        number = (
+            float(text) if re.fullmatch(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?", text) else default
+        )
+        return min(max(number, low), high)
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        return {"true": True, "false": False}.get(_primitive(self.raw.get(key)).lower(), default)
+
+    def query(self, key: str) -> Query:
+        """A required matcher."""
+        found = self.optional_query(key)
+        if found is None:
+            raise PayloadError(f"{self.where}.{key} is required")
+        return found
+
+    def optional_query(self, key: str) -> Query | None:
+        if key not in self.raw:
+            return None
+        matcher = Fields(self.raw[key], f"{self.where}.{key}")
+        given = {name: matcher.primitive(name, MAX_FIELD) for name in FIELDS if name in matcher.raw}
+        if not given:
+            raise PayloadError(f"{matcher.where} needs at least one field")
+        return Query.of(given)
+
+    def retry(self, default: RetryPolicy, key: str = "retry") -> RetryPolicy:
+        if key not in self.raw:
+            return default
+        given = Fields(self.raw[key], f"{self.where}.{key}")
+        initial = given.integer("initialDelayMs", 0, 0, 30_000)
+        return RetryPolicy(
+            max_attempts=given.integer("maxAttempts", 1, 1, 10),
+            initial_ms=initial,
+            max_ms=given.integer("maxDelayMs", initial, initial, 60_000),
+            multiplier=given.fraction("backoffMultiplier", 1.0, 1.0, 5.0),
+            jitter=given.fraction("jitterRatio", 0.0, 0.0, 1.0),
+        )
+
+    def click_type(self) -> str:
+        given = self.optional_text("clickType", 64).lower() or "default"
+        how = _CLICK_TYPES.get(given)
+        if how is None:
+            raise PayloadError(f"{self.where}.clickType is not supported: {given}")
+        return how
+
+    def scroll(self, retry: RetryPolicy = presets.NONE) -> Scroll:
+        direction = self.optional_text("direction", 64).lower() or "down"
+        if direction not in ("down", "up", "left", "right"):
+            raise PayloadError(f"{self.where}.direction is not supported: {direction}")
+        return Scroll(
+            container=self.optional_query("container"),
+            direction=direction,
+            distance_ratio=self.fraction("distanceRatio", 0.7, 0.0, 1.0),
+            settle_delay_ms=self.integer("settleDelayMs", 250, 0, 10_000),
+            find_first_scrollable_child=self.flag("findFirstScrollableChild", default=True),
+            retry=retry,
+        )
+
+
+def utf16_length(text: str) -> int:
+    """Length in UTF-16 code units, which is how the device counts."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def _primitive(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def _click(p: Fields, generation: Generation) -> Click:
+    coordinate = _coordinate(p) if generation != "0.3" and "coordinate" in p.raw else None
+    if coordinate is not None and "matcher" in p.raw:
+        raise PayloadError(f"{p.where} takes either matcher or coordinate")
+    matcher = None if coordinate is not None else p.query("matcher")
+    how = p.click_type()
+    if coordinate is not None and how == "focus":
+        raise PayloadError(f"{p.where}.clickType focus needs a matcher")
+    return Click(matcher, coordinate, how, p.retry(presets.UI_READINESS))
+
+
+def _coordinate(p: Fields) -> Point:
+    given = Fields(p.raw["coordinate"], f"{p.where}.coordinate")
+    x, y = given.optional_integer("x"), given.optional_integer("y")
+    if x is None or y is None or x < 0 or y < 0:
+        raise PayloadError(f"{given.where} needs integers x and y from 0")
+    return Point(x, y)
+
+
+def _read_text(p: Fields, generation: Generation) -> ReadText:
+    known = ("temperature",) if generation == "0.3" else ("temperature", "version", "regex")
+    validator = p.optional_text("validator", 64).lower()
+    if validator and validator not in known:
+        raise PayloadError(f"{p.where}.validator is not supported: {validator}")
+    newer = generation != "0.3"
+    return ReadText(
+        matcher=p.query("matcher"),
+        container=p.optional_query("container") if newer else None,
+        all=newer and p.flag("all", default=False),
+        validator=validator,
+        pattern=p.text("validatorPattern") if validator == "regex" else "",
+        retry=p.retry(presets.UI_READINESS),
+    )
+
+
+def _press_key(p: Fields, _: Generation) -> PressKey:
+    key = p.text("key", 32).lower()
+    if key not in ("back", "home", "recents"):
+        raise PayloadError(f"{p.where}.key is not supported: {key}")
+    return PressKey(key)
+
+
+def _wait_for_node(p: Fields, generation: Generation) -> WaitForNode:
+    timed = generation != "0.3" and p.optional_integer("timeoutMs") is not None
+    timeout = p.integer("timeoutMs", 1, 1, 120_000) if timed else None
+    return WaitForNode(p.query("matcher"), p.retry(presets.UI_READINESS), timeout)
+
+
+def _scroll_until(p: Fields, generation: Generation) -> ScrollUntil:
+    newer = generation != "0.3"
+    matcher = p.optional_query("matcher") if newer else None
+    click_after = newer and p.flag("clickAfter", default=False)
+    if click_after and matcher is None:
+        raise PayloadError(f"{p.where}.matcher is required with clickAfter")
+    return ScrollUntil(
+        scroll=p.scroll(),
+        max_scrolls=p.integer("maxScrolls", 20, 1, 200),
+        max_duration_ms=p.integer("maxDurationMs", 10_000, 0, 120_000),
+        threshold=p.integer("noPositionChangeThreshold", 3, 1, 20),
+        matcher=matcher,
+        click_after=click_after,
+        how=p.click_type() if newer else "click",
+    )
+
+
+def _scroll_and_click(p: Fields, generation: Generation) -> ScrollAndClick:
+    return ScrollAndClick(
+        target=p.query("target" if generation == "0.3" else "matcher"),
+        scroll=p.scroll(),
+        max_swipes=p.integer("maxSwipes", 10, 1, 50),
+        click_after=p.flag("clickAfter", default=True),
+        how=p.click_type(),
+        scroll_retry=p.retry(presets.UI_SCROLL, "scrollRetry"),
+        click_retry=p.retry(presets.UI_READINESS, "clickRetry"),
+    )
+
+
+def _wait_for_navigation(p: Fields, _: Generation) -> WaitForNavigation:
+    package, node = p.optional_text("expectedPackage"), p.optional_query("expectedNode")
+    if not package.strip() and node is None:
+        raise PayloadError(f"{p.where} needs expectedPackage or expectedNode")
+    if p.optional_integer("timeoutMs") is None:
+        raise PayloadError(f"{p.where}.timeoutMs is required")
+    return WaitForNavigation(package, node, p.integer("timeoutMs", 1, 1, 30_000))
+
+
+def _recording(command: Literal["start", "stop"]) -> Callable[[Fields, Generation], Recording]:
+    def read(p: Fields, _: Generation) -> Recording:
+        session = p.optional_text("sessionId", 128)
+        if session and not re.fullmatch(r"[A-Za-z0-9_-]+", session):
+            raise PayloadError(f"{p.where}.sessionId has characters beyond A-Z a-z 0-9 _ -")
+        return Recording(command, session)
+
+    return read
+
+
+_CLICK_TYPES = {
+    "default": "click",
+    "click": "click",
+    "long_click": "long_click",
+    "longclick": "long_click",
+    "focus": "focus",
+}
+_SYNONYMS = {"find_node": "wait_for_node", "type_text": "enter_text", "key_press": "press_key"}
+_SINCE_0_3_2 = frozenset({"wait_for_navigation", "read_key_value_pair", "start_recording", "stop_recording"})
+_READERS: Mapping[str, Callable[[Fields, Generation], Action]] = {
+    "open_app": lambda p, _: OpenApp(p.text("applicationId"), p.retry(presets.APP_LAUNCH)),
+    "open_uri": lambda p, _: OpenUri(p.text("uri", MAX_URI), p.retry(presets.APP_LAUNCH)),
+    "close_app": lambda p, _: CloseApp(p.text("applicationId")),
+    "wait_for_node": _wait_for_node,
+    "click": _click,
+    "scroll_and_click": _scroll_and_click,
+    "scroll": lambda p, _: p.scroll(p.retry(presets.NONE)),
+    "scroll_until": _scroll_until,
+    "read_text": _read_text,
+    "enter_text": lambda p, _: EnterText(
+        p.query("matcher"), p.text("text"), p.flag("submit", default=False), p.retry(presets.UI_READINESS)
+    ),
+    "snapshot_ui": lambda p, _: SnapshotUi(p.retry(presets.UI_READINESS)),
+    "take_screenshot": lambda _p, _g: TakeScreenshot(),
+    "doctor_ping": lambda _p, _g: DoctorPing(),
+    "press_key": _press_key,
+    "sleep": lambda p, _: Sleep(p.integer("durationMs", 0, 0, 120_000)),
+    "wait_for_navigation": _wait_for_navigation,
+    "read_key_value_pair": lambda p, _: ReadKeyValuePair(p.query("labelMatcher"), p.retry(presets.UI_READINESS)),
+    "start_recording": _recording("start"),
+    "stop_recording": _recording("stop"),
+}

@@ -1,0 +1,188 @@
+"""A plan as values: what the Operator has understood of a payload, defaults filled in and numbers clamped (wire §4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from clawperator.engine.runtime import retry as presets
+from clawperator.engine.runtime.query import Query
+from clawperator.engine.runtime.retry import RetryPolicy
+
+Generation = Literal["0.3", "0.5"]
+"""0.3 = 0.3.0 and 0.3.1; 0.5 has all that 0.3.2 added, and its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenApp:
+    application_id: str
+    retry: RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class OpenUri:
+    uri: str
+    retry: RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class CloseApp:
+    application_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForNode:
+    matcher: Query
+    retry: RetryPolicy
+    timeout_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """Exactly one of ``matcher`` and ``coordinate``; ``how`` is ``click``, ``long_click`` or ``focus``."""
+
+    matcher: Query | None
+    coordinate: Point | None
+    how: str
+    retry: RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    matcher: Query
+    container: Query | None
+    all: bool
+    validator: str
+    pattern: str
+    retry: RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class EnterText:
+    matcher: Query
+    text: str
+    submit: bool
+    retry: RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotUi:
+    retry: RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class TakeScreenshot:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PressKey:
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scroll:
+    """One gesture (wire §7.5); ``direction`` is lower case."""
+
+    container: Query | None
+    direction: str
+    distance_ratio: float
+    settle_delay_ms: int
+    find_first_scrollable_child: bool
+    retry: RetryPolicy = presets.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ScrollUntil:
+    scroll: Scroll
+    max_scrolls: int
+    max_duration_ms: int
+    threshold: int
+    matcher: Query | None
+    click_after: bool
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScrollAndClick:
+    target: Query
+    scroll: Scroll
+    max_swipes: int
+    click_after: bool
+    how: str
+    scroll_retry: RetryPolicy
+    click_retry: RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForNavigation:
+    expected_package: str
+    expected_node: Query | None
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadKeyValuePair:
+    label: Query
+    retry: RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    command: Literal["start", "stop"]
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorPing:
+    pass
+
+
+Action = (
+    OpenApp
+    | OpenUri
+    | CloseApp
+    | WaitForNode
+    | Click
+    | ReadText
+    | EnterText
+    | SnapshotUi
+    | TakeScreenshot
+    | Sleep
+    | PressKey
+    | Scroll
+    | ScrollUntil
+    | ScrollAndClick
+    | WaitForNavigation
+    | ReadKeyValuePair
+    | Recording
+    | DoctorPing
+)
+
+
+class Step(NamedTuple):
+    """``type`` is the canonical name, as it stands in the envelope."""
+
+    id: str
+    type: str
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    command_id: str
+    task_id: str
+    source: str
+    timeout_ms: int
+    steps: tuple[Step, ...]

@@ -1,0 +1,100 @@
+"""Carrying out a plan step by step: retries, progress, and the two styles of failure (wire §7.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Generic, TypeVar
+
+from clawperator.engine.hierarchy.tree import UiTree
+from clawperator.engine.runtime.outcome import PlanFailure, StepOutcome
+from clawperator.engine.runtime.plan import Generation, Step
+from clawperator.engine.runtime.retry import RetryPolicy
+from clawperator.engine.runtime.surface import Clock, Surface
+
+_T = TypeVar("_T")
+TREE_UNAVAILABLE = "UI tree not available"
+
+
+class Observer:
+    """What a plan tells while it runs. All methods do nothing; override what is of interest.
+
+    Stages are the waiting and acting parts of a step; the ids are those of wire §5.2. ``data`` values are text.
+    """
+
+    def step_start(self, step_id: str, action_type: str) -> None: ...
+
+    def step_done(self, step_id: str, action_type: str, outcome: StepOutcome) -> None: ...
+
+    def stage_start(self, stage: str, label: str) -> None: ...
+
+    def stage_retry(self, stage: str, attempt: int, attempts: int, delay_ms: int) -> None: ...
+
+    def stage_success(self, stage: str, data: Mapping[str, str]) -> None: ...
+
+    def stage_failure(self, stage: str, reason: str) -> None: ...
+
+
+@dataclass(slots=True)
+class Run:
+    """One plan's surroundings."""
+
+    surface: Surface
+    clock: Clock
+    generation: Generation = "0.5"
+    observer: Observer = field(default_factory=Observer)
+    chance: Callable[[], float] = field(default_factory=lambda: Random(0).random)
+    before_step: Callable[[Step], Awaitable[None]] | None = None
+    """Awaited as each step begins."""
+    step_id: str = ""
+    """Of the step that is being carried out."""
+
+    @property
+    def modern(self) -> bool:
+        """Whether the semantics of 0.3.2 and later apply."""
+        return self.generation != "0.3"
+
+    async def tree(self) -> UiTree:
+        """The window's tree. Raises ``PlanFailure`` when there is none."""
+        tree = await self.surface.dump()
+        if tree is None:
+            raise PlanFailure(TREE_UNAVAILABLE)
+        return tree
+
+    async def stage(self, stage: Stage[_T], attempt: Callable[[], Awaitable[_T]]) -> _T:
+        """``attempt`` until it raises neither ``PlanFailure`` nor ``StepFailure``, as often as the stage's policy says."""
+        policy, observer = stage.retry, self.observer
+        observer.stage_start(stage.id, stage.label)
+        for number in range(1, policy.max_attempts + 1):
+            try:
+                result = await attempt()
+            except (PlanFailure, StepFailure) as exc:
+                if number == policy.max_attempts:
+                    observer.stage_failure(stage.id, str(exc))
+                    raise
+                delay_ms = policy.delay_ms(number, self.chance)
+                observer.stage_retry(stage.id, number + 1, policy.max_attempts, delay_ms)
+                await self.clock.sleep(delay_ms / 1000)
+            else:
+                observer.stage_success(stage.id, stage.data_of(result))
+                return result
+        raise AssertionError("a policy allows at least one attempt")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage(Generic[_T]):
+    """``data_of`` turns the stage's result into what is logged of it."""
+
+    id: str
+    label: str
+    retry: RetryPolicy
+    data_of: Callable[[_T], Mapping[str, str]] = lambda _: {}
+
+
+class StepFailure(Exception):  # noqa: N818 - the contract's word, beside PlanFailure
+    """An attempt that may be repeated and at last becomes a failed step, not a failed plan."""
+
+    def __init__(self, outcome: StepOutcome) -> None:
+        super().__init__(outcome.error)
+        self.outcome = outcome

@@ -1,0 +1,279 @@
+"""Scrolling: which container, which finger path, and whether anything moved (wire §7.5, §7.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from enum import Enum
+
+from clawperator.engine.hierarchy.tree import UiNode, UiTree
+from clawperator.engine.runtime.outcome import PlanFailure, StepOutcome
+from clawperator.engine.runtime.plan import Scroll, ScrollAndClick, ScrollUntil
+from clawperator.engine.runtime.query import Query
+from clawperator.engine.runtime.retry import UI_READINESS
+from clawperator.engine.runtime.run import Run, Stage
+
+SWIPE_MS = 250
+CONTAINER_NOT_FOUND = "CONTAINER_NOT_FOUND"
+CONTAINER_NOT_SCROLLABLE = "CONTAINER_NOT_SCROLLABLE"
+
+Signature = tuple[tuple[str, int], ...]
+
+
+class Moved(Enum):
+    """What one gesture did."""
+
+    YES = "moved"
+    EDGE = "edge_reached"
+    REFUSED = "gesture_failed"
+
+
+class ContainerProblem(Exception):  # noqa: N818 - a finding, turned into the action's own failure style
+    """No container to scroll; the text is ``CONTAINER_NOT_FOUND`` or ``CONTAINER_NOT_SCROLLABLE``."""
+
+
+def resolve_container(tree: UiTree, scroll: Scroll) -> UiNode:
+    """The node to scroll. Raises ``ContainerProblem``."""
+    if scroll.container is None:
+        found = next((node for node in tree.on_screen if node.scrollable), None)
+        if found is None:
+            raise ContainerProblem(CONTAINER_NOT_FOUND)
+        return found
+    match = scroll.container.first(tree)
+    if match is None:
+        raise ContainerProblem(CONTAINER_NOT_FOUND)
+    if match.scrollable:
+        return match
+    inside = (node for node in tree.on_screen if match.index < node.index < match.end and node.scrollable)
+    child = next(inside, None) if scroll.find_first_scrollable_child else None
+    if child is None:
+        raise ContainerProblem(CONTAINER_NOT_SCROLLABLE)
+    return child
+
+
+def finger_path(container: UiNode, direction: str, ratio: float) -> tuple[int, int, int, int]:
+    """x1, y1, x2, y2 of the swipe along the container's centre line; ``direction`` is the way the viewport moves."""
+    start, end = 0.8 - 0.4 * ratio, 0.8 - 0.8 * ratio
+    if direction in ("up", "left"):
+        start, end = 0.2 + 0.4 * ratio, 0.2 + 0.8 * ratio
+    box = container.bounds
+    x, y = box.center
+    if direction in ("down", "up"):
+        return x, box.top + round(box.height * start), x, box.top + round(box.height * end)
+    return box.left + round(box.width * start), y, box.left + round(box.width * end), y
+
+
+def signature(tree: UiTree, container: UiNode, direction: str) -> Signature:
+    """Identity and leading edge of the first three children on the screen: equal before and after means nothing moved."""
+    visible = {node.index for node in tree.on_screen}
+    children = [child for child in container.children if child.index in visible][:3]
+    vertical = direction in ("down", "up")
+    return tuple((c.resource_id or c.path, c.bounds.top if vertical else c.bounds.left) for c in children)
+
+
+async def scroll_once(run: Run, tree: UiTree, container: UiNode, scroll: Scroll) -> Moved:
+    """One gesture in a container of ``tree``, with its settling."""
+    before = signature(tree, container, scroll.direction)
+    path = finger_path(container, scroll.direction, scroll.distance_ratio)
+    if not await run.surface.swipe(*path, SWIPE_MS):
+        return Moved.REFUSED
+    await run.clock.sleep(scroll.settle_delay_ms / 1000)
+    after = await run.surface.dump()
+    try:
+        changed = after is not None and signature(after, resolve_container(after, scroll), scroll.direction) != before
+    except ContainerProblem:
+        changed = False
+    return Moved.YES if before and changed else Moved.EDGE
+
+
+def _once_stage(scroll: Scroll) -> Stage[Moved]:
+    stage_id = f"scrollOnce(dir={scroll.direction.capitalize()})"
+    return Stage(stage_id, f"Scroll {scroll.direction}", scroll.retry, lambda moved: {"scroll_outcome": moved.value})
+
+
+async def scroll(run: Run, action: Scroll) -> StepOutcome:
+    """The ``scroll`` step."""
+    shape = {"direction": action.direction, "settle_delay_ms": str(action.settle_delay_ms)}
+    tree = await run.surface.dump()
+    try:
+        container = resolve_container(tree, action) if tree else None
+    except ContainerProblem as exc:
+        return StepOutcome(False, {"error": str(exc), **shape})
+    if tree is None or container is None:
+        return StepOutcome(False, {"error": CONTAINER_NOT_FOUND, **shape})
+    moved = await run.stage(_once_stage(action), lambda: scroll_once(run, tree, container, action))
+    data = {
+        "scroll_outcome": moved.value,
+        "direction": action.direction,
+        "distance_ratio": str(action.distance_ratio),
+        "settle_delay_ms": str(action.settle_delay_ms),
+        **_resolved(container),
+    }
+    if moved is Moved.REFUSED:
+        return StepOutcome(False, {**data, "error": "GESTURE_FAILED"})
+    return StepOutcome(True, data)
+
+
+def _resolved(container: UiNode | None) -> dict[str, str]:
+    return {"resolved_container": container.resource_id} if container is not None and container.resource_id else {}
+
+
+async def scroll_until(
+    run: Run, action: ScrollUntil, click: Callable[[Query, str], Awaitable[StepOutcome]]
+) -> StepOutcome:
+    """The ``scroll_until`` step; ``click`` is how a found target is clicked."""
+    loop = _Loop(run, action)
+    await loop.go()
+    if loop.reason == "TARGET_FOUND" and action.click_after and action.matcher is not None:
+        await click(action.matcher, action.how)
+    data = {
+        "termination_reason": loop.reason,
+        "scrolls_executed": str(loop.count),
+        "direction": action.scroll.direction,
+        **_resolved(loop.container),
+    }
+    if run.modern:
+        data |= {"click_after": _word(action.click_after), "click_types": action.how}
+    if loop.reason.startswith("CONTAINER_"):
+        return StepOutcome(False, {**data, "error": loop.reason})
+    if action.matcher is not None and loop.reason != "TARGET_FOUND":
+        return StepOutcome(False, {**data, "error": "TARGET_NOT_FOUND"})
+    return StepOutcome(True, data)
+
+
+class _Loop:
+    """State of one ``scroll_until``: how often it scrolled and why it ended."""
+
+    def __init__(self, run: Run, action: ScrollUntil) -> None:
+        self._run = run
+        self._action = action
+        self.count = 0
+        self.reason = ""
+        self.container: UiNode | None = None
+
+    async def go(self) -> None:
+        tree = await self._resolve()
+        if not self.reason and tree is not None and self._visible(tree):
+            self.reason = "TARGET_FOUND"
+        started = self._run.clock.now()
+        unmoved = 0
+        while not self.reason:
+            self.reason = self._exhausted(started, unmoved) or await self._lost()
+            if self.reason:
+                break
+            moved = await self._scroll()
+            unmoved = 0 if moved is Moved.YES else unmoved + 1
+            if await self._appeared():
+                self.reason = "TARGET_FOUND"
+            elif moved is Moved.EDGE:
+                self.reason = "EDGE_REACHED"
+        if self._action.matcher is not None and not self.reason.startswith(("TARGET", "CONTAINER")):
+            await self._last_look()
+
+    def _exhausted(self, started: float, unmoved: int) -> str:
+        action = self._action
+        if unmoved >= action.threshold:
+            return "NO_POSITION_CHANGE"
+        if (self._run.clock.now() - started) * 1000 >= action.max_duration_ms:
+            return "MAX_DURATION_REACHED"
+        return "MAX_SCROLLS_REACHED" if self.count >= action.max_scrolls else ""
+
+    async def _resolve(self) -> UiTree | None:
+        tree = await self._run.surface.dump()
+        try:
+            self.container = resolve_container(tree, self._action.scroll) if tree else None
+        except ContainerProblem as exc:
+            self.container, self.reason = None, str(exc)
+        else:
+            self.reason = "" if tree else CONTAINER_NOT_FOUND
+        self._tree = tree
+        return tree
+
+    async def _lost(self) -> str:
+        """Whether the container went away between two gestures."""
+        if self.count == 0:
+            return ""
+        held = self.container
+        await self._resolve()
+        if not self.reason:
+            return ""
+        self.container = held
+        return "CONTAINER_LOST" if self._run.modern else "EDGE_REACHED"
+
+    async def _scroll(self) -> Moved:
+        run, scroll, tree, container = self._run, self._action.scroll, self._tree, self.container
+        if tree is None or container is None:
+            raise AssertionError("the loop scrolls only what it resolved")
+        self.count += 1
+        return await run.stage(_once_stage(scroll), lambda: scroll_once(run, tree, container, scroll))
+
+    def _visible(self, tree: UiTree | None) -> bool:
+        matcher = self._action.matcher
+        return matcher is not None and tree is not None and matcher.first(tree) is not None
+
+    async def _appeared(self) -> bool:
+        """The grace search after a scroll: at once, and three times more."""
+        if self._action.matcher is None:
+            return False
+        pause = min(max(self._action.scroll.settle_delay_ms / 2, 100), 500) / 1000
+        for attempt in range(4):
+            if attempt:
+                await self._run.clock.sleep(pause)
+            if self._visible(await self._run.surface.dump()):
+                return True
+        return False
+
+    async def _last_look(self) -> None:
+        """After a natural end, one more patient wait for the target."""
+        for attempt in range(1, UI_READINESS.max_attempts + 1):
+            if self._visible(await self._run.surface.dump()):
+                self.reason = "TARGET_FOUND"
+                return
+            if attempt < UI_READINESS.max_attempts:
+                await self._run.clock.sleep(UI_READINESS.delay_ms(attempt, self._run.chance) / 1000)
+
+
+async def scroll_and_click(
+    run: Run, action: ScrollAndClick, click: Callable[[Query, str], Awaitable[StepOutcome]]
+) -> StepOutcome:
+    """The ``scroll_and_click`` step; ``click`` brings its own retries."""
+    stage: Stage[None] = Stage(f"scrollUntil(target={action.target})", "Scroll to target", action.scroll_retry)
+    await run.stage(stage, lambda: _swipe_to_target(run, action))
+    if action.click_after:
+        await click(action.target, action.how)
+    data = {
+        "max_swipes": str(action.max_swipes),
+        "direction": action.scroll.direction.capitalize(),
+        "click_types": action.how,
+        "click_after": _word(action.click_after),
+    }
+    return StepOutcome(True, data)
+
+
+async def _swipe_to_target(run: Run, action: ScrollAndClick) -> None:
+    unmoved = 0
+    for _ in range(action.max_swipes):
+        tree = await run.tree()
+        if action.target.first(tree) is not None:
+            return
+        if unmoved == 2:
+            break
+        try:
+            container = resolve_container(tree, action.scroll)
+        except ContainerProblem as exc:
+            raise PlanFailure(_problem_text(str(exc), action.scroll.container)) from exc
+        moved = await scroll_once(run, tree, container, action.scroll)
+        unmoved = 0 if moved is Moved.YES else unmoved + 1
+    if action.target.first(await run.tree()) is None:
+        raise PlanFailure(f"Target node not found after scrolling: {action.target}")
+
+
+def _problem_text(problem: str, container: Query | None) -> str:
+    if container is None:
+        return "No scrollable container visible"
+    if problem == CONTAINER_NOT_FOUND:
+        return f"Container not found for {container}"
+    return f"Scrollable container not found for {container}"
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"

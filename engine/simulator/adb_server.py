@@ -1,0 +1,375 @@
+"""An adb server in this process, for simulated devices only: what is asked of a real one over its socket, without any adb.
+
+It answers the ``host:`` services that clients use and runs device services directly; ``clawperator demo`` needs nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Final
+
+from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.listener import Listener
+from clawperator.engine.simulator.services import FEATURES, features, guarded, open_service
+from clawperator.engine.simulator.streams import Bell, Pipe
+
+SERVER_VERSION: Final = 41
+"""What adb calls 1.0.41: every platform-tools since 2018 talks to it without killing it."""
+
+_UNAUTHORIZED: Final = (
+    "device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set\n"
+    "Try 'adb kill-server' if that seems wrong.\nOtherwise check for a confirmation dialog on your device."
+)
+_NOT_SIMULATED: Final = "the simulator's adb server does not do this"
+_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class _Refused(Exception):  # noqa: N818 - an answer, not a failure of ours
+    """The request is answered with FAIL and this text."""
+
+
+class _Entry:
+    """One plugged-in device; each time it is plugged in it gets another transport id."""
+
+    def __init__(self, device: SimulatedDevice, transport_id: int) -> None:
+        self.device = device
+        self.transport_id = transport_id
+
+    def row(self, *, long: bool) -> str:
+        device = self.device
+        if not long:
+            return f"{device.serial}\t{device.state}\n"
+        facts = ""
+        if device.state == "device":
+            for label in ("product:name", "model:model", "device:device"):
+                key, _, prop = label.partition(":")
+                facts += f" {key}:{_NAME.sub('_', device.props.get(f'ro.product.{prop}', ''))}"
+        return f"{device.serial:<22} {device.state}{facts} transport_id:{self.transport_id}\n"
+
+
+class EmbeddedAdbServer:
+    """Serves ``devices`` on one port. A device that disconnects is no longer listed until it is back."""
+
+    def __init__(self, devices: Sequence[SimulatedDevice]) -> None:
+        self._devices = tuple(devices)
+        self._entries: dict[str, _Entry] = {}
+        self._last_id = 0
+        self._changed = Bell()
+        self._listener = Listener(self._serve)
+        self._connections: dict[str, set[asyncio.StreamWriter]] = {}
+        self._forget: list[Callable[[], None]] = []
+
+    @property
+    def port(self) -> int:
+        return self._listener.port
+
+    async def listen(self, host: str, port: int = 0) -> None:
+        """Raises OSError when the port is taken."""
+        await self._listener.listen(host, port)
+        for device in self._devices:
+            self._plug(device)
+            self._forget.append(device.on_disconnect(partial(self._unplug, device)))
+            self._forget.append(device.on_connect(partial(self._plug, device)))
+
+    async def close(self) -> None:
+        for forget in self._forget:
+            forget()
+        self._forget = []
+        await self._listener.close()
+
+    def _plug(self, device: SimulatedDevice) -> None:
+        self._last_id += 1
+        self._entries[device.serial] = _Entry(device, self._last_id)
+        self._changed.ring()
+
+    def _unplug(self, device: SimulatedDevice) -> None:
+        self._entries.pop(device.serial, None)
+        for writer in self._connections.get(device.serial, ()):
+            writer.transport.abort()
+        self._changed.ring()
+
+    # -- one client
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _Client(self, reader, writer).run()
+
+    def listing(self, *, long: bool) -> str:
+        return "".join(entry.row(long=long) for entry in self._entries.values())
+
+    async def changed(self) -> None:
+        await self._changed.heard()
+
+    def find(self, wanted: str) -> _Entry:
+        """The device for ``serial:S``, ``id:N``, ``any``, ``usb`` or ``local``. Raises _Refused in adb's words."""
+        kind, _, name = wanted.partition(":")
+        if kind == "serial":
+            found = [entry for serial, entry in self._entries.items() if serial == name]
+            missing = f"device '{name}' not found"
+        elif kind == "id":
+            found = [entry for entry in self._entries.values() if str(entry.transport_id) == name]
+            missing = f"no device with transport id '{name}'"
+        else:
+            found = [entry for entry in self._entries.values() if kind != "usb"]
+            missing = "no devices found" if kind == "usb" else "no devices/emulators found"
+        if not found:
+            raise _Refused(missing)
+        if len(found) > 1:
+            raise _Refused("more than one emulator" if kind == "local" else "more than one device/emulator")
+        return found[0]
+
+    def usable(self, wanted: str) -> _Entry:
+        """The same, when it can be talked to."""
+        entry = self.find(wanted)
+        state = entry.device.state
+        if state in ("unauthorized", "authorizing"):
+            raise _Refused(_UNAUTHORIZED if state == "unauthorized" else "device still authorizing")
+        if state not in ("device", "recovery", "sideload"):
+            raise _Refused("device offline" if state == "offline" else f"device {state}")
+        return entry
+
+    def hold(self, entry: _Entry, writer: asyncio.StreamWriter) -> Callable[[], None]:
+        """Let ``writer`` fall with the device's transport; call the result when it has ended by itself."""
+        writers = self._connections.setdefault(entry.device.serial, set())
+        writers.add(writer)
+        return lambda: writers.discard(writer)
+
+
+class _Client:
+    """One connection: host requests, and after a transport was chosen one service of that device."""
+
+    def __init__(self, server: EmbeddedAdbServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._server = server
+        self._reader, self._writer = reader, writer
+        self._entry: _Entry | None = None
+
+    async def run(self) -> None:
+        again = True
+        while again:
+            request = await self._request()
+            try:
+                again = await self._answer(request)
+            except _Refused as exc:
+                self._fail(str(exc))
+                again = False
+            await self._writer.drain()
+
+    async def _request(self) -> str:
+        digits = await self._reader.readexactly(4)
+        try:
+            size = int(digits, 16)
+        except ValueError:
+            raise EOFError from None
+        return (await self._reader.readexactly(size)).decode("utf-8", "surrogateescape")
+
+    def _okay(self, data: bytes = b"") -> None:
+        self._writer.write(b"OKAY" + data)
+
+    def _block(self, text: str) -> bytes:
+        data = text.encode("utf-8", "surrogateescape")
+        return b"%04x" % len(data) + data
+
+    def _fail(self, reason: str) -> None:
+        self._writer.write(b"FAIL" + self._block(reason))
+
+    async def _answer(self, request: str) -> bool:
+        """Whether another request may follow on this connection."""
+        if request.startswith("host"):
+            scope, verb = _split(request)
+            handler = _HOST.get(verb.partition(":")[0])
+            if handler is not None:
+                return await handler(self, scope, verb)
+            if verb.startswith("wait-for-"):
+                return await self.wait_for(scope, verb)
+            raise _Refused("unknown host service")
+        if self._entry is None:
+            raise _Refused("device offline (no transport)")
+        await self._run_service(self._entry, request)
+        return False
+
+    # -- what the server knows
+
+    async def version(self, scope: str, verb: str) -> bool:
+        del scope, verb
+        self._okay(self._block(f"{SERVER_VERSION:04x}"))
+        return False
+
+    async def devices(self, scope: str, verb: str) -> bool:
+        del scope
+        self._okay(self._block(self._server.listing(long=verb.endswith("-l"))))
+        return False
+
+    async def track(self, scope: str, verb: str) -> bool:
+        """The whole list now and at each change, until the client goes."""
+        del scope
+        self._okay()
+        gone = asyncio.ensure_future(self._reader.read(1))
+        try:
+            while not gone.done():
+                self._writer.write(self._block(self._server.listing(long=verb.endswith("-l"))))
+                await self._writer.drain()
+                change = asyncio.ensure_future(self._server.changed())
+                try:
+                    await asyncio.wait({gone, change}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    change.cancel()
+        finally:
+            gone.cancel()
+        return False
+
+    async def host_features(self, scope: str, verb: str) -> bool:
+        del scope, verb
+        self._okay(self._block(",".join(FEATURES)))
+        return False
+
+    async def features(self, scope: str, verb: str) -> bool:
+        del verb
+        self._okay(self._block(",".join(features(self._server.usable(scope).device))))
+        return False
+
+    async def state(self, scope: str, verb: str) -> bool:
+        entry = self._server.find(scope)
+        texts = {"get-state": entry.device.state, "get-serialno": entry.device.serial, "get-devpath": "unknown"}
+        self._okay(self._block(texts[verb]))
+        return False
+
+    async def empty(self, scope: str, verb: str) -> bool:
+        del scope, verb
+        self._okay(self._block(""))
+        return False
+
+    async def refuse(self, scope: str, verb: str) -> bool:
+        del scope, verb
+        raise _Refused(_NOT_SIMULATED)
+
+    async def wait_for(self, scope: str, verb: str) -> bool:
+        """``wait-for-TRANSPORT-STATE``: a second OKAY once it is so."""
+        state = verb.rpartition("-")[2]
+        self._okay()
+        await self._writer.drain()
+        while True:
+            try:
+                current = self._server.find(scope).device.state
+            except _Refused:
+                current = "disconnect"
+            if current == state or (state == "any" and current != "disconnect"):
+                break
+            await self._server.changed()
+        self._okay()
+        return False
+
+    # -- devices
+
+    async def transport(self, scope: str, verb: str) -> bool:
+        """``transport:S``, ``transport-any`` … choose a device for the next request."""
+        del scope
+        name, _, rest = verb.partition(":")
+        wanted = {"transport": f"serial:{rest}", "transport-id": f"id:{rest}"}.get(
+            name, name.removeprefix("transport-")
+        )
+        self._entry = self._server.usable(wanted)
+        self._okay()
+        return True
+
+    async def tport(self, scope: str, verb: str) -> bool:
+        """``tport:serial:S`` … the same, and says which transport it is."""
+        del scope
+        self._entry = self._server.usable(verb.partition(":")[2])
+        self._okay(self._entry.transport_id.to_bytes(8, "little"))
+        return True
+
+    async def _run_service(self, entry: _Entry, name: str) -> None:
+        service = open_service(entry.device, name)
+        if service is None:
+            raise _Refused("closed")
+        self._okay()
+        channel = _SocketChannel(self._writer)
+        release = self._server.hold(entry, self._writer)
+        running = asyncio.create_task(guarded(service, channel), name=f"service {name[:40]}")
+        listening = asyncio.create_task(channel.listen(self._reader), name="client input")
+        try:
+            # A client that closes its end, even half, loses the stream, as with a real server (android-facts 4g).
+            await asyncio.wait({running, listening}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            release()
+            for task in (running, listening):
+                task.cancel()
+            await asyncio.gather(running, listening, return_exceptions=True)
+
+
+class _SocketChannel:
+    """A service's two directions on a client's socket."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+        self._pipe = Pipe()
+
+    async def listen(self, reader: asyncio.StreamReader) -> None:
+        """Take what the client sends until it closes."""
+        try:
+            while data := await reader.read(65536):
+                await self._pipe.write(data)
+        except ConnectionError:
+            pass
+
+    async def read(self) -> bytes:
+        return await self._pipe.input.read()
+
+    async def write(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+
+def _split(request: str) -> tuple[str, str]:
+    """``host-serial:S:VERB`` → which device, and the verb."""
+    prefix, _, rest = request.partition(":")
+    if prefix == "host":
+        return "any", rest
+    if prefix == "host-serial":
+        at = _verb_start(rest)
+        return f"serial:{rest[:at]}", rest[at + 1 :]
+    if prefix == "host-transport-id":
+        number, _, verb = rest.partition(":")
+        return f"id:{number}", verb
+    if prefix in ("host-any", "host-usb", "host-local"):
+        return prefix.removeprefix("host-"), rest
+    return "any", ""
+
+
+def _verb_start(rest: str) -> int:
+    """Where the colon before the verb is: a serial can hold colons itself (``127.0.0.1:5555``)."""
+    colons = [match.start() for match in re.finditer(":", rest)]
+    for at in colons:
+        verb = rest[at + 1 :]
+        if verb.partition(":")[0] in _HOST or verb.startswith("wait-for-"):
+            return at
+    return colons[-1] if colons else len(rest)
+
+
+_HOST: Final[dict[str, Callable[[_Client, str, str], Awaitable[bool]]]] = {
+    "connect": _Client.refuse,
+    "devices": _Client.devices,
+    "devices-l": _Client.devices,
+    "disconnect": _Client.refuse,
+    "emulator": _Client.refuse,
+    "features": _Client.features,
+    "forward": _Client.refuse,
+    "get-devpath": _Client.state,
+    "get-serialno": _Client.state,
+    "get-state": _Client.state,
+    "host-features": _Client.host_features,
+    "kill": _Client.refuse,
+    "killforward-all": _Client.empty,
+    "list-forward": _Client.empty,
+    "tport": _Client.tport,
+    "track-devices": _Client.track,
+    "track-devices-l": _Client.track,
+    "transport": _Client.transport,
+    "transport-any": _Client.transport,
+    "transport-id": _Client.transport,
+    "transport-local": _Client.transport,
+    "transport-usb": _Client.transport,
+    "version": _Client.version,
+}

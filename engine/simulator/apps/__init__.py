@@ -1,0 +1,1 @@
+"""The apps of a simulated device, each a few declarative screens."""

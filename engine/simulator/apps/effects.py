@@ -1,0 +1,115 @@
+"""What a tap, a hold or Enter does, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Actor(Protocol):
+    """The hands of an effect: the state of the app in front, and the way between screens."""
+
+    @property
+    def state(self) -> dict[str, Any]: ...
+    def push(self, screen: str, arg: str = "") -> None: ...
+    def replace(self, screen: str, arg: str = "") -> None: ...
+    def back(self) -> None: ...
+    def launch(self, package: str) -> bool: ...
+    def put_setting(self, namespace: str, key: str, value: str) -> None: ...
+    def setting(self, namespace: str, key: str) -> str: ...
+
+
+class Effect(Protocol):
+    def apply(self, actor: Actor) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """Open a screen of the same app; with ``instead``, in place of this one."""
+
+    screen: str
+    arg: str = ""
+    instead: bool = False
+
+    def apply(self, actor: Actor) -> None:
+        (actor.replace if self.instead else actor.push)(self.screen, self.arg)
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    def apply(self, actor: Actor) -> None:
+        actor.back()
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    key: str
+    value: Any
+
+    def apply(self, actor: Actor) -> None:
+        actor.state[self.key] = self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    key: str
+
+    def apply(self, actor: Actor) -> None:
+        actor.state[self.key] = not actor.state.get(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """Add ``by`` within ``low`` and ``high``."""
+
+    key: str
+    by: float
+    low: float
+    high: float
+
+    def apply(self, actor: Actor) -> None:
+        actor.state[self.key] = min(max(actor.state[self.key] + self.by, self.low), self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class FlipSetting:
+    """Toggle a device setting between 0 and 1."""
+
+    namespace: str
+    key: str
+
+    def apply(self, actor: Actor) -> None:
+        on = actor.setting(self.namespace, self.key) == "1"
+        actor.put_setting(self.namespace, self.key, "0" if on else "1")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    package: str
+
+    def apply(self, actor: Actor) -> None:
+        actor.launch(self.package)
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """One after the other."""
+
+    first: Effect
+    then: Effect
+
+    def apply(self, actor: Actor) -> None:
+        self.first.apply(actor)
+        self.then.apply(actor)
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Clickable, but without consequence."""
+
+    def apply(self, actor: Actor) -> None:
+        """Leave all as it is."""
+
+
+BACK = Back()
+NOTHING = Nothing()

@@ -1,0 +1,28 @@
+"""The Operator's own window: whether its accessibility service runs, and the way to switch it on."""
+
+from __future__ import annotations
+
+from clawperator.engine.simulator.apps.effects import Launch
+from clawperator.engine.simulator.apps.view import App, Scene, Screen, button, column, label, page, toolbar
+
+ACTIVITY = "clawperator.activity.MainActivity"
+_NAME = "clawperator.operator.accessibilityservice.OperatorAccessibilityService"
+
+
+def operator_app(package: str, version: str) -> App:
+    """The app as installed under ``package``."""
+
+    def main(scene: Scene) -> Screen:
+        listed = scene.setting("secure", "enabled_accessibility_services").split(":")
+        on = f"{package}/{_NAME}" in listed and scene.setting("secure", "accessibility_enabled") == "1"
+        body = column(
+            label("Accessibility service is running" if on else "Accessibility service is off", id="status", height=48),
+            label(f"Version {version}", id="version", height=32),
+            button("Open settings", Launch("com.android.settings"), id="open_settings", look="primary"),
+            weight=1,
+            pad=24,
+            gap=16,
+        )
+        return Screen(activity=ACTIVITY, root=page(toolbar("Clawperator Operator"), body))
+
+    return App(package=package, label="Operator", version_name=version, screens={"main": main})

@@ -1,0 +1,25 @@
+"""A screen that never comes to rest: every look at it shows another number."""
+
+from __future__ import annotations
+
+from clawperator.engine.simulator.apps.effects import BACK
+from clawperator.engine.simulator.apps.view import App, Scene, Screen, View, button, column, label, page, toolbar
+
+PACKAGE = "com.example.spinner"
+
+
+def _main(scene: Scene) -> Screen:
+    percent = scene.tick * 7 % 100
+    body = column(
+        View(kind="ProgressBar", id="progress", desc="Syncing", height=96),
+        label(f"Syncing… {percent}%", id="status", height=48, look="heading"),
+        label(f"{scene.tick} files checked", id="detail", height=32),
+        button("Cancel", BACK, id="cancel"),
+        weight=1,
+        pad=24,
+        gap=16,
+    )
+    return Screen(idle=False, root=page(toolbar("Sync"), body))
+
+
+SPINNER = App(package=PACKAGE, label="Sync", version_name="1.4", version_code=14, screens={"main": _main})

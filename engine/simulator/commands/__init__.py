@@ -1,0 +1,1 @@
+"""The programs on a simulated device's PATH."""

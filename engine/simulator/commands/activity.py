@@ -1,0 +1,151 @@
+"""``am`` and ``cmd activity``, ``monkey``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from clawperator.engine.simulator.commands.intents import FROM_SHELL, RECEIVER_FOREGROUND, Intent, parse_intent
+from clawperator.engine.simulator.commands.process import Command, CommandError, Process
+from clawperator.engine.simulator.device import DeviceCommandError
+
+SETTINGS_PACKAGE: Final = "com.android.settings"
+
+
+async def am(process: Process) -> int:
+    return await activity(process, process.arguments)
+
+
+async def activity(process: Process, words: list[str]) -> int:
+    """``am VERB …``, whichever way it was called."""
+    verb, *rest = words or [""]
+    handler = _VERBS.get(verb)
+    if handler is None:
+        raise CommandError(f"Unknown command: {verb}\nActivity manager (activity) commands:\n  help", 255)
+    return await handler(process, rest)
+
+
+async def _broadcast(process: Process, words: list[str]) -> int:
+    """Prints and exits the same whether anybody listens or not (wire §2.3, android-facts 6c)."""
+    intent = parse_intent(words)
+    foreground = RECEIVER_FOREGROUND if "--receiver-foreground" in intent.switches else 0
+    extras = {key: _clean(value) for key, value in intent.extras.items()}
+    package = intent.package or intent.component.partition("/")[0] or None
+    try:
+        text = f"Broadcasting: {intent.describe(flags=FROM_SHELL | foreground | _flags(intent))}\n"
+        result = await process.device.broadcast(intent.action, package, extras)
+    except DeviceCommandError as exc:
+        raise CommandError(exc.stderr, exc.exit_code) from exc
+    await process.out(f"{text}Broadcast completed: result={result}\n")
+    return 0
+
+
+def _flags(intent: Intent) -> int:
+    try:
+        return int(intent.flags, 0) & 0xFFFFFFFF if intent.flags else 0
+    except ValueError as exc:
+        raise CommandError(f"Error: Bad number: {intent.flags}", 255) from exc
+
+
+def _clean(value: str) -> str:
+    """What a Java string makes of bytes that are no UTF-8."""
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+async def _start(process: Process, words: list[str]) -> int:
+    intent = parse_intent(words)
+    package = intent.package
+    if intent.action.startswith("android.settings.") and not (intent.component or package):
+        package = SETTINGS_PACKAGE
+    if "-S" in intent.switches and (target := intent.component.partition("/")[0] or package):
+        process.device.force_stop(target)
+    if not (intent.component or intent.data or package):
+        shown = intent.describe()
+        return await _start_failed(
+            process, f"Starting: {shown}\nError: Activity not started, unable to resolve {shown}", 1
+        )
+    before = process.device.log.now_ns()
+    try:
+        text = process.device.start_activity(
+            component=intent.component or None, uri=intent.data or None, package=package or None
+        )
+    except DeviceCommandError as exc:
+        return await _start_failed(process, exc.stderr, exc.exit_code)
+    await process.out(f"Starting: {intent.describe()}\n" + text.partition("\n")[2])
+    if "-W" in intent.switches:
+        took = (process.device.log.now_ns() - before) // 1_000_000
+        name = intent.component or package
+        rows = ("Status: ok", "LaunchState: COLD", f"Activity: {name}", f"TotalTime: {took}", f"WaitTime: {took + 3}")
+        await process.lines([*rows, "Complete"])
+    return 0
+
+
+async def _start_failed(process: Process, text: str, status: int) -> int:
+    """What is being started goes to standard output, why it is not to standard error."""
+    head, _, rest = text.partition("\n")
+    await process.out(f"{head}\n")
+    raise CommandError(rest, status)
+
+
+async def _force_stop(process: Process, words: list[str]) -> int:
+    process.device.force_stop(_last(words))
+    return 0
+
+
+async def _kill(process: Process, words: list[str]) -> int:
+    """Background processes only; nothing that a host could see goes with them."""
+    del process
+    _last(words)
+    return 0
+
+
+async def _start_service(process: Process, words: list[str]) -> int:
+    intent = parse_intent(words)
+    await process.out(f"Starting service: {intent.describe()}\n")
+    package = intent.component.partition("/")[0]
+    if package not in process.device.packages:
+        await process.error("Error: Not found; no service started.")
+    return 0
+
+
+async def _current_user(process: Process, words: list[str]) -> int:
+    del words
+    await process.out("0\n")
+    return 0
+
+
+def _last(words: list[str]) -> str:
+    """The package that a verb is about; options (``--user 0``) stand before it."""
+    if not words:
+        raise CommandError("Error: Argument expected\n", 255)
+    return words[-1]
+
+
+async def monkey(process: Process) -> int:
+    """``monkey -p PACKAGE [-c CATEGORY] 1``: what people use to start an app by its package alone."""
+    options, _ = process.options("+p:c:v", ("pct-syskeys=", "throttle=", "ignore-crashes"))
+    package = options.get("p", "")
+    await process.out(f"  bash arg: -p\n  bash arg: {package}\n")
+    try:
+        process.device.start_activity(package=package)
+    except DeviceCommandError as exc:
+        raise CommandError("** No activities found to run, monkey aborted.", 252) from exc
+    await process.out(
+        "Events injected: 1\n## Network stats: elapsed time=12ms (0ms mobile, 0ms wifi, 12ms not connected)\n"
+    )
+    return 0
+
+
+_VERBS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
+    "broadcast": _broadcast,
+    "force-stop": _force_stop,
+    "get-current-user": _current_user,
+    "kill": _kill,
+    "start": _start,
+    "start-activity": _start,
+    "start-foreground-service": _start_service,
+    "start-service": _start_service,
+    "startservice": _start_service,
+}
+
+ACTIVITY: Final[dict[str, Command]] = {"am": am, "monkey": monkey}

@@ -1,0 +1,379 @@
+"""Commands about files: what toybox has of them, as far as hosts use it."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import stat as modes
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Final
+
+from clawperator.engine.simulator.commands.logs import time_zone
+from clawperator.engine.simulator.commands.process import Command, CommandError, Process
+from clawperator.engine.simulator.commands.users import user_name
+from clawperator.engine.simulator.filesystem import Stat
+
+
+async def cat(process: Process) -> int:
+    _, names = process.options("uetv")
+
+    async def show(name: str) -> None:
+        if name == "-":
+            while piece := await process.stdin.read():
+                await process.stdout.write(piece)
+        else:
+            await process.stdout.write(process.read(name))
+
+    return await _each(process, names or ["-"], show)
+
+
+async def ls(process: Process) -> int:
+    """``ls [-1aAldnsSRrt] [PATHS]``; always one name per line, as without a terminal."""
+    options, names = process.options("1aAldnsSRrtiCFhp")
+
+    async def show(name: str) -> None:
+        info = process.device.files.stat(
+            process.path(name), follow="l" not in options or name.endswith("/"), uid=process.uid
+        )
+        if not info.is_dir or "d" in options:
+            await process.out(_row(process, name, name, info, options))
+            return
+        if len(names) > 1 or "R" in options:
+            await process.out(f"{name}:\n")
+        await _folder(process, name, options)
+
+    return await _each(process, names or ["."], show)
+
+
+async def _folder(process: Process, name: str, options: dict[str, str]) -> None:
+    files, path = process.device.files, process.path(name)
+    children = [
+        each for each in files.list(path, uid=process.uid) if not each.startswith(".") or {"a", "A"} & options.keys()
+    ]
+    infos = {each: files.stat(posixpath.join(path, each), follow=False) for each in children}
+    if "t" in options:
+        children.sort(key=lambda each: -infos[each].mtime)
+    if "S" in options:
+        children.sort(key=lambda each: -infos[each].size)
+    if "r" in options:
+        children.reverse()
+    if "a" in options:
+        infos |= {".": files.stat(path), "..": files.stat(posixpath.dirname(path))}
+        children = [".", "..", *children]
+    if {"l", "s", "n"} & options.keys():
+        await process.out(f"total {sum(-(-infos[each].size // 4096) * 4 for each in children)}\n")
+    for each in children:
+        await process.out(_row(process, each, posixpath.join(path, each), infos[each], options))
+    if "R" in options:
+        for each in children:
+            if infos[each].is_dir and each not in (".", ".."):
+                await process.out(f"\n{posixpath.join(name, each)}:\n")
+                await _folder(process, posixpath.join(name, each), options)
+
+
+def _row(process: Process, name: str, path: str, info: Stat, options: dict[str, str]) -> str:
+    if not {"l", "n"} & options.keys():
+        mark = "/" if info.is_dir and {"F", "p"} & options.keys() else ""
+        return f"{name}{mark}\n"
+    stamp = datetime.fromtimestamp(info.mtime, time_zone(process)).strftime("%Y-%m-%d %H:%M")
+    owner, group = (str(info.uid), str(info.gid)) if "n" in options else (user_name(info.uid), user_name(info.gid))
+    link = f" -> {process.device.files.readlink(process.path(path))}" if info.is_link else ""
+    return (
+        f"{modes.filemode(info.mode)} {2 if info.is_dir else 1} {owner} {group} {info.size:>8} {stamp} {name}{link}\n"
+    )
+
+
+async def rm(process: Process) -> int:
+    options, names = process.options("frRiv")
+    recursive = bool({"r", "R"} & options.keys())
+
+    async def remove(name: str) -> None:
+        try:
+            process.device.files.remove(process.path(name), recursive=recursive, uid=process.uid)
+        except FileNotFoundError:
+            if "f" not in options:
+                raise
+
+    if not names and "f" not in options:
+        raise CommandError('rm: Needs 1 argument (see "rm --help")')
+    return await _each(process, names, remove)
+
+
+async def mkdir(process: Process) -> int:
+    options, names = process.options("pm:v")
+    mode = _octal(process, options.get("m", "755"))
+
+    async def make(name: str) -> None:
+        process.device.files.mkdir(process.path(name), parents="p" in options, mode=mode, uid=process.uid)
+
+    return await _each(process, process.require(names), make)
+
+
+async def rmdir(process: Process) -> int:
+    _, names = process.options("p")
+
+    async def remove(name: str) -> None:
+        if process.device.files.list(process.path(name), uid=process.uid):
+            raise OSError(39, "Directory not empty", name)
+        process.device.files.remove(process.path(name), recursive=True, uid=process.uid)
+
+    return await _each(process, process.require(names), remove)
+
+
+async def cp(process: Process) -> int:
+    options, names = process.options("rRfpaLdinv")
+    files = process.device.files
+    *sources, target = process.require(names, 2)
+    recursive = bool({"r", "R", "a"} & options.keys())
+
+    def copy(source: str, destination: str) -> None:
+        if files.stat(source, uid=process.uid).is_dir:
+            if not recursive:
+                raise CommandError(f"cp: Skipped dir '{source}': No -r")
+            files.mkdir(destination, parents=True, uid=process.uid)
+            for name in files.list(source, uid=process.uid):
+                copy(posixpath.join(source, name), posixpath.join(destination, name))
+        else:
+            files.write(destination, files.read(source, uid=process.uid), uid=process.uid)
+
+    async def one(source: str) -> None:
+        copy(process.path(source), _into(process, source, target))
+
+    return await _each(process, sources, one)
+
+
+async def mv(process: Process) -> int:
+    _, names = process.options("finv")
+    *sources, target = process.require(names, 2)
+
+    async def move(source: str) -> None:
+        process.device.files.rename(process.path(source), _into(process, source, target), uid=process.uid)
+
+    return await _each(process, sources, move)
+
+
+def _into(process: Process, source: str, target: str) -> str:
+    """The path that ``source`` gets: inside ``target`` when that is a folder."""
+    path = process.path(target)
+    files = process.device.files
+    if files.exists(path) and files.stat(path).is_dir:
+        return posixpath.join(path, posixpath.basename(source.rstrip("/")))
+    return path
+
+
+async def touch(process: Process) -> int:
+    _, names = process.options("acmt:d:r:")
+
+    async def one(name: str) -> None:
+        process.device.files.touch(process.path(name), uid=process.uid)
+
+    return await _each(process, process.require(names), one)
+
+
+async def chmod(process: Process) -> int:
+    """``chmod OCTAL PATHS``; letters are accepted as far as ``+x`` and the like, which change nothing here that matters."""
+    _, names = process.options("Rvf")
+    mode, *paths = process.require(names, 2)
+
+    async def one(name: str) -> None:
+        path = process.path(name)
+        wanted = _octal(process, mode) if mode.isdigit() else process.device.files.stat(path).mode | 0o111
+        process.device.files.chmod(path, wanted, uid=process.uid)
+
+    return await _each(process, paths, one)
+
+
+async def ln(process: Process) -> int:
+    _, names = process.options("sfn")
+    target, name = process.require(names, 2)[:2]
+    process.device.files.link(process.path(name), target, uid=process.uid)
+    return 0
+
+
+async def stat(process: Process) -> int:
+    """``stat [-c FORMAT] PATHS``."""
+    options, names = process.options("c:Lft")
+
+    async def one(name: str) -> None:
+        info = process.device.files.stat(process.path(name), follow="L" in options, uid=process.uid)
+        await process.out(_stat_text(process, name, info, options.get("c", "")) + "\n")
+
+    return await _each(process, process.require(names), one)
+
+
+def _stat_text(process: Process, name: str, info: Stat, style: str) -> str:
+    kind = "directory" if info.is_dir else "symbolic link" if info.is_link else "regular file"
+    stamp = datetime.fromtimestamp(info.mtime, time_zone(process)).strftime("%Y-%m-%d %H:%M:%S.000000000 %z")
+    permissions = f"{modes.S_IMODE(info.mode):o}"
+    values = {
+        "%n": name,
+        "%N": name,
+        "%s": info.size,
+        "%b": -(-info.size // 512),
+        "%F": kind,
+        "%a": permissions,
+        "%A": modes.filemode(info.mode),
+        "%f": f"{info.mode:x}",
+        "%u": info.uid,
+        "%U": user_name(info.uid),
+        "%g": info.gid,
+        "%G": user_name(info.gid),
+        "%Y": info.mtime,
+        "%y": stamp,
+    }
+    if style:
+        for key, value in values.items():
+            style = style.replace(key, str(value))
+        return style
+    return (
+        f"  File: {name}\n  Size: {info.size}\t Blocks: {-(-info.size // 512)}\t IO Blocks: 512\t{kind}\n"
+        f"Access: ({permissions:>04}/{modes.filemode(info.mode)})\t"
+        f"Uid: ({info.uid:>5}/{user_name(info.uid):>8})\tGid: ({info.gid:>5}/{user_name(info.gid):>8})\nModify: {stamp}"
+    )
+
+
+async def find(process: Process) -> int:
+    """``find [PATHS] [-name PATTERN] [-type f|d] [-maxdepth N]``."""
+    words = process.arguments
+    paths: list[str] = []
+    while words and not words[0].startswith("-"):
+        paths.append(words.pop(0))
+    tests = dict(zip(words[::2], words[1::2], strict=False))
+    if unknown := tests.keys() - {"-name", "-type", "-maxdepth"}:
+        raise CommandError(f"find: bad arg '{min(unknown)}'")
+    depth = int(tests["-maxdepth"]) if tests.get("-maxdepth", "").isdigit() else 64
+
+    async def one(name: str) -> None:
+        for path, info in _tree(process, name, depth):
+            kind = "d" if info.is_dir else "l" if info.is_link else "f"
+            if fnmatchcase(posixpath.basename(path), tests.get("-name", "*")) and kind in tests.get("-type", "fdl"):
+                await process.out(f"{path}\n")
+
+    return await _each(process, paths or ["."], one)
+
+
+def _tree(process: Process, name: str, depth: int) -> Iterator[tuple[str, Stat]]:
+    files, path = process.device.files, process.path(name)
+    info = files.stat(path, follow=False, uid=process.uid)
+    yield name, info
+    if info.is_dir and depth > 0:
+        for child in files.list(path, uid=process.uid):
+            yield from _tree(process, posixpath.join(name, child), depth - 1)
+
+
+async def readlink(process: Process) -> int:
+    options, names = process.options("fen")
+    name = process.require(names)[0]
+    await process.out(
+        (process.path(name) if "f" in options else process.device.files.readlink(process.path(name))) + "\n"
+    )
+    return 0
+
+
+async def realpath(process: Process) -> int:
+    async def one(name: str) -> None:
+        process.device.files.stat(process.path(name), uid=process.uid)
+        await process.out(f"{process.path(name)}\n")
+
+    return await _each(process, process.require(process.arguments), one)
+
+
+async def pwd(process: Process) -> int:
+    await process.out(f"{process.shell.cwd}\n")
+    return 0
+
+
+async def basename(process: Process) -> int:
+    name, *suffix = process.require(process.arguments)
+    await process.out(posixpath.basename(name.rstrip("/")).removesuffix(suffix[0] if suffix else "") + "\n")
+    return 0
+
+
+async def dirname(process: Process) -> int:
+    await process.out((posixpath.dirname(process.require(process.arguments)[0]) or ".") + "\n")
+    return 0
+
+
+async def df(process: Process) -> int:
+    await process.lines(
+        [
+            "Filesystem       1K-blocks    Used Available Use% Mounted on",
+            "/dev/block/dm-5    6082144 1812356   4253404  30% /data",
+            "/dev/fuse          6082144 1812356   4253404  30% /storage/emulated",
+        ]
+    )
+    return 0
+
+
+async def tee(process: Process) -> int:
+    options, names = process.options("ai")
+    sinks = [process.shell.open_sink(process.path(name), append="a" in options) for name in names]
+    while piece := await process.stdin.read():
+        for sink in (process.stdout, *sinks):
+            await sink.write(piece)
+    return 0
+
+
+def _digest(algorithm: Callable[[bytes], str]) -> Command:
+    async def command(process: Process) -> int:
+        options, names = process.options("bc")
+
+        async def one(name: str) -> None:
+            digest = algorithm(await process.contents(name))
+            await process.out(f"{digest}\n" if "b" in options else f"{digest}  {name}\n")
+
+        return await _each(process, names or ["-"], one)
+
+    return command
+
+
+async def _each(process: Process, names: list[str], action: Callable[[str], Awaitable[None]]) -> int:
+    """Do it for every name; a failure is told and the others still get their turn, as everywhere in toybox."""
+    status = 0
+    for name in names:
+        try:
+            await action(name)
+        except BrokenPipeError:
+            raise
+        except OSError as exc:
+            await process.complain(f"{name}: {exc.strerror}")
+            status = 1
+        except CommandError as exc:
+            await process.error(exc.message)
+            status = exc.status
+    return status
+
+
+def _octal(process: Process, text: str) -> int:
+    try:
+        return int(text, 8) & 0o7777
+    except ValueError as exc:
+        raise CommandError(f"{process.name}: bad mode '{text}'") from exc
+
+
+FILES: Final[dict[str, Command]] = {
+    "basename": basename,
+    "cat": cat,
+    "chmod": chmod,
+    "cp": cp,
+    "df": df,
+    "dirname": dirname,
+    "find": find,
+    "ln": ln,
+    "ls": ls,
+    "md5sum": _digest(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest()),
+    "mkdir": mkdir,
+    "mv": mv,
+    "pwd": pwd,
+    "readlink": readlink,
+    "realpath": realpath,
+    "rm": rm,
+    "rmdir": rmdir,
+    "sha1sum": _digest(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest()),
+    "sha256sum": _digest(lambda data: hashlib.sha256(data).hexdigest()),
+    "stat": stat,
+    "tee": tee,
+    "touch": touch,
+}

@@ -1,0 +1,252 @@
+"""``pm`` and ``cmd package``: what is installed, and installing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from getopt import GetoptError, gnu_getopt
+from typing import Final
+
+from clawperator.engine.simulator.commands.process import Command, CommandError, Process
+from clawperator.engine.simulator.packages import Package
+
+MAX_APK: Final = 512 * 1024 * 1024
+_LIST_FLAGS: Final = "fdes3iluUa"
+_LIST_LONG: Final = ("show-versioncode", "user=", "uid=", "apex-only", "factory-only", "match-libraries")
+_INSTALL_LONG: Final = (
+    "user=",
+    "abi=",
+    "fastdeploy",
+    "instant",
+    "full",
+    "dont-kill",
+    "force-uuid=",
+    "install-location=",
+    "originating-uri=",
+    "referrer=",
+    "pkg=",
+    "apex",
+    "bypass-low-target-sdk-block",
+    "no-streaming",
+    "streaming",
+    "enable-rollback",
+    "staged",
+    "non-staged",
+)
+_FEATURES: Final = ("reqGlEsVersion=0x30000", "android.hardware.touchscreen", "android.software.input_methods")
+
+
+async def pm(process: Process) -> int:
+    return await package_service(process, process.arguments)
+
+
+async def package_service(process: Process, words: list[str]) -> int:
+    """``pm VERB …``, whichever way it was called."""
+    verb, *rest = words or [""]
+    handler = _VERBS.get(verb)
+    if handler is None:
+        raise CommandError(f"Unknown command: {verb}", 255)
+    return await handler(process, rest)
+
+
+# -- what is installed
+
+
+async def _list(process: Process, words: list[str]) -> int:
+    what, *rest = words or [""]
+    if what in ("packages", "package"):
+        await process.lines(_packages(process, rest))
+    elif what == "users":
+        await process.out("Users:\n\tUserInfo{0:Owner:4c13} running\n")
+    elif what == "features":
+        await process.lines(f"feature:{name}" for name in _FEATURES)
+    else:
+        raise CommandError(f"Error: unknown list type '{what}'", 255)
+    return 0
+
+
+def _packages(process: Process, words: list[str]) -> Iterable[str]:
+    """Lines of ``list packages``. The filter is a piece of the name, not the name (android-facts 3c)."""
+    flags = _LIST_FLAGS if process.device.sdk >= 26 else _LIST_FLAGS.replace("U", "")
+    options, rest = _options(words, flags, _LIST_LONG)
+    wanted = rest[0] if rest else ""
+    uid = options.get("uid", "")
+    for package in process.device.packages.values():
+        hidden = (
+            wanted not in package.name
+            or ("3" in options and package.system)
+            or ("s" in options and not package.system)
+            or ("d" in options and package.enabled)
+            or ("e" in options and not package.enabled)
+            or (uid and uid != str(package.uid))
+        )
+        if not hidden:
+            yield _row(package, options)
+
+
+def _row(package: Package, options: dict[str, str]) -> str:
+    path = f"{package.path}=" if "f" in options else ""
+    code = f" versionCode:{package.version_code}" if "show-versioncode" in options else ""
+    installer = "  installer=null" if "i" in options else ""
+    uid = f" uid:{package.uid}" if {"U", "uid"} & options.keys() else ""
+    return f"package:{path}{package.name}{code}{installer}{uid}"
+
+
+def _options(words: list[str], short: str, long: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    try:
+        pairs, rest = gnu_getopt(words, short, list(long))
+    except GetoptError as exc:
+        dashes = "-" if len(exc.opt) == 1 else "--"
+        raise CommandError(f"Error: Unknown option: {dashes}{exc.opt}", 255) from exc
+    return {key.lstrip("-"): value for key, value in pairs}, rest
+
+
+async def _path(process: Process, words: list[str]) -> int:
+    package = process.device.packages.get(_operand(words))
+    if package is None:
+        return 1
+    await process.out(f"package:{package.path}\n")
+    return 0
+
+
+async def _dump(process: Process, words: list[str]) -> int:
+    await process.out(process.device.dumpsys("package", [_operand(words)]))
+    return 0
+
+
+async def _resolve_activity(process: Process, words: list[str]) -> int:
+    """``resolve-activity --brief PACKAGE``: the launcher entry."""
+    name = _operand(words)
+    launcher = process.device.launcher_activity(name)
+    if not launcher:
+        await process.out("No activity found\n")
+    else:
+        await process.out(
+            f"priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=false\n{name}/{launcher}\n"
+        )
+    return 0
+
+
+# -- rights and state
+
+
+async def _grant(process: Process, words: list[str]) -> int:
+    package, permission = _permission(process, "grant", words)
+    package.permissions.add(permission)
+    return 0
+
+
+async def _revoke(process: Process, words: list[str]) -> int:
+    package, permission = _permission(process, "revoke", words)
+    package.permissions.discard(permission)
+    return 0
+
+
+def _permission(process: Process, verb: str, words: list[str]) -> tuple[Package, str]:
+    names = _operands(words, 2)
+    package = process.device.packages.get(names[0])
+    if package is None:
+        raise _exception(verb, f"java.lang.IllegalArgumentException: Unknown package: {names[0]}")
+    if names[1] == "android.permission.POST_NOTIFICATIONS" and process.device.sdk < 33:
+        raise _exception(verb, f"java.lang.IllegalArgumentException: Unknown permission: {names[1]}")
+    if names[1] not in package.requested:
+        reason = f"Package {names[0]} has not requested permission {names[1]}"
+        raise _exception(verb, f"java.lang.SecurityException: {reason}")
+    return package, names[1]
+
+
+def _exception(verb: str, text: str) -> CommandError:
+    return CommandError(f"\nException occurred while executing '{verb}':\n{text}", 255)
+
+
+async def _clear(process: Process, words: list[str]) -> int:
+    name = _operand(words)
+    if name not in process.device.packages:
+        await process.out("Failed\n")
+        return 1
+    process.device.force_stop(name)
+    await process.out("Success\n")
+    return 0
+
+
+def _enabled(state: str, *, value: bool) -> Callable[[Process, list[str]], Awaitable[int]]:
+    async def change(process: Process, words: list[str]) -> int:
+        name = _operand(words)
+        package = process.device.packages.get(name)
+        if package is None:
+            raise _exception("enable", f"java.lang.IllegalArgumentException: Unknown package: {name}")
+        package.enabled = value
+        await process.out(f"Package {name} new state: {state}\n")
+        return 0
+
+    return change
+
+
+# -- installing
+
+
+async def _install(process: Process, words: list[str]) -> int:
+    """``install [OPTIONS] [-S SIZE] [PATH|-]``: with a size, exactly that many bytes come on standard input (fact 4k)."""
+    options, rest = _options(words, "lrtfdgi:p:S:R", _INSTALL_LONG)
+    if "S" in options:
+        apk = await _stream(process, options["S"])
+    elif rest:
+        apk = _file(process, rest[0])
+    else:
+        raise CommandError("Error: APK content must be streamed", 1)
+    reinstall = "r" in options or ("R" not in options and process.device.sdk >= 28)
+    result = process.device.install(apk, reinstall=reinstall)
+    await process.out(f"{result}\n")
+    return int(not result.startswith("Success"))
+
+
+async def _stream(process: Process, size: str) -> bytes:
+    if not size.isdigit() or len(size) > 12 or int(size) > MAX_APK:
+        raise CommandError(f"Error: bad size {size}", 1)
+    apk = await process.stdin.exactly(int(size))
+    if len(apk) < int(size):
+        raise CommandError(f"Error: failed to write; read {len(apk)} of {size} bytes", 1)
+    return apk
+
+
+def _file(process: Process, name: str) -> bytes:
+    try:
+        return process.read(name)
+    except OSError as exc:
+        text = f"Error: Unable to open file: {name}\nConsider using a file under /data/local/tmp/"
+        raise CommandError(text, 255) from exc
+
+
+async def _uninstall(process: Process, words: list[str]) -> int:
+    _, names = _options(words, "k", ("user=", "versionCode="))
+    result = process.device.uninstall(_operand(names))
+    await process.out(f"{result}\n")
+    return int(not result.startswith("Success"))
+
+
+def _operand(words: list[str]) -> str:
+    return _operands(words, 1)[-1]
+
+
+def _operands(words: list[str], count: int) -> list[str]:
+    names = _options(words, "", ("user=", "brief", "components"))[1]
+    if len(names) < count:
+        raise CommandError("Error: no package specified", 255)
+    return names
+
+
+_VERBS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
+    "clear": _clear,
+    "disable": _enabled("disabled", value=False),
+    "disable-user": _enabled("disabled-user", value=False),
+    "dump": _dump,
+    "enable": _enabled("enabled", value=True),
+    "grant": _grant,
+    "install": _install,
+    "list": _list,
+    "path": _path,
+    "resolve-activity": _resolve_activity,
+    "revoke": _revoke,
+    "uninstall": _uninstall,
+}
+
+PACKAGES: Final[dict[str, Command]] = {"pm": pm}

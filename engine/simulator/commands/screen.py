@@ -1,0 +1,193 @@
+"""What is on the screen, and fingers on it: ``wm``, ``input``, ``uiautomator``, ``screencap``."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Awaitable, Callable
+from io import BytesIO
+from typing import Final
+from weakref import WeakSet
+
+from clawperator.engine.simulator.commands.process import Command, CommandError, Process, encode
+from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice
+
+DUMP_PATH: Final = "/sdcard/window_dump.xml"
+SOURCES: Final = frozenset(
+    {
+        "touchscreen",
+        "touchpad",
+        "touchnavigation",
+        "mouse",
+        "stylus",
+        "keyboard",
+        "dpad",
+        "gamepad",
+        "joystick",
+        "trackball",
+    }
+)
+INPUT_USAGE: Final = """Usage: input [<source>] [-d DISPLAY_ID] <command> [<arg>...]
+
+The commands and default sources are:
+      text <string> (Default: keyboard)
+      keyevent [--longpress] <key code number or name> ... (Default: keyboard)
+      tap <x> <y> (Default: touchscreen)
+      swipe <x1> <y1> <x2> <y2> [duration(ms)] (Default: touchscreen)
+      draganddrop <x1> <y1> <x2> <y2> [duration(ms)] (Default: touchscreen)"""
+
+
+async def wm(process: Process) -> int:
+    return await window_manager(process, process.arguments)
+
+
+async def window_manager(process: Process, words: list[str]) -> int:
+    """``wm size`` and ``wm density``. The simulated display has one size."""
+    texts = {"size": process.device.wm_size, "density": process.device.wm_density}
+    verb, *rest = words or [""]
+    if verb not in texts:
+        raise CommandError(f"Unknown command: {verb}", 255)
+    if rest and rest != ["reset"]:
+        raise CommandError(f"Error: this display has no other {verb}", 255)
+    if not rest:
+        await process.out(texts[verb]() + "\n")
+    return 0
+
+
+# -- input
+
+
+async def input_command(process: Process) -> int:
+    return await input_service(process, process.arguments)
+
+
+async def input_service(process: Process, words: list[str]) -> int:
+    words = list(words)
+    if words and words[0] in SOURCES:
+        words.pop(0)
+    if words[:1] == ["-d"]:
+        del words[:2]
+    verb, *rest = words or [""]
+    handler = _GESTURES.get(verb)
+    if handler is None:
+        raise CommandError(f"Error: Unknown command: {verb}\n{INPUT_USAGE}" if verb else INPUT_USAGE, 255)
+    try:
+        await handler(process.device, rest)
+    except DeviceCommandError as exc:
+        raise CommandError(exc.stderr, exc.exit_code) from exc
+    return 0
+
+
+async def _tap(device: SimulatedDevice, words: list[str]) -> None:
+    x, y = _numbers(words, 2, "tap")
+    await device.tap(x, y)
+
+
+async def _swipe(device: SimulatedDevice, words: list[str]) -> None:
+    numbers = _numbers(words, 5 if len(words) > 4 else 4, "swipe")
+    x1, y1, x2, y2 = numbers[:4]
+    await device.swipe(x1, y1, x2, y2, numbers[4] if len(numbers) > 4 and numbers[4] >= 0 else 300)
+
+
+async def _key(device: SimulatedDevice, words: list[str]) -> None:
+    """``--longpress`` presses all the same (android-facts 8c)."""
+    keys = [word for word in words if not word.startswith("--")]
+    if not keys:
+        raise _bad_arguments("keyevent")
+    for key in keys:
+        await device.key(key)
+
+
+async def _text(device: SimulatedDevice, words: list[str]) -> None:
+    if len(words) != 1:
+        raise _bad_arguments("text")
+    await device.type_text(words[0])
+
+
+def _numbers(words: list[str], count: int, verb: str) -> list[int]:
+    if len(words) != count:
+        raise _bad_arguments(verb)
+    try:
+        return [round(float(word)) for word in words]
+    except (ValueError, OverflowError) as exc:
+        text = f'java.lang.NumberFormatException: For input string: "{" ".join(words)}"'
+        raise CommandError(f"\nException occurred while executing '{verb}':\n{text}", 255) from exc
+
+
+def _bad_arguments(verb: str) -> CommandError:
+    text = f"java.lang.IllegalArgumentException: Invalid arguments for command: {verb}"
+    return CommandError(f"\nException occurred while executing '{verb}':\n{text}", 255)
+
+
+_GESTURES: Final[dict[str, Callable[[SimulatedDevice, list[str]], Awaitable[None]]]] = {
+    "draganddrop": _swipe,
+    "keyevent": _key,
+    "swipe": _swipe,
+    "tap": _tap,
+    "text": _text,
+}
+
+
+# -- pictures of the screen, in words and in pixels
+
+_dumping: WeakSet[SimulatedDevice] = WeakSet()
+
+
+async def uiautomator(process: Process) -> int:
+    """``uiautomator dump [FILE]``: always exit 0, and "dumped to" even where writing failed (android-facts 7a to 7c, 7f)."""
+    options, words = process.options("", ("compressed", "verbose", "windows"))
+    if words[:1] != ["dump"]:
+        verb = words[0] if words else ""
+        raise CommandError(f"Unknown command: {verb}\nUsage: uiautomator <subcommand> [options]", 1)
+    target = words[1] if len(words) > 1 else DUMP_PATH
+    device = process.device
+    if device in _dumping:
+        raise CommandError("Killed", 137)
+    _dumping.add(device)
+    try:
+        xml = await device.uiautomator_dump()
+    except DeviceCommandError as exc:
+        raise CommandError(exc.stderr, exc.exit_code) from exc
+    finally:
+        _dumping.discard(device)
+    try:
+        await process.shell.open_sink(process.path(target)).write(encode(xml))
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        log = device.log
+        pid = process.shell.pid
+        text = f"Could not write {target}: {exc.strerror}"
+        log.write(pid=pid, tid=pid, uid=process.uid, level="E", tag="AccessibilityNodeInfoDumper", message=text)
+    await process.out(f"UI hierchary dumped to: {target}\n")
+    del options
+    return 0
+
+
+async def screencap(process: Process) -> int:
+    """``screencap [-p] [FILE]``: PNG with ``-p`` or a file called ``.png``, else raw RGBA behind a short header."""
+    options, words = process.options("phd:a")
+    png = process.device.screenshot_png()
+    wants_png = "p" in options or (bool(words) and words[0].endswith(".png"))
+    data = png if wants_png else _raw_pixels(png, process.device.sdk)
+    if words:
+        await process.shell.open_sink(process.path(words[0])).write(data)
+    else:
+        await process.stdout.write(data)
+    return 0
+
+
+def _raw_pixels(png: bytes, sdk: int) -> bytes:
+    """Width, height, pixel format (RGBA) and, from API 26 on, colour space; then the pixels."""
+    from PIL import Image
+
+    with Image.open(BytesIO(png)) as image:
+        head = struct.pack("<4I", *image.size, 1, 0)
+        return head[: 16 if sdk >= 26 else 12] + image.convert("RGBA").tobytes()
+
+
+SCREEN: Final[dict[str, Command]] = {
+    "input": input_command,
+    "screencap": screencap,
+    "uiautomator": uiautomator,
+    "wm": wm,
+}

@@ -1,0 +1,294 @@
+"""Properties, settings, services: what the system says about itself."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Final, NamedTuple
+
+from clawperator.engine.simulator.commands.activity import activity
+from clawperator.engine.simulator.commands.packages import package_service
+from clawperator.engine.simulator.commands.process import Command, CommandError, Process
+from clawperator.engine.simulator.commands.screen import input_service, window_manager
+from clawperator.engine.simulator.commands.users import user_name
+from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice
+from clawperator.engine.simulator.packages import FIRST_APP_UID
+
+NAMESPACES: Final = ("system", "secure", "global")
+BOOT_MS: Final = 5_000
+_FIRST_APP_PID: Final = 2_100
+
+
+async def getprop(process: Process) -> int:
+    """``getprop [NAME [DEFAULT]]``."""
+    _, words = process.options("TZ")
+    props = process.device.props
+    if words:
+        await process.out((props.get(words[0], "") or (words[1] if len(words) > 1 else "")) + "\n")
+    else:
+        await process.lines(f"[{name}]: [{value}]" for name, value in sorted(props.items()))
+    return 0
+
+
+async def setprop(process: Process) -> int:
+    if len(process.arguments) != 2:
+        raise CommandError('setprop: Needs 2 arguments (see "setprop --help")')
+    name, value = process.arguments
+    if name.startswith("ro."):
+        raise CommandError(f"Failed to set property '{name}' to '{value}'.\nSee dmesg for error reason.")
+    process.device.props[name] = value
+    return 0
+
+
+async def settings(process: Process) -> int:
+    return await settings_service(process, process.arguments)
+
+
+async def settings_service(process: Process, words: list[str]) -> int:
+    """``settings [--user U] get|put|delete|list NAMESPACE …``."""
+    words = list(words)
+    while "--user" in words:
+        at = words.index("--user")
+        del words[at : at + 2]
+    verb, namespace, *rest = [*words, "", ""][: max(2, len(words))]
+    if verb not in ("get", "put", "delete", "list", "reset"):
+        raise CommandError(f"Invalid command: {verb}", 255)
+    if namespace not in NAMESPACES:
+        raise CommandError(f"Invalid namespace '{namespace}'", 255)
+    table = process.device.settings.setdefault(namespace, {})
+    if verb == "list":
+        await process.lines(f"{name}={value}" for name, value in sorted(table.items()))
+    elif verb == "get":
+        await process.out(table.get(_argument(rest), "null") + "\n")
+    elif verb == "put":
+        name = _argument(rest)
+        table[name] = _argument(rest[1:])
+    elif verb == "delete":
+        await process.out(f"Deleted {int(table.pop(_argument(rest), None) is not None)} rows\n")
+    return 0
+
+
+def _argument(words: list[str]) -> str:
+    if not words:
+        raise CommandError("Bad arguments", 255)
+    return words[0]
+
+
+async def dumpsys(process: Process) -> int:
+    """``dumpsys [-t SECONDS] [-l] [SERVICE [ARGUMENTS]]``."""
+    options, words = process.options("+lt:T:", ("priority=", "proto", "skip="))
+    if "l" in options or not words:
+        await process.lines(["Currently running services:", *(f"  {name}" for name in SERVICES)])
+        return 0
+    try:
+        text = process.device.dumpsys(words[0], words[1:])
+    except DeviceCommandError as exc:
+        raise CommandError(exc.stderr, exc.exit_code) from exc
+    await process.out(text)
+    return 0
+
+
+async def cmd(process: Process) -> int:
+    """``cmd SERVICE …``, from API 24 on."""
+    if process.device.sdk < 24:
+        missing = "inaccessible or not found" if process.device.sdk >= 29 else "not found"
+        raise CommandError(f"/system/bin/sh: cmd: {missing}", 127)
+    words = process.arguments
+    if not words:
+        raise CommandError(
+            "cmd: No service specified; use -l to list all running services. Use -w to start and wait.", 20
+        )
+    if words[0] == "-l":
+        await process.lines(["Currently running services:", *(f"  {name}" for name in SERVICES)])
+        return 0
+    service = words[0]
+    handler = _SHELLS.get(service)
+    if handler is not None:
+        return await handler(process, words[1:])
+    if service in SERVICES:  # a service without a shell of its own (android-facts 8b)
+        raise CommandError("No shell command implementation.", 0)
+    raise CommandError(f"cmd: Can't find service: {service}", 20)
+
+
+async def service(process: Process) -> int:
+    """``service list`` and ``service check NAME``."""
+    words = process.arguments
+    if words[:1] == ["list"]:
+        rows = [f"{number}\t{name}: []" for number, name in enumerate(SERVICES)]
+        await process.lines([f"Found {len(rows)} services:", *rows])
+    elif words[:1] == ["check"] and len(words) > 1:
+        await process.out(f"Service {words[1]}: {'found' if words[1] in SERVICES else 'not found'}\n")
+    else:
+        raise CommandError("Usage: service [-h|-?]\n       service list\n       service check SERVICE", 10)
+    return 0
+
+
+async def _status_bar(process: Process, words: list[str]) -> int:
+    del process, words
+    return 0
+
+
+async def reboot(process: Process) -> int:
+    """The transport drops; the device is back when it has booted."""
+    process.device.disconnect(BOOT_MS)
+    return 0
+
+
+# -- processes
+
+
+class _Row(NamedTuple):
+    user: str
+    pid: int
+    parent: int
+    name: str
+
+
+def processes(device: SimulatedDevice) -> Iterator[_Row]:
+    """What runs on the device: a few daemons, apps with a window, and the Operator unless it is stopped."""
+    yield _Row("root", 1, 0, "init")
+    yield _Row("logd", 182, 1, "logd")
+    yield _Row("shell", 411, 1, "adbd")
+    yield _Row("root", 320, 1, "zygote64")
+    yield _Row("system", 601, 320, "system_server")
+    for operator in device.operators.values():
+        package = device.packages[operator.package]
+        if not package.stopped:
+            yield _Row(user_name(package.uid), operator.pid, 320, operator.package)
+    shown = {task.app.package for task in device.ui.tasks}
+    for number, package in enumerate(device.packages.values()):
+        if package.name in shown or package.name == "com.android.systemui":
+            yield _Row(user_name(package.uid), _FIRST_APP_PID + 7 * number, 320, package.name)
+
+
+async def ps(process: Process) -> int:
+    """``ps [-A] [-p PID] [-o FIELDS]``."""
+    options, words = process.options("Aefp:o:u:Tw")
+    rows = list(processes(process.device))
+    own = _Row("shell", process.shell.pid, 411, "sh")
+    every = {"A", "e"} & options.keys() or process.device.sdk < 26
+    rows = [*rows, own] if every else [own]
+    if "p" in options:
+        rows = [row for row in [*processes(process.device), own] if str(row.pid) in options["p"].split(",")]
+    if words and process.device.sdk < 26:
+        rows = [row for row in rows if words[0] in row.name]
+    if "o" in options:
+        return await _columns(process, rows, options["o"])
+    head = "USER           PID  PPID     VSZ    RSS WCHAN            ADDR S NAME"
+    await process.lines(
+        [
+            head,
+            *(
+                f"{r.user:<12} {r.pid:>5} {r.parent:>5} {14_000_000:>7} {96_000:>6} 0                   0 S {r.name}"
+                for r in rows
+            ),
+        ]
+    )
+    return 0
+
+
+async def _columns(process: Process, rows: list[_Row], names: str) -> int:
+    fields: dict[str, Callable[[_Row], object]] = {
+        "USER": lambda row: row.user,
+        "PID": lambda row: row.pid,
+        "PPID": lambda row: row.parent,
+        "NAME": lambda row: row.name,
+        "ARGS": lambda row: row.name,
+        "CMD": lambda row: row.name,
+    }
+    chosen = [name.strip().upper() for name in names.split(",")]
+    if unknown := [name for name in chosen if name not in fields]:
+        raise CommandError(f"ps: Unknown field '{unknown[0]}'")
+    await process.lines([" ".join(chosen), *(" ".join(str(fields[name](row)) for name in chosen) for row in rows)])
+    return 0
+
+
+async def pidof(process: Process) -> int:
+    _, names = process.options("so:x")
+    found = [str(row.pid) for row in processes(process.device) if row.name in process.require(names)]
+    if found:
+        await process.out(" ".join(found) + "\n")
+    return int(not found)
+
+
+async def kill(process: Process) -> int:
+    """Only the caller's own processes would go, and none of those outlives its command."""
+    _, words = process.options("ls:0123456789")
+    own = {row.pid for row in processes(process.device)}
+    for word in words:
+        reason = "Operation not permitted" if word.isdigit() and int(word) in own else "No such process"
+        raise CommandError(f"/system/bin/sh: kill: {word}: {reason}")
+    return 0
+
+
+async def run_as(process: Process) -> int:
+    """``run-as PACKAGE COMMAND``: as that app and in its data folder, for debuggable apps."""
+    words = process.require(process.arguments)
+    name, argv = words[0], words[1:] or ["sh"]
+    package = process.device.packages.get(name)
+    if package is None:
+        raise CommandError(f"run-as: unknown package: {name}")
+    if not name.endswith(".dev"):
+        raise CommandError(f"run-as: package not debuggable: {name}")
+    home = _data_folder(process.device, name, package.uid)
+    shell = process.shell.child(process, None)
+    shell.uid, shell.cwd = package.uid, home
+    return await shell.execute(argv, process.streams, process.variables)
+
+
+def _data_folder(device: SimulatedDevice, name: str, uid: int) -> str:
+    """The app's private folder, made when it is first looked at."""
+    home = posixpath.join("/data/data", name)
+    for path, mode in ((home, 0o700), (posixpath.join(home, "files"), 0o771)):
+        if not device.files.exists(path):
+            device.files.mkdir(path, mode=mode)
+            device.files.chown(path, uid)
+    assert uid >= FIRST_APP_UID
+    return home
+
+
+SERVICES: Final = (
+    "accessibility",
+    "activity",
+    "alarm",
+    "appops",
+    "audio",
+    "battery",
+    "clipboard",
+    "connectivity",
+    "display",
+    "input",
+    "input_method",
+    "media_session",
+    "notification",
+    "package",
+    "power",
+    "settings",
+    "statusbar",
+    "usagestats",
+    "user",
+    "wifi",
+    "window",
+)
+_SHELLS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
+    "activity": activity,
+    "input": input_service,
+    "package": package_service,
+    "settings": settings_service,
+    "statusbar": _status_bar,
+    "window": window_manager,
+}
+
+SYSTEM: Final[dict[str, Command]] = {
+    "cmd": cmd,
+    "dumpsys": dumpsys,
+    "getprop": getprop,
+    "kill": kill,
+    "pidof": pidof,
+    "ps": ps,
+    "reboot": reboot,
+    "run-as": run_as,
+    "service": service,
+    "setprop": setprop,
+    "settings": settings,
+}

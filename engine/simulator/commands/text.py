@@ -1,0 +1,209 @@
+"""Commands that filter lines."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Final
+
+from clawperator.engine.simulator.commands.process import Command, CommandError, Process, encode
+
+_BASIC_SPECIAL = re.compile(r"\\?([+?{}()|])")
+
+
+async def grep(process: Process) -> int:
+    """``grep [-EFivcqnowlsx] [-m N] [-e PATTERN] [PATTERN] [FILES]``, line by line as the lines come."""
+    options, words = process.options("EFivcqnowlshHxam:e:A:B:")
+    if "e" in options:
+        words.insert(0, options["e"])
+    pattern = _pattern(process, process.require(words)[0], options)
+    names = words[1:] or ["-"]
+    limit = int(options["m"]) if options.get("m", "").isdigit() else -1
+    found = 0
+    for name in names:
+        label = encode(f"{name}:") if (len(names) > 1 or "H" in options) and "h" not in options else b""
+        count = 0
+        number = 0
+        async for line in _lines(process, name):
+            number += 1
+            if (pattern.search(line.rstrip(b"\n")) is not None) == ("v" in options):
+                continue
+            count += 1
+            if "q" in options:
+                return 0
+            if not {"c", "l"} & options.keys():
+                await process.stdout.write(label + _hit(line, number, pattern, options))
+            if count == limit or "l" in options:
+                break
+        found += count
+        if "c" in options:
+            await process.stdout.write(label + b"%d\n" % count)
+        elif "l" in options and count:
+            await process.out(f"{name}\n")
+    return int(not found)
+
+
+def _pattern(process: Process, text: str, options: dict[str, str]) -> re.Pattern[bytes]:
+    if "F" in options:
+        text = "|".join(map(re.escape, text.split("\n")))
+    elif "E" not in options:  # basic expressions: the backslash makes these special instead of plain
+        text = _BASIC_SPECIAL.sub(lambda found: found[1] if found[0][0] == "\\" else f"\\{found[1]}", text)
+    text = rf"\b(?:{text})\b" if "w" in options else rf"^(?:{text})$" if "x" in options else text
+    try:
+        return re.compile(encode(text), re.IGNORECASE if "i" in options else 0)
+    except (re.error, OverflowError) as exc:
+        raise CommandError(f"{process.name}: bad REGEX: {exc}", 2) from exc
+
+
+def _hit(line: bytes, number: int, pattern: re.Pattern[bytes], options: dict[str, str]) -> bytes:
+    prefix = b"%d:" % number if "n" in options else b""
+    body = line.rstrip(b"\n")
+    if "o" in options and "v" not in options:
+        return b"".join(prefix + found[0] + b"\n" for found in pattern.finditer(body) if found[0])
+    return prefix + body + b"\n"
+
+
+async def head(process: Process) -> int:
+    options, names = process.options("n:c:qv", digits=True)
+    count = _count(process, options)
+    for name in names or ["-"]:
+        if "c" in options:
+            await process.stdout.write((await process.contents(name))[:count])
+            continue
+        left = count
+        async for line in _lines(process, name):
+            if left <= 0:
+                break
+            await process.stdout.write(line)
+            left -= 1
+            if left == 0:
+                break
+    return 0
+
+
+async def tail(process: Process) -> int:
+    """``tail [-n [+]N] [-c N] [FILES]``."""
+    options, names = process.options("n:c:fq", digits=True)
+    count = _count(process, options)
+    from_start = options.get("n", "").startswith("+")
+    for name in names or ["-"]:
+        if "c" in options:
+            data = await process.contents(name)
+            await process.stdout.write(data[max(0, len(data) - count) :])
+            continue
+        kept: deque[bytes] = deque(maxlen=None if from_start else count)
+        async for line in _lines(process, name):
+            kept.append(line)
+        lines = list(kept)[max(0, count - 1) :] if from_start else kept
+        await process.stdout.write(b"".join(lines))
+    return 0
+
+
+def _count(process: Process, options: dict[str, str]) -> int:
+    text = options.get("c") or options.get("n") or "10"
+    if not re.fullmatch(r"[-+]?\d{1,9}", text):
+        raise CommandError(f"{process.name}: bad number '{text}'")
+    return abs(int(text))
+
+
+async def wc(process: Process) -> int:
+    options, names = process.options("lwcm")
+    letters = [letter for letter in "lwcm" if letter in options] or ["l", "w", "c"]
+    for name in names or ["-"]:
+        data = await process.contents(name)
+        counts = {
+            "l": data.count(b"\n"),
+            "w": len(data.split()),
+            "c": len(data),
+            "m": len(data.decode("utf-8", "replace")),
+        }
+        row = " ".join(str(counts[letter]) for letter in letters)
+        await process.out(f"{row} {name}\n" if names else f"{row}\n")
+    return 0
+
+
+async def sort(process: Process) -> int:
+    options, names = process.options("runf")
+    lines = [line for name in names or ["-"] for line in (await process.contents(name)).splitlines()]
+    if "u" in options:
+        lines = list(dict.fromkeys(lines))
+    lines.sort(key=_leading_number if "n" in options else None, reverse="r" in options)
+    await process.stdout.write(b"".join(line + b"\n" for line in lines))
+    return 0
+
+
+def _leading_number(line: bytes) -> tuple[int, bytes]:
+    match = re.match(rb"\s*(-?\d{1,18})", line)
+    return (int(match[1]) if match else 0), line
+
+
+async def cut(process: Process) -> int:
+    """``cut -d X -f N[,N…]``."""
+    options, names = process.options("d:f:s")
+    delimiter = encode(options.get("d", "\t"))[:1]
+    fields = [int(part) for part in options.get("f", "").split(",") if part.isdigit() and 0 < len(part) < 6]
+    if not fields or not delimiter:
+        raise CommandError("cut: Select fields")
+    for name in names or ["-"]:
+        async for line in _lines(process, name):
+            parts = line.rstrip(b"\n").split(delimiter)
+            chosen = [parts[field - 1] for field in fields if 0 < field <= len(parts)]
+            await process.stdout.write((delimiter.join(chosen) if len(parts) > 1 else parts[0]) + b"\n")
+    return 0
+
+
+async def tr(process: Process) -> int:
+    """``tr [-d] SET1 [SET2]`` with plain characters, escapes and ranges."""
+    options, words = process.options("ds")
+    sets = [_characters(word) for word in process.require(words)]
+    data = await process.stdin.all()
+    if "d" in options:
+        await process.stdout.write(data.translate(None, sets[0]))
+        return 0
+    if len(sets) < 2 or not sets[1]:
+        raise CommandError('tr: Needs 2 arguments (see "tr --help")')
+    target = sets[1].ljust(len(sets[0]), sets[1][-1:])[: len(sets[0])]
+    await process.stdout.write(data.translate(bytes.maketrans(sets[0], target)))
+    return 0
+
+
+def _characters(text: str) -> bytes:
+    text = text.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t")
+    data = encode(text)
+    expand = re.compile(rb"(.)-(.)", re.DOTALL)
+    return expand.sub(lambda found: bytes(range(found[1][0], found[2][0] + 1)), data)
+
+
+async def xargs(process: Process) -> int:
+    """``xargs [-n N] COMMAND``: words of the input become arguments."""
+    options, words = process.options("+n:0r")
+    data = (await process.stdin.all()).decode("utf-8", "surrogateescape")
+    items = [item for item in data.split("\0") if item] if "0" in options else data.split()
+    size = int(options["n"]) if options.get("n", "0").isdigit() and int(options.get("n", "0")) else len(items) or 1
+    status = 0
+    for at in range(0, max(1, len(items)), size):
+        argv = [*(words or ["echo"]), *items[at : at + size]]
+        status = await process.shell.execute(argv, process.streams, process.variables) or status
+    return status
+
+
+async def _lines(process: Process, name: str) -> AsyncIterator[bytes]:
+    if name == "-":
+        while line := await process.stdin.line():
+            yield line
+    else:
+        for line in process.read(name).splitlines(keepends=True):
+            yield line
+
+
+TEXT: Final[dict[str, Command]] = {
+    "cut": cut,
+    "grep": grep,
+    "head": head,
+    "sort": sort,
+    "tail": tail,
+    "tr": tr,
+    "wc": wc,
+    "xargs": xargs,
+}

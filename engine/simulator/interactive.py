@@ -1,0 +1,125 @@
+"""A person at ``adb shell``: a prompt, echo, and the keys that a terminal's line discipline handles."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Final
+
+from clawperator.engine.simulator.shell import Shell
+from clawperator.engine.simulator.shellsyntax import ShellSyntaxError, parse
+from clawperator.engine.simulator.streams import Input, Sink
+
+INTERRUPT: Final = 3
+END: Final = 4
+KILL_LINE: Final = 21
+BACKSPACES: Final = (8, 127)
+INTERRUPTED: Final = 130
+MAX_LINE: Final = 4096
+
+
+async def converse(shell: Shell, *, prompt: str) -> int:
+    """Read lines and run them until ``exit`` or the end of the input; ``{cwd}`` in ``prompt`` is the current folder.
+
+    What is typed while a command runs is that command's input. ^C ends the command (or forgets the line), ^D on an empty
+    line ends the input: the command's, or at the prompt the shell's.
+    """
+    async with asyncio.TaskGroup() as tasks:
+        keyboard = _Keyboard(shell.streams.stdin, shell.streams.stdout)
+        typing = tasks.create_task(keyboard.run(), name="keyboard")
+        text = ""
+        while not shell.left:
+            await shell.streams.stdout.write(b"> " if text else prompt.format(cwd=shell.cwd).encode())
+            line = await keyboard.fetch()
+            if not line:
+                break
+            text = "" if line == keyboard.FORGET else text + line.decode("utf-8", "surrogateescape")
+            if text and not _incomplete(text):
+                await _run(shell, keyboard, text, tasks)
+                text = ""
+        typing.cancel()
+    return shell.status
+
+
+def _incomplete(text: str) -> bool:
+    try:
+        parse(text)
+    except ShellSyntaxError as exc:
+        return exc.incomplete
+    return False
+
+
+async def _run(shell: Shell, keyboard: _Keyboard, text: str, tasks: asyncio.TaskGroup) -> None:
+    """Run one command in the foreground."""
+    terminal = shell.streams
+    shell.streams = replace(terminal, stdin=Input(keyboard.fetch))
+    keyboard.foreground = tasks.create_task(shell.run(text), name="command at the terminal")
+    await asyncio.wait({keyboard.foreground})
+    if keyboard.foreground.cancelled():
+        shell.status = INTERRUPTED
+    keyboard.foreground = None
+    shell.streams = terminal
+
+
+class _Keyboard:
+    """Turns keys into lines, with echo."""
+
+    FORGET: Final = b"\x03"
+
+    def __init__(self, keys: Input, screen: Sink) -> None:
+        self.foreground: asyncio.Task[int] | None = None
+        self._keys, self._screen = keys, screen
+        self._line = bytearray()
+        self._lost = False
+        self._typed: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def fetch(self) -> bytes:
+        """The next line; ``b""`` for ^D or (again and again) a lost terminal, ``FORGET`` for ^C at the prompt."""
+        if self._lost and self._typed.empty():
+            return b""
+        return await self._typed.get()
+
+    async def run(self) -> None:
+        while data := await self._keys.read():
+            for key in data:
+                await self._press(key)
+        self._lost = True
+        self._typed.put_nowait(b"")
+
+    async def _press(self, key: int) -> None:
+        if key == INTERRUPT:
+            await self._interrupt()
+        elif key == END:
+            if not self._line:
+                self._typed.put_nowait(b"")
+        elif key in BACKSPACES:
+            if self._line:
+                self._erase()
+                await self._screen.write(b"\b \b")
+        elif key == KILL_LINE:
+            width = len(self._line.decode("utf-8", "replace"))
+            self._line.clear()
+            await self._screen.write(b"\b \b" * width)
+        elif key in b"\r\n":
+            await self._screen.write(b"\n")
+            self._typed.put_nowait(bytes(self._line) + b"\n")
+            self._line.clear()
+        elif key >= 32 and len(self._line) < MAX_LINE:
+            self._line.append(key)
+            await self._screen.write(bytes((key,)))
+
+    async def _interrupt(self) -> None:
+        """What was typed ahead is forgotten, too."""
+        self._line.clear()
+        while not self._typed.empty():
+            self._typed.get_nowait()
+        await self._screen.write(b"^C\n")
+        if self.foreground is None:
+            self._typed.put_nowait(self.FORGET)
+        else:
+            self.foreground.cancel()
+
+    def _erase(self) -> None:
+        """One character: its continuation bytes go with it."""
+        while self._line and self._line.pop() & 0xC0 == 0x80:
+            pass

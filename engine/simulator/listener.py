@@ -1,0 +1,61 @@
+"""Listening sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+
+class Listener:
+    """A listening socket whose connections live and die with it."""
+
+    def __init__(
+        self, serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
+    ) -> None:
+        self.port = 0
+        self._serve = serve
+        self._server: asyncio.Server | None = None
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    async def listen(self, host: str, port: int = 0) -> None:
+        """Raises OSError when the port is taken. Port 0 picks a free one, found in ``port`` afterwards."""
+        self._server = await asyncio.start_server(self._accept, host, port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def drop_all(self) -> None:
+        """Lose every connection at once."""
+        for writer in self._connections.values():
+            writer.transport.abort()
+
+    async def close(self) -> None:
+        if self._server is None:
+            return
+        self._server.close()
+        connections = list(self._connections)
+        for task in connections:
+            task.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+        await self._server.wait_closed()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self._connection(reader, writer))
+        self._connections[task] = writer
+        task.add_done_callback(self._ended)
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve, then let the last answer out before the connection is closed; cancelled, lose it at once."""
+        try:
+            await self._serve(reader, writer)
+            writer.close()
+            await writer.wait_closed()
+        except (ConnectionError, EOFError):
+            pass
+        finally:
+            writer.transport.abort()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._connections[task]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            report = {"message": "a connection to the simulator failed", "exception": error, "task": task}
+            task.get_loop().call_exception_handler(report)

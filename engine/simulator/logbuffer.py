@@ -1,0 +1,255 @@
+"""The device's log: logd's ring buffers, kept as the frames that ``logcat -B`` prints.
+
+An entry is encoded once, when it is written; a binary reader joins frames, a text reader decodes them. Sizes and limits
+are the platform's (android-facts 1b, 1c, 2b): 28-byte headers, 4,068 bytes of payload, rings bounded in bytes whose oldest
+entries go first.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from clawperator.engine.simulator.streams import Bell
+
+HEADER: Final = struct.Struct("<HHiIIIII")
+"""Version 4 of ``logger_entry``: payload length, header size, pid, tid, seconds, nanoseconds, buffer id, uid."""
+
+LEVELS: Final = "VDIWEFS"
+"""Priority letters from 2 (verbose) to 8 (silent)."""
+
+FIRST_PRIORITY: Final = 2
+
+BUFFERS: Final = {
+    "main": 0,
+    "radio": 1,
+    "events": 2,
+    "system": 3,
+    "crash": 4,
+    "stats": 5,
+    "security": 6,
+    "kernel": 7,
+}
+BUFFER_NAMES: Final = {number: name for name, number in BUFFERS.items()}
+
+MAX_PAYLOAD: Final = 4068
+"""Bytes of level, tag, NUL, message and NUL that one entry holds (API 24 and later); the rest is lost (wire §5.1)."""
+
+
+class LogRecord(NamedTuple):
+    """One entry. ``seq`` counts up over all buffers; ``time_ns`` is device time since the epoch; ``frame`` is version 4."""
+
+    seq: int
+    time_ns: int
+    frame: bytes
+
+    @property
+    def payload(self) -> bytes:
+        return self.frame[HEADER.size :]
+
+    @property
+    def level(self) -> str:
+        return LEVELS[self.frame[HEADER.size] - FIRST_PRIORITY]
+
+    def header(self) -> tuple[int, int, int, int]:
+        """pid, tid, buffer number, uid."""
+        _, _, pid, tid, _, _, buffer, uid = HEADER.unpack_from(self.frame)
+        return pid, tid, buffer, uid
+
+    def text(self) -> tuple[bytes, bytes]:
+        """Tag and message. The closing NUL is absent where the platform cut the entry."""
+        tag, _, message = self.frame[HEADER.size + 1 :].partition(b"\0")
+        return tag, message.removesuffix(b"\0")
+
+
+class _Ring:
+    """One buffer. Positions are absolute: the n-th entry ever written to this buffer has position n."""
+
+    __slots__ = ("_head", "_records", "capacity", "first", "size")
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.size = 0
+        self.first = 0  # position of the oldest entry still held
+        self._records: list[LogRecord] = []
+        self._head = 0
+
+    @property
+    def end(self) -> int:
+        return self.first + len(self._records) - self._head
+
+    def extend(self, records: list[LogRecord]) -> None:
+        self._records += records
+        self.size += sum(len(record.frame) for record in records)
+        if self.size > self.capacity:
+            self.trim()
+
+    def trim(self) -> None:
+        """Drop the oldest until the ring fits; the newest entry always stays."""
+        records, head, last = self._records, self._head, len(self._records) - 1
+        while self.size > self.capacity and head < last:
+            self.size -= len(records[head].frame)
+            head += 1
+        self._drop_to(head)
+
+    def clear(self) -> None:
+        self.size = 0
+        self._drop_to(len(self._records))
+
+    def _drop_to(self, head: int) -> None:
+        self.first += head - self._head
+        self._head = head
+        if head > 1024 and head * 2 > len(self._records):  # amortised: every entry is moved at most once
+            del self._records[:head]
+            self._head = 0
+
+    def since(self, position: int) -> list[LogRecord]:
+        """What is held at ``position`` and after it."""
+        return self._records[self._head + max(0, position - self.first) :]
+
+    def after(self, time_ns: int) -> int:
+        """Position of the first entry later than ``time_ns``."""
+        found = bisect_right(self._records, time_ns, lo=self._head, key=lambda record: record.time_ns)
+        return self.first + found - self._head
+
+
+class LogBuffer:
+    """All log buffers of one device, and its clock.
+
+    ``capacity_bytes`` bounds each buffer (headers included). Time never stands still here: two readings of ``now_ns``
+    differ, and an entry is later than every reading before it, so that "read the clock, write a nonce, attach from that
+    time" (android-facts 2g) holds under a frozen test clock too. Use it from one event loop.
+    """
+
+    def __init__(
+        self,
+        *,
+        capacity_bytes: int = 5 * 1024 * 1024,
+        clock: Callable[[], float] = time.time,
+        max_payload: int = MAX_PAYLOAD,
+    ) -> None:
+        self._clock = clock
+        self._rings = {number: _Ring(capacity_bytes) for number in BUFFER_NAMES}
+        self._max_payload = max_payload
+        self._last_ns = 0
+        self._seq = 0
+        self._bell = Bell()
+        self.started_ns = self.now_ns()
+        """When the device's monotonic clock began."""
+
+    def now_ns(self) -> int:
+        """Device time in nanoseconds since the epoch; later than every earlier answer and entry."""
+        self._last_ns = max(self._last_ns + 1, int(self._clock() * 1_000_000_000))
+        return self._last_ns
+
+    def write(self, *, pid: int, tid: int, uid: int, level: str, tag: str, message: str, buffer: str = "main") -> None:
+        """Append one entry. A message too long for an entry loses its end, as on a device; splitting is the caller's."""
+        self.write_all((message,), pid=pid, tid=tid, uid=uid, level=level, tag=tag, buffer=buffer)
+
+    def write_all(
+        self,
+        messages: Iterable[str],
+        *,
+        pid: int,
+        tid: int,
+        uid: int,
+        level: str,
+        tag: str,
+        buffer: str = "main",
+    ) -> None:
+        """Append one entry per message, all with the same head. The cheap way to log a hierarchy of thousands of lines:
+
+        the clock is read once, and the entries follow each other by a nanosecond.
+        """
+        number = BUFFERS[buffer]
+        prefix = bytes((LEVELS.index(level) + FIRST_PRIORITY,)) + _c_string(tag)
+        limit, pack, size, seq = self._max_payload, HEADER.pack, HEADER.size, self._seq
+        now = self.now_ns() - 1
+        records: list[LogRecord] = []
+        for message in messages:
+            payload = prefix + _c_string(message)
+            if len(payload) > limit:
+                payload = payload[:limit]
+            now += 1
+            seq += 1
+            head = pack(len(payload), size, pid, tid, now // 1_000_000_000, now % 1_000_000_000, number, uid)
+            records.append(LogRecord(seq, now, head + payload))
+        self._seq, self._last_ns = seq, max(now, self._last_ns)
+        self._rings[number].extend(records)
+        self._bell.ring()
+
+    def clear(self, buffers: Iterable[str] = ("main", "system", "crash")) -> None:
+        for name in buffers:
+            self._rings[BUFFERS[name]].clear()
+
+    def resize(self, buffer: str, capacity_bytes: int) -> None:
+        ring = self._rings[BUFFERS[buffer]]
+        ring.capacity = capacity_bytes
+        ring.trim()
+
+    def usage(self, buffer: str) -> tuple[int, int]:
+        """Bytes held, and capacity."""
+        ring = self._rings[BUFFERS[buffer]]
+        return ring.size, ring.capacity
+
+    def reader(
+        self,
+        buffers: Sequence[str] = ("main", "system", "crash"),
+        *,
+        after_ns: int | None = None,
+        last: int | None = None,
+    ) -> LogReader:
+        """Attach. From the oldest entry, or the first later than ``after_ns``, or so that ``last`` entries are left."""
+        rings = [self._rings[number] for number in sorted({BUFFERS[name] for name in buffers})]
+        return LogReader(rings, self._bell, after_ns=after_ns, last=last)
+
+    def records(self, buffers: Sequence[str] = ("main", "system", "crash")) -> list[LogRecord]:
+        """What is held now, oldest first."""
+        return self.reader(buffers).take()
+
+
+class LogReader:
+    """A position in some buffers. ``lost`` counts entries that the ring dropped before this reader took them."""
+
+    def __init__(self, rings: Sequence[_Ring], bell: Bell, *, after_ns: int | None, last: int | None) -> None:
+        self._bell = bell
+        self._next = {ring: ring.first if after_ns is None else ring.after(after_ns) for ring in rings}
+        self.lost = 0
+        if last is not None:
+            self._skip_to_last(last)
+
+    def _skip_to_last(self, count: int) -> None:
+        pending = sorted(record.seq for ring, position in self._next.items() for record in ring.since(position))
+        kept = set(pending[max(0, len(pending) - count) :])
+        for ring, position in self._next.items():
+            self._next[ring] = ring.end - sum(record.seq in kept for record in ring.since(position))
+
+    def take(self) -> list[LogRecord]:
+        """Everything written since the last call, in the order of writing; empty when there is nothing."""
+        taken: list[LogRecord] = []
+        sources = 0
+        for ring, position in self._next.items():
+            if position < ring.first:
+                self.lost += ring.first - position
+            records = ring.since(position)
+            self._next[ring] = ring.end
+            sources += bool(records)
+            taken += records
+        if sources > 1:
+            taken.sort()  # by seq
+        return taken
+
+    async def wait(self) -> None:
+        """Return once ``take`` has something to give."""
+        while all(position >= ring.end for ring, position in self._next.items()):
+            await self._bell.heard()
+
+
+def _c_string(text: str) -> bytes:
+    """UTF-8 with a closing NUL; a NUL inside is written in two bytes, as the Java runtime does."""
+    if "\0" in text:
+        return text.encode("utf-8", "replace").replace(b"\0", b"\xc0\x80") + b"\0"
+    return text.encode("utf-8", "replace") + b"\0"

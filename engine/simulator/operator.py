@@ -1,0 +1,347 @@
+"""The Operator app on a simulated device: what it does with a broadcast, and every line that it logs about it (wire §3 to §8).
+
+The action semantics are ``runtime``'s; this is the receiver, the one-command-at-a-time queue, the device-side deadline, the
+envelope, the known defects, and the faults that a scenario asks for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from random import Random
+from typing import TYPE_CHECKING, TypeVar
+
+from clawperator.engine.runtime.actions import run_plan
+from clawperator.engine.runtime.outcome import PlanOutcome
+from clawperator.engine.runtime.payload import PayloadError, read_payload
+from clawperator.engine.runtime.plan import Generation, Plan, Step
+from clawperator.engine.runtime.run import Run
+from clawperator.engine.simulator import scenario as faults
+from clawperator.engine.simulator.apps.layout import Node
+from clawperator.engine.simulator.clock import DeviceClock
+from clawperator.engine.simulator.operator_log import Build, CommandLines, OperatorLog, Process, split_message
+from clawperator.engine.simulator.operator_surface import OperatorSurface
+from clawperator.engine.simulator.recording import Recorder
+
+if TYPE_CHECKING:
+    from clawperator.engine.simulator.device import SimulatedDevice
+
+AGENT_ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
+SERVICE_CLASS = "clawperator.operator.accessibilityservice.OperatorAccessibilityService"
+LISTENER_CLASS = "action.notification.NotificationListenerService"
+RECEIVER = "OperatorCommandReceiver"
+
+_UNAVAILABLE = "Accessibility service is not available"
+_RESULT = "[Clawperator-Result] "
+_F = TypeVar("_F", bound=faults.Fault)
+
+
+class CommandTimeout(Exception):  # noqa: N818 - Kotlin's word for it; never leaves this module
+    """The device-side budget ran out."""
+
+
+class ProcessDied(Exception):  # noqa: N818 - an event, not an error of ours
+    """The app's process is gone, and the command with it: no envelope."""
+
+
+class BudgetClock:
+    """The device's clock with a command's deadline: sleeping past it ends the command."""
+
+    def __init__(self, clock: DeviceClock, deadline: float) -> None:
+        self._clock = clock
+        self._deadline = deadline
+
+    def now(self) -> float:
+        return self._clock.now()
+
+    async def sleep(self, seconds: float) -> None:
+        left = self._deadline - self._clock.now()
+        await self._clock.sleep(max(0.0, min(seconds, left)))
+        if seconds >= left:
+            raise CommandTimeout
+
+
+class Operator:
+    """One installed Operator app."""
+
+    def __init__(self, device: SimulatedDevice, generation: Generation, package: str, uid: int) -> None:
+        self.package = package
+        self.generation: Generation = generation
+        self.device = device
+        self._build = Build(generation, debug=package.endswith(".dev"), sdk=device.sdk)
+        self._log = OperatorLog(device.log, Process(device.fresh_pid(), uid), self._build)
+        self._mutex = asyncio.Lock()
+        self._running: set[asyncio.Task[None]] = set()
+        self._threads = 0
+        self._chance = Random(device.scenario.seed)
+        self.recorder = Recorder(
+            device.files,
+            package,
+            uid=uid,
+            now_ms=lambda: device.log.now_ns() // 1_000_000,
+            snapshot=lambda: window.xml if (window := device.readable_window()) else None,
+        )
+
+    @property
+    def service(self) -> str:
+        """The accessibility service's component, as the secure settings list it."""
+        return f"{self.package}/{SERVICE_CLASS}"
+
+    @property
+    def connected(self) -> bool:
+        """Whether the accessibility service is bound."""
+        return self.device.service_bound(self.service)
+
+    @property
+    def pid(self) -> int:
+        return self._log.process.pid
+
+    def on_event(self, kind: str, package: str, node: Node | None) -> None:
+        """Every accessibility event is logged while the service is connected; events of its own package are not."""
+        if package == self.package or not self.connected:
+            return
+        self.recorder.on_event(kind, package, node)
+        cls, text = (node.cls, node.view.text or node.view.desc) if node else ("android.widget.FrameLayout", "")
+        stamp = round(self.device.clock.now() * 1000)
+        event = f"EventType: {kind}; EventTime: {stamp}; PackageName: {package}; ClassName: {cls}; Text: [{text}]"
+        line = f"[Operator-AccessibilityService] onAccessibilityEvent({event})"
+        self._log.write("OperatorAccessibilityService", "D", line)
+
+    def receive(self, action: str, extras: Mapping[str, str], number: int) -> None:
+        """``onReceive``: returns at once; the command itself runs as a task of the device."""
+        payload = extras.get("payload", "")
+        if action != AGENT_ACTION:
+            self._receiver("D", f"Ignoring unsupported action={action}")
+        elif not payload.strip():
+            self._receiver("E", "Missing required agent payload extra: payload")
+        elif not self.connected:
+            self._refuse(payload)
+        else:
+            self._accept(payload, number)
+
+    def _refuse(self, payload: str) -> None:
+        try:
+            plan = read_payload(payload, self.generation)
+        except PayloadError as exc:
+            text = f"{_UNAVAILABLE} and failed to parse agent command payload"
+            self._receiver("E", text + self._stack(exc))
+            return
+        self._receiver("E", f"{_UNAVAILABLE} commandId={plan.command_id} taskId={plan.task_id}")
+        self._result(json_line(failed_envelope(plan, _UNAVAILABLE, "SERVICE_UNAVAILABLE")), tid=0)
+
+    def _accept(self, payload: str, number: int) -> None:
+        if self.device.sdk >= 31:
+            self.device.collapse_shade()
+        try:
+            plan = read_payload(payload, self.generation)
+        except PayloadError as exc:
+            self._receiver("E", "Failed to parse agent command payload" + self._stack(exc))
+            return
+        self._threads += 1
+        command = _Command(self, plan, number, tid=self.pid + 17 + self._threads % 8)
+        task = self.device.spawn(command.run(self._mutex))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    def _stack(self, exc: PayloadError) -> str:
+        return self._build.stack("java.lang.IllegalArgumentException", str(exc))
+
+    def _receiver(self, level: str, text: str) -> None:
+        self._log.write(RECEIVER, level, f"[Operator-Receiver] {text}")
+
+    def _result(self, line: str, *, tid: int) -> None:
+        self._log.write("ClawperatorResultEmitter", "I", _RESULT + line, tid=tid)
+
+    def die(self, reason: str) -> None:
+        """The process crashes; Android disables its accessibility service. The next line comes from a new process."""
+        pid = self.pid
+        stack = self._build.stack("java.util.MissingFormatArgumentException", reason)
+        message = f"FATAL EXCEPTION: DefaultDispatcher-worker-1\nProcess: {self.package}, PID: {pid}{stack}"
+        uid = self._log.process.uid
+        self.device.log.write(
+            pid=pid, tid=pid + 17, uid=uid, level="E", tag="AndroidRuntime", message=message, buffer="crash"
+        )
+        self.device.disable_service(self.service)
+        self.device.noise.system("ActivityManager", f"Process {self.package} (pid {pid}) has died: fg  TOP")
+        self.stop()
+
+    def stop(self) -> None:
+        """The process ends, with every command that it had; what comes next comes from a new one."""
+        current = asyncio.current_task() if self._running else None
+        for task in self._running - ({current} if current else set()):
+            task.cancel()
+        self._log.process = Process(self.device.fresh_pid(), self._log.process.uid)
+        self._mutex = asyncio.Lock()
+
+
+class _Command:
+    """One command from its acceptance to its envelope."""
+
+    def __init__(self, operator: Operator, plan: Plan, number: int, tid: int) -> None:
+        self._operator = operator
+        self._device = operator.device
+        self._log = operator._log  # noqa: SLF001 - a part of the operator, apart for its size
+        self._plan = plan
+        self._number = number
+        self._tid = tid
+        self._lines = CommandLines(self._log, plan.command_id, plan.task_id, tid)
+        self._deadline = self._device.clock.now() + plan.timeout_ms / 1000
+        self._steps = 0
+
+    def _fault(self, kind: type[_F]) -> _F | None:
+        return self._device.scenario.of_command(kind, self._number, self._plan.command_id)
+
+    async def run(self, mutex: asyncio.Lock) -> None:
+        """Wait for the turn, do the plan, log the envelope. The deadline holds from the start, in the queue too (wire §8.1)."""
+        if mutex.locked():
+            self._lines.queued()
+        try:
+            async with asyncio.timeout(self._real_time_left()):
+                await mutex.acquire()
+        except TimeoutError:
+            self._lines.gave_up(self._timed_out())
+            await self._finish(self._timed_out())
+            return
+        try:
+            self._lines.start(self._plan.source, self._plan.timeout_ms, len(self._plan.steps))
+            await self._perform()
+        except ProcessDied as exc:
+            self._operator.die(str(exc))
+        finally:
+            mutex.release()
+
+    def _real_time_left(self) -> float | None:
+        """Seconds of our clock until the deadline; with a clock that only waits move, the queue has no end of its own."""
+        clock = self._device.clock
+        return (self._deadline - clock.now()) * clock.speed if clock.speed else None
+
+    async def _perform(self) -> None:
+        clock = self._device.clock
+        started = clock.now()
+        outcome = await self._outcome()
+        elapsed_ms = round((clock.now() - started) * 1000)
+        if not outcome.reason:
+            self._lines.succeeded(len(outcome.records), elapsed_ms)
+            await self._finish("", outcome)
+            return
+        error = (
+            outcome.reason if outcome.failed_step == "" else f"Task execution failed: {self._defect(outcome.reason)}"
+        )
+        self._lines.failed(outcome.reason, error, elapsed_ms)
+        await self._finish(error)
+
+    async def _outcome(self) -> PlanOutcome:
+        """A timeout is an outcome whose ``failed_step`` is empty."""
+        budget = BudgetClock(self._device.clock, self._deadline)
+        surface = OperatorSurface(self._operator, budget, self._lines, self._fault)
+        run = Run(
+            surface,
+            budget,
+            self._operator.generation,
+            self._lines,
+            self._operator._chance.random,  # noqa: SLF001 - as above
+            before_step=lambda step: self._before(step, budget),
+        )
+        try:
+            return await run_plan(run, self._plan)
+        except CommandTimeout:
+            return PlanOutcome((), self._timed_out())
+
+    def _timed_out(self) -> str:
+        return f"Agent command timed out after {self._plan.timeout_ms}ms"
+
+    async def _before(self, step: Step, budget: BudgetClock) -> None:
+        """Faults that strike as a step begins."""
+        self._steps += 1
+        slow, crash, cut = self._fault(faults.SlowAction), self._fault(faults.Crash), self._fault(faults.Disconnect)
+        if cut is not None and cut.step == self._steps:
+            self._device.disconnect(cut.reconnect_after_ms)
+        if crash is not None and crash.step == self._steps:
+            raise ProcessDied("simulated crash")
+        if slow is not None and slow.action in ("", step.type):
+            await budget.sleep(slow.extra_ms / 1000)
+
+    @staticmethod
+    def _defect(reason: str) -> str:
+        """The APK formats its failure text (wire §8.2): one ``%`` spoils it, two kill the process."""
+        marks = reason.count("%")
+        if marks > 1:
+            raise ProcessDied(f"Format specifier '{reason[reason.index('%') :][:2]}'")
+        if marks == 0:
+            return reason
+        conversion = re.search(r"%[-#+ 0,(<\d.$]*(.?)", reason, re.DOTALL)
+        return f"Conversion = '{conversion[1] if conversion and conversion[1] else '%'}'"
+
+    async def _finish(self, error: str, outcome: PlanOutcome | None = None) -> None:
+        envelope = failed_envelope(self._plan, error) if outcome is None else success_envelope(self._plan, outcome)
+        late = self._fault(faults.LateEnvelope)
+        if late is not None:
+            await self._device.clock.sleep(late.delay_ms / 1000)
+        self._emit(envelope)
+        ids = f"commandId={self._plan.command_id} taskId={self._plan.task_id}"
+        if error:
+            self._log.write(RECEIVER, "E", f"[Operator-Receiver] Agent command failed {ids}: {error}")
+        else:
+            self._log.write(RECEIVER, "D", f"[Operator-Receiver] Agent command completed successfully {ids}")
+
+    def _emit(self, envelope: Mapping[str, object]) -> None:
+        """Log the envelope as the faults of this command want it."""
+        foreign = self._fault(faults.ForeignEnvelope)
+        if foreign is not None:
+            line = json_line({**envelope, "commandId": "foreign-1"})
+            self._write(line[: len(line) // 2] if foreign.damaged else line)
+        if self._fault(faults.Silence) is not None:
+            return
+        line = self._shaped(envelope)
+        copies = self._fault(faults.DuplicateEnvelope)
+        for _ in range(copies.copies if copies else 1):
+            self._write(line)
+
+    def _shaped(self, envelope: Mapping[str, object]) -> str:
+        malformed = self._fault(faults.MalformedEnvelope)
+        padded = self._fault(faults.ChunkedEnvelope) or self._fault(faults.OversizedEnvelope)
+        if padded is not None:
+            return json_line({**envelope, "padding": "x" * padded.units})
+        line = json_line(envelope)
+        if malformed is None:
+            return line
+        wrong = json_line({"commandId": self._plan.command_id, "taskId": 7, "status": "perhaps", "stepResults": {}})
+        prose = f"commandId={self._plan.command_id} could not be serialised"
+        return {"truncated": line[: len(line) * 2 // 3], "not_json": prose, "wrong_types": wrong}[malformed.how]
+
+    def _write(self, line: str) -> None:
+        chunked = self._fault(faults.ChunkedEnvelope)
+        for part in split_message(_RESULT + line):
+            self._log.write_parts("ClawperatorResultEmitter", "I", (part,), tid=self._tid)
+            for _ in range(chunked.noise_between if chunked else 0):
+                self._device.noise.line()
+
+
+def success_envelope(plan: Plan, outcome: PlanOutcome) -> dict[str, object]:
+    """Wire §8, in its key order."""
+    steps = [record.to_dict() for record in outcome.records]
+    head = {"commandId": plan.command_id, "taskId": plan.task_id}
+    return {**head, "status": "success", "stepResults": steps, "error": None}
+
+
+def failed_envelope(plan: Plan, error: str, error_code: str = "") -> dict[str, object]:
+    head = {"commandId": plan.command_id, "taskId": plan.task_id}
+    envelope: dict[str, object] = {**head, "status": "failed", "stepResults": [], "error": error}
+    return {**envelope, "errorCode": error_code} if error_code else envelope
+
+
+def json_line(value: Mapping[str, object]) -> str:
+    """One line; non-ASCII stays raw, control characters are escaped."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def command_id_of(payload: str) -> str:
+    """The ``commandId`` of a payload that may be anything; empty when there is none to be found."""
+    try:
+        value = json.loads(payload)
+    except (ValueError, RecursionError):
+        return ""
+    found = value.get("commandId") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,189 @@
+"""How the Operator's lines get into the device's log: tags per build, chunking, process and thread (wire §5.1, §5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from clawperator.engine.runtime.outcome import StepOutcome
+from clawperator.engine.runtime.run import Observer
+from clawperator.engine.simulator.logbuffer import LogBuffer
+
+CHUNK_UNITS = 4_000
+
+CLASSES = (
+    "OperatorCommandReceiver",
+    "AgentCommandExecutorDefault",
+    "TaskRunnerManagerDefault",
+    "UiActionEngineDefault",
+    "TaskScopeDefault",
+    "ClawperatorResultEmitter",
+    "OperatorAccessibilityService",
+    "UxInspectorDefault",
+)
+_RELEASE_TAGS: Mapping[str, tuple[str, ...]] = {
+    "0.3": ("w", "a", "o", "E", "E0", "d", "q", "B"),
+    "0.5": ("r", "f", "k", "u1", "n", "I", "c", "x4"),
+}
+_RELEASE_TYPES: Mapping[str, str] = {"0.3": "m", "0.5": "t2"}
+
+
+def split_message(message: str) -> list[str]:
+    """The log entries that one message becomes: itself, or from 4,000 UTF-16 units on its lines, cut into pieces of 4,000."""
+    if _units(message) < CHUNK_UNITS:
+        return [message]
+    parts: list[str] = []
+    for line in message.split("\n"):
+        parts += [line] if _units(line) <= CHUNK_UNITS else _pieces(line)
+    return parts
+
+
+def _units(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _pieces(line: str) -> Iterable[str]:
+    """Cut by UTF-16 units as the app does, in the middle of a surrogate pair too."""
+    data = line.encode("utf-16-le", "surrogatepass")
+    step = 2 * CHUNK_UNITS
+    return (data[start : start + step].decode("utf-16-le", "surrogatepass") for start in range(0, len(data), step))
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One build of the app: whether its tags are readable, and below API 26 how long they may be."""
+
+    generation: str
+    debug: bool
+    sdk: int
+
+    def tag(self, source: str) -> str:
+        """The tag of lines logged from class ``source``; the release build's names mean nothing and stay for one build."""
+        if not self.debug:
+            return _RELEASE_TAGS[self.generation][CLASSES.index(source)]
+        name = "AgentCommandExecutorDefault$execute" if source == "AgentCommandExecutorDefault" else source
+        return name if self.sdk >= 26 else name[:23]
+
+    def type_name(self, action_type: str) -> str:
+        """The class of a step in ``step_start``: obfuscated in the release build."""
+        readable = "".join(word.capitalize() for word in action_type.split("_"))
+        return readable if self.debug else f"{_RELEASE_TYPES[self.generation]}${readable[0].lower()}"
+
+    def stack(self, exception: str, message: str) -> str:
+        """What an exception adds to a message: the exception line, and frames as meaningless as the build's names."""
+        frames: tuple[str, ...] = (
+            "app.clawperator.operator.TaskRunner.run",
+            "app.clawperator.operator.Executor.execute",
+        )
+        if not self.debug:
+            frames = ("a2.c.a", "a2.c$b.invokeSuspend", "l4.a.resumeWith")
+        lines = [
+            f"{exception}: {message}",
+            *(f"\tat {name}(Unknown Source:{7 + 12 * i})" for i, name in enumerate(frames)),
+        ]
+        return "\n" + "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Process:
+    """The Operator's process as log entries show it. A crash makes a new one."""
+
+    pid: int
+    uid: int
+
+
+class OperatorLog:
+    """The logging facade of one process."""
+
+    def __init__(self, log: LogBuffer, process: Process, build: Build) -> None:
+        self._log = log
+        self.process = process
+        self.build = build
+
+    def write(self, source: str, level: str, message: str, *, tid: int = 0) -> None:
+        """``tid`` 0 is the main thread."""
+        self.write_parts(source, level, split_message(message), tid=tid)
+
+    def write_parts(self, source: str, level: str, parts: Iterable[str], *, tid: int = 0) -> None:
+        """Entries of one message, already split."""
+        pid, uid = self.process.pid, self.process.uid
+        self._log.write_all(parts, pid=pid, tid=tid or pid, uid=uid, level=level, tag=self.build.tag(source))
+
+
+class CommandLines(Observer):
+    """The lines of one command, in the Operator's words."""
+
+    def __init__(self, log: OperatorLog, command_id: str, task_id: str, tid: int) -> None:
+        self._log = log
+        self._ids = f"commandId={command_id} taskId={task_id}"
+        self._tid = tid
+
+    def command(self, level: str, text: str) -> None:
+        self._log.write("AgentCommandExecutorDefault", level, f"[Clawperator-Command] {text}", tid=self._tid)
+
+    def runner(self, level: str, text: str) -> None:
+        self._log.write("TaskRunnerManagerDefault", level, f"[TaskRunnerManager] {text}", tid=self._tid)
+
+    def scope(self, text: str) -> None:
+        self._log.write("TaskScopeDefault", "D", f"[TaskScope] {text}", tid=self._tid)
+
+    def inspector(self, text: str) -> None:
+        self._log.write("UxInspectorDefault", "D", f"[Operator-UxInspector] {text}", tid=self._tid)
+
+    def dump(self, entries: Sequence[str]) -> None:
+        """Entries of a hierarchy dump, already split."""
+        self._log.write_parts("TaskScopeDefault", "D", entries, tid=self._tid)
+
+    def queued(self) -> None:
+        self.command("I", f"queued {self._ids} waiting_for_active_command=true")
+
+    def start(self, source: str, timeout_ms: int, action_count: int) -> None:
+        detail = f"source={source} timeoutMs={timeout_ms} actionCount={action_count}"
+        self.command("I", f"start {self._ids} {detail}")
+        self.runner("D", "Task execution started")
+
+    def succeeded(self, step_count: int, elapsed_ms: int) -> None:
+        self.runner(
+            "D", f"Task completed successfully in {elapsed_ms}ms with value: UiActionResult(steps={step_count})"
+        )
+        self.command("I", f"success {self._ids} stepCount={step_count}")
+
+    def failed(self, reason: str, error: str, elapsed_ms: int) -> None:
+        self.runner("E", f"Task failed after {elapsed_ms}ms: {reason}")
+        stack = self._log.build.stack("java.lang.IllegalStateException", reason)
+        self.command("E", f"failure {self._ids} reason={error}{stack}")
+
+    def gave_up(self, error: str) -> None:
+        """The deadline passed in the queue: nothing was begun."""
+        self.command("E", f"failure {self._ids} reason={error}")
+
+    def step_start(self, step_id: str, action_type: str) -> None:
+        self._engine(f"step_start id={step_id} type={self._log.build.type_name(action_type)}")
+        self.scope("Executing UI operations")
+
+    def step_done(self, step_id: str, action_type: str, outcome: StepOutcome) -> None:
+        self.scope("UI operations completed")
+        kind = self._log.build.type_name(action_type)
+        self._engine(f"step_success id={step_id} type={kind} data={_braces(outcome.data)}")
+
+    def stage_start(self, stage: str, label: str) -> None:
+        self.command("D", f"stage-start {self._ids} id={stage} label={label}")
+
+    def stage_retry(self, stage: str, attempt: int, attempts: int, delay_ms: int) -> None:
+        self.command("D", f"stage-retry {self._ids} id={stage} attempt={attempt}/{attempts} delayMs={delay_ms}")
+
+    def stage_success(self, stage: str, data: Mapping[str, str]) -> None:
+        self.command("D", f"stage-success {self._ids} id={stage} data={_braces(data)}")
+
+    def stage_failure(self, stage: str, reason: str) -> None:
+        stack = self._log.build.stack("java.lang.IllegalStateException", reason)
+        self.command("E", f"stage-failure {self._ids} id={stage} reason={reason}{stack}")
+        self.command("D", f"stage-log {self._ids} message=StageFailure context: stage={stage}, reason={reason}")
+
+    def _engine(self, text: str) -> None:
+        self._log.write("UiActionEngineDefault", "D", f"[UiActionEngine] {text}", tid=self._tid)
+
+
+def _braces(data: Mapping[str, str]) -> str:
+    """A map as Kotlin prints it."""
+    return "{" + ", ".join(f"{key}={value}" for key, value in data.items()) + "}"

@@ -1,0 +1,128 @@
+"""The simulated device as the Operator's accessibility service reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from clawperator.engine.hierarchy.tree import UiNode, UiTree
+from clawperator.engine.runtime.outcome import PlanFailure
+from clawperator.engine.runtime.surface import Clock
+from clawperator.engine.simulator import scenario as faults
+from clawperator.engine.simulator.apps.layout import Node
+from clawperator.engine.simulator.operator_log import CommandLines
+from clawperator.engine.simulator.ui import Window
+
+if TYPE_CHECKING:
+    from clawperator.engine.simulator.operator import Operator
+
+_F = TypeVar("_F", bound=faults.Fault)
+
+
+class FaultOf(Protocol):
+    """The fault of a kind that hits the command, if any."""
+
+    def __call__(self, kind: type[_F], /) -> _F | None: ...
+
+
+class OperatorSurface:
+    """``runtime.Surface`` over a ``SimulatedDevice``, for one command."""
+
+    def __init__(self, operator: Operator, clock: Clock, lines: CommandLines, fault_of: FaultOf) -> None:
+        self._operator = operator
+        self._device = operator.device
+        self._clock = clock
+        self._lines = lines
+        self._fault_of = fault_of
+
+    async def _look(self) -> Window | None:
+        await self._clock.sleep(self._device.scenario.latency_ms.dump / 1000)
+        if not self._operator.connected:
+            self._lines.inspector("Accessibility service is not available")
+            return None
+        window = self._device.readable_window()
+        if window is None:
+            self._lines.inspector("Root node is null")
+        return window
+
+    async def dump(self) -> UiTree | None:
+        window = await self._look()
+        return None if window is None else window.tree
+
+    async def snapshot(self, step_id: str) -> Mapping[str, str] | None:  # noqa: ARG002 - the log lines around it name the step
+        window = await self._look()
+        if window is None:
+            return None
+        self._lines.scope("Logging UI tree")
+        self._write_dump(window)
+        return {"foreground_package": window.app.package, "has_overlay": "false", "window_count": "3"}
+
+    def _write_dump(self, window: Window) -> None:
+        entries = window.log_entries
+        cut, mixed = self._fault_of(faults.TruncatedDump), self._fault_of(faults.InterleavedDump)
+        if cut is not None:
+            entries = entries[: cut.entries]
+        if mixed is None:
+            self._lines.dump(entries)
+            return
+        for start in range(0, len(entries), mixed.every):
+            self._lines.dump(entries[start : start + mixed.every])
+            self._device.noise.line()
+
+    async def foreground(self) -> str:
+        return self._device.ui.package
+
+    def _node(self, node: UiNode) -> Node | None:
+        """The live node at the same place; ``None`` when another stands there now."""
+        nodes = self._device.ui.window().nodes
+        live = nodes[node.index] if node.index < len(nodes) else None
+        same = live is not None and (live.resource_id, live.cls) == (node.resource_id, node.cls)
+        return live if same else None
+
+    async def _do(self, act: Callable[[Node], bool], node: UiNode) -> bool:
+        live = self._node(node)
+        return live is not None and act(live)
+
+    async def click(self, node: UiNode) -> bool:
+        return await self._do(self._device.ui.click, node)
+
+    async def long_click(self, node: UiNode) -> bool:
+        return await self._do(self._device.ui.long_click, node)
+
+    async def focus(self, node: UiNode) -> bool:
+        return await self._do(self._device.ui.focus, node)
+
+    async def select(self, node: UiNode) -> bool:  # noqa: ARG002 - no view of the simulator can be selected
+        return False
+
+    async def set_text(self, node: UiNode, text: str) -> bool:
+        return await self._do(lambda live: self._device.ui.set_text(live, text), node)
+
+    async def press(self, x: int, y: int, duration_ms: int) -> bool:
+        await self._clock.sleep(duration_ms / 1000)
+        (self._device.ui.hold if duration_ms >= 500 else self._device.ui.tap)(x, y)
+        return True
+
+    async def swipe(self, x1: int, y1: int, x2: int, y2: int, duration_ms: int) -> bool:
+        await self._clock.sleep(duration_ms / 1000)
+        self._device.ui.swipe(x1, y1, x2, y2)
+        return True
+
+    async def key(self, name: str) -> bool:
+        if not self._operator.connected:
+            raise PlanFailure("OperatorAccessibilityService is not running - cannot execute press_key")
+        self._device.press_global(name)
+        return True
+
+    async def launch(self, package: str) -> bool:
+        return self._device.launch(package)
+
+    async def open_uri(self, uri: str) -> bool:
+        return self._device.view(uri)
+
+    async def developer_settings(self) -> tuple[bool, bool]:
+        values = self._device.settings["global"]
+        return values.get("development_settings_enabled") == "1", values.get("adb_enabled") == "1"
+
+    async def record(self, command: str, session_id: str) -> Mapping[str, str]:
+        return self._operator.recorder.command(command, session_id)

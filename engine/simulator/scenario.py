@@ -1,0 +1,389 @@
+"""A scenario: what the simulated device is like and what goes wrong with it, as one small YAML file.
+
+    name: envelope arrives twice, and late
+    speed: 0.1                      # one simulated second takes 100 ms; 0 = no waiting at all
+    device: {generation: "0.5", sdk: 34}
+    start: {package: com.example.shop}
+    faults:
+      - {kind: duplicate_envelope, copies: 2, commands: [1]}
+      - {kind: late_envelope, delay_ms: 2000, command_id: "check-*"}
+
+Each entry of ``faults`` is one thing that goes wrong. Faults of a command take ``commands`` (1-based numbers of the
+commands that this device received) and ``command_id`` (a shell pattern); without them, every command is hit.
+All times are milliseconds of the device's clock, which runs ``1/speed`` times as fast as ours.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+MAX_SCENARIO_BYTES = 256 * 1024
+MAX_SCENARIO_DEPTH = 16
+
+Generation = Literal["0.3", "0.5"]
+DeviceState = Literal["device", "offline", "unauthorized", "authorizing", "no permissions", "recovery", "sideload"]
+Millis = Annotated[int, Field(ge=0, le=600_000)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Latency(_Strict):
+    """How long the device takes, in its own milliseconds."""
+
+    delivery: Millis = 4
+    """From ``am broadcast`` to the receiver's first line."""
+    dump: Millis = 12
+    """One reading of the accessibility tree."""
+    launch: Millis = 180
+    """From starting an activity to its window."""
+    transition: Millis = 0
+    """After any other change of screen, while the window has no root. 0 = instant."""
+    uiautomator: Millis = 1_000
+    """The quiet second that ``uiautomator dump`` waits for (android-facts 7a)."""
+    rebind: Millis = 600
+    """From the end of a ``uiautomator dump`` to accessibility services being bound again (android-facts 7e)."""
+
+
+class DeviceProfile(_Strict):
+    serial: str = ""
+    """Empty: ``emulator-5554``, ``emulator-5556`` … by the device's index."""
+    model: str = "Pixel 7"
+    avd_name: str = ""
+    """Empty: derived from the model and the SDK level."""
+    sdk: Annotated[int, Field(ge=21, le=36)] = 34
+    state: DeviceState = "device"
+    generation: Generation | None = None
+    """Of the Operator APK: 0.3 behaves as 0.3.1, 0.5 as 0.5.0. ``None``: the caller's choice."""
+    width: Annotated[int, Field(ge=320, le=4_320)] = 1_080
+    height: Annotated[int, Field(ge=480, le=7_680)] = 2_340
+    density: Annotated[int, Field(ge=120, le=640)] = 440
+
+
+class OperatorProfile(_Strict):
+    """The Operator app as it is found on the device."""
+
+    package: Literal["com.clawperator.operator", "com.clawperator.operator.dev"] = "com.clawperator.operator"
+    """The debug package logs readable tags and has a ``-d`` version."""
+    installed: bool = True
+    enabled: bool = True
+    """Its accessibility service is switched on in the secure settings; ``settings put`` can repair ``false``."""
+    version_name: str = ""
+    """Empty: 0.3.1 or 0.5.0, by generation."""
+
+
+class Start(_Strict):
+    """What is in front when the simulation begins."""
+
+    package: str = "com.android.launcher3"
+    screen: str = ""
+
+
+class Fault(_Strict):
+    """Common to all faults of a command: which commands are hit."""
+
+    commands: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    command_id: str = ""
+
+    def hits(self, number: int, command_id: str) -> bool:
+        """Whether the ``number``-th command (from 1) of the device, called ``command_id``, is hit."""
+        if self.commands and number not in self.commands:
+            return False
+        return not self.command_id or fnmatchcase(command_id, self.command_id)
+
+
+class Silence(Fault):
+    """The command is done but no envelope is ever logged."""
+
+    kind: Literal["silence"]
+
+
+class MalformedEnvelope(Fault):
+    """``truncated`` cuts the JSON in the middle; ``not_json`` is prose; ``wrong_types`` is JSON that is no envelope."""
+
+    kind: Literal["malformed_envelope"]
+    how: Literal["truncated", "not_json", "wrong_types"] = "truncated"
+
+
+class DuplicateEnvelope(Fault):
+    kind: Literal["duplicate_envelope"]
+    copies: Annotated[int, Field(ge=2, le=10)] = 2
+
+
+class LateEnvelope(Fault):
+    """The envelope is logged ``delay_ms`` after the command's last step."""
+
+    kind: Literal["late_envelope"]
+    delay_ms: Millis
+
+
+class ChunkedEnvelope(Fault):
+    """The envelope is padded to at least ``units`` UTF-16 units, so that logging cuts it into entries of 4,000.
+
+    ``noise_between`` lines of another process stand between the parts.
+    """
+
+    kind: Literal["chunked_envelope"]
+    units: Annotated[int, Field(ge=4_000, le=256_000)] = 9_000
+    noise_between: Annotated[int, Field(ge=0, le=100)] = 1
+
+
+class OversizedEnvelope(Fault):
+    """An envelope beyond what any reader should collect (64 parts of 4,000 units)."""
+
+    kind: Literal["oversized_envelope"]
+    units: Annotated[int, Field(ge=256_001, le=4_000_000)] = 300_000
+
+
+class ForeignEnvelope(Fault):
+    """An envelope of another command is logged first, damaged or whole."""
+
+    kind: Literal["foreign_envelope"]
+    damaged: bool = False
+
+
+class InterleavedDump(Fault):
+    """After every ``every`` entries of a hierarchy dump, another process logs a line of its own."""
+
+    kind: Literal["interleaved_dump"]
+    every: Annotated[int, Field(ge=1)] = 3
+
+
+class TruncatedDump(Fault):
+    """Only the first ``entries`` log entries of a hierarchy dump are written; the step still succeeds."""
+
+    kind: Literal["truncated_dump"]
+    entries: Annotated[int, Field(ge=1)] = 12
+
+
+class SlowAction(Fault):
+    """``extra_ms`` pass before each step of type ``action`` (empty: every step)."""
+
+    kind: Literal["slow_action"]
+    action: str = ""
+    extra_ms: Millis
+
+
+class Disconnect(Fault):
+    """The transport drops when step number ``step`` (from 1; 0: as the broadcast arrives) begins.
+
+    With ``reconnect_after_ms`` the device comes back by itself.
+    """
+
+    kind: Literal["disconnect"]
+    step: Annotated[int, Field(ge=0)] = 1
+    reconnect_after_ms: Millis | None = None
+
+
+class Crash(Fault):
+    """The Operator's process dies when step number ``step`` (from 1) begins; Android then disables its service."""
+
+    kind: Literal["crash"]
+    step: Annotated[int, Field(ge=1)] = 1
+
+
+class BroadcastFailure(Fault):
+    """``am broadcast`` fails with ``stderr`` and ``exit_code``; nothing is delivered."""
+
+    kind: Literal["broadcast_failure"]
+    stderr: str = "Error: Target package not found"
+    exit_code: Annotated[int, Field(ge=1, le=255)] = 1
+
+
+class ServiceDown(_Strict):
+    """The accessibility service never connects, whatever the settings say."""
+
+    kind: Literal["service_down"]
+
+
+class Unauthorized(_Strict):
+    """The device has not accepted this computer's key."""
+
+    kind: Literal["unauthorized"]
+
+
+class Noise(_Strict):
+    """Other processes log ``lines_per_second`` (of the device's clock; of ours at speed 0), in bursts ten times a second."""
+
+    kind: Literal["noise"]
+    lines_per_second: Annotated[float, Field(gt=0, le=100_000)]
+
+
+class HugeTree(_Strict):
+    """In front stands an app whose only screen has exactly ``nodes`` nodes."""
+
+    kind: Literal["huge_tree"]
+    nodes: Annotated[int, Field(ge=2, le=200_000)] = 5_000
+
+
+CommandFault = (
+    Silence
+    | MalformedEnvelope
+    | DuplicateEnvelope
+    | LateEnvelope
+    | ChunkedEnvelope
+    | OversizedEnvelope
+    | ForeignEnvelope
+    | InterleavedDump
+    | TruncatedDump
+    | SlowAction
+    | Disconnect
+    | Crash
+    | BroadcastFailure
+)
+AnyFault = Annotated[CommandFault | ServiceDown | Unauthorized | Noise | HugeTree, Field(discriminator="kind")]
+
+_C = TypeVar("_C", bound=Fault)
+_D = TypeVar("_D", bound=_Strict)
+
+
+class Scenario(_Strict):
+    """One simulated device. ``Scenario()`` is a healthy one."""
+
+    name: str = ""
+    speed: Annotated[float, Field(ge=0, le=10)] = 1.0
+    """Real seconds per simulated second; 0 waits for nothing, and the device's clock then moves by its waits alone."""
+    seed: int = 0
+    """Of everything that looks random (retry jitter, noise)."""
+    device: DeviceProfile = DeviceProfile()
+    operator: OperatorProfile = OperatorProfile()
+    start: Start = Start()
+    latency_ms: Latency = Latency()
+    faults: tuple[AnyFault, ...] = ()
+
+    def of_device(self, kind: type[_D]) -> _D | None:
+        """The first device-wide fault of that class, if any."""
+        return next((fault for fault in self.faults if isinstance(fault, kind)), None)
+
+    def of_command(self, kind: type[_C], number: int, command_id: str) -> _C | None:
+        """The first fault of that class which hits this command."""
+        return next((f for f in self.faults if isinstance(f, kind) and f.hits(number, command_id)), None)
+
+    @property
+    def state(self) -> str:
+        """How adb lists the device."""
+        return "unauthorized" if self.of_device(Unauthorized) else self.device.state
+
+
+def load_scenario(path: str | Path) -> Scenario:
+    """The scenario in a YAML file.
+
+    Raises ``EngineError`` (USAGE) naming file and line for anything unreadable, too large or not a scenario.
+    """
+    name = str(path)
+    try:
+        with Path(path).open("rb") as stream:
+            data = stream.read(MAX_SCENARIO_BYTES + 1)
+    except OSError as exc:
+        raise EngineError(ErrorCode.USAGE, f"{name}: {exc.strerror or exc}") from exc
+    return parse_scenario(data, name)
+
+
+def parse_scenario(data: str | bytes, name: str = "scenario") -> Scenario:
+    """The scenario in YAML text; ``name`` stands for the file in messages. Raises as ``load_scenario``."""
+    if len(data) > MAX_SCENARIO_BYTES:
+        raise EngineError(ErrorCode.USAGE, f"{name}: larger than {MAX_SCENARIO_BYTES} bytes")
+    try:
+        root, content = _read(data)
+    except yaml.MarkedYAMLError as exc:
+        mark = exc.problem_mark or exc.context_mark
+        raise EngineError(ErrorCode.USAGE, f"{name}:{_line(mark)}: {exc.problem}") from exc
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as exc:
+        raise EngineError(ErrorCode.USAGE, f"{name}: {exc}") from exc
+    if not isinstance(content, dict):
+        raise EngineError(ErrorCode.USAGE, f"{name}:1: a scenario is a mapping")
+    try:
+        return Scenario.model_validate(content)
+    except ValidationError as exc:
+        raise EngineError(ErrorCode.USAGE, _first_problem(exc, root, name), details={"issues": _issues(exc)}) from exc
+
+
+def _read(data: str | bytes) -> tuple[yaml.Node | None, Any]:
+    loader = _Loader(data)
+    try:
+        root = loader.get_single_node()
+        return root, {} if root is None else loader.value_of(root)
+    finally:
+        loader.dispose()
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without aliases (their expansion is unbounded), without repeated keys and with bounded depth."""
+
+    _depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # the stubs leave it out
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="aliases are not supported", problem_mark=mark)
+        if self._depth == MAX_SCENARIO_DEPTH:
+            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=mark)
+        self._depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+
+    def value_of(self, node: yaml.Node) -> Any:
+        """Plain Python values of a composed node."""
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value_of(item) for item in node.value]
+        return self.construct_object(node)
+
+    def _mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a key is one word", problem_mark=key_node.start_mark)
+            if key_node.value in found:
+                problem = f"key {key_node.value!r} is repeated"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
+            found[key_node.value] = self.value_of(value_node)
+        return found
+
+
+def _first_problem(exc: ValidationError, root: yaml.Node | None, name: str) -> str:
+    error = exc.errors(include_url=False, include_context=False)[0]
+    loc = error["loc"]
+    node = _locate(root, loc)
+    where = ".".join(str(part) for part in loc if not _is_tag(part, loc))
+    return f"{name}:{_line(node.start_mark) if node else 1}: {where}: {error['msg']}"
+
+
+def _issues(exc: ValidationError) -> list[dict[str, str]]:
+    return [
+        {"path": ".".join(map(str, error["loc"])), "message": error["msg"]}
+        for error in exc.errors(include_url=False, include_context=False)
+    ]
+
+
+def _is_tag(part: object, loc: tuple[int | str, ...]) -> bool:
+    """The library puts the discriminator's value into the path, after the index: ``faults.0.silence.commands``."""
+    return len(loc) > 2 and loc[0] == "faults" and part == loc[2]
+
+
+def _locate(node: yaml.Node | None, loc: tuple[int | str, ...]) -> yaml.Node | None:
+    """The deepest node on the way to ``loc`` that the file has; of a mapping entry, its key."""
+    found = node
+    for part in loc:
+        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = found = node.value[part]
+        elif isinstance(node, yaml.MappingNode):
+            pair = next((pair for pair in node.value if pair[0].value == part), None)
+            if pair is not None:
+                found, node = pair
+    return found
+
+
+def _line(mark: yaml.Mark | None) -> int:
+    return 1 if mark is None else mark.line + 1

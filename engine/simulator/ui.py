@@ -1,0 +1,373 @@
+"""The simulated window manager: tasks with back stacks, one window in front, and what input does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from clawperator.engine.hierarchy.serialise import hierarchy_xml, nodes_xml, render_node
+from clawperator.engine.hierarchy.tree import Bounds, UiTree, build
+from clawperator.engine.simulator.apps.effects import Effect
+from clawperator.engine.simulator.apps.layout import Box, Node, Path, Placing, place
+from clawperator.engine.simulator.apps.view import App, Scene, Screen
+from clawperator.engine.simulator.operator_log import split_message
+
+Settings = dict[str, dict[str, str]]
+
+
+class Metrics(NamedTuple):
+    """The display in pixels, and its density in dots per inch."""
+
+    width: int
+    height: int
+    density: int
+
+
+@dataclass(slots=True)
+class Frame:
+    """One screen on a back stack, with where it was scrolled to and which field has the focus."""
+
+    screen: str
+    arg: str = ""
+    offsets: dict[Path, int] = field(default_factory=dict)
+    focus: Path | None = None
+
+
+@dataclass(slots=True)
+class Task:
+    app: App
+    frames: list[Frame]
+
+
+@dataclass(slots=True)
+class Window:
+    """The active window, laid out; XML and tree are made when first asked for."""
+
+    app: App
+    screen: Screen
+    nodes: Sequence[Node]
+    display: Bounds
+    _xml: str = ""
+    _tree: UiTree | None = None
+    _log_entries: Sequence[str] = ()
+
+    @property
+    def component(self) -> str:
+        return f"{self.app.package}/{self.screen.activity}"
+
+    @property
+    def xml(self) -> str:
+        """The dump as the Operator writes it: unfiltered, without a line feed at the end."""
+        if not self._xml:
+            self._xml = hierarchy_xml(self.nodes[0]).rstrip("\n")
+        return self._xml
+
+    @property
+    def tree(self) -> UiTree:
+        if self._tree is None:
+            self._tree = build([self.nodes[0]], screen=self.display)
+        return self._tree
+
+    @property
+    def log_entries(self) -> Sequence[str]:
+        """The dump as the Operator's log entries: the same window may be dumped again and again."""
+        if not self._log_entries:
+            self._log_entries = split_message(f"[TaskScope] UI Hierarchy:\n{self.xml}")
+        return self._log_entries
+
+    def uiautomator_xml(self) -> str:
+        """As ``uiautomator dump`` writes it: one line, only what is visible (android-facts 7d)."""
+        visible = _visible_copy(self.nodes[0])
+        lines = nodes_xml([visible] if visible else []).splitlines()
+        return lines[0] + "".join(line.strip() for line in lines[1:])
+
+
+def _visible_copy(node: Node) -> Any:
+    children = [copy for child in node.children if not child.seen.empty for copy in [_visible_copy(child)]]
+    return render_node(node.attributes, children)
+
+
+Listener = Callable[[str, str, Node | None], None]
+"""Told of accessibility events: type, package, source."""
+
+
+class Ui:
+    """All apps' states and windows. ``home`` is the launcher's package; its task is never finished.
+
+    Times are the caller's business: everything here happens at once.
+    """
+
+    def __init__(self, apps: Mapping[str, App], settings: Settings, metrics: Metrics, *, home: str) -> None:
+        self.apps = dict(apps)
+        self.settings = settings
+        self.metrics = metrics
+        self.home = home
+        self.awake = True
+        self.listener: Listener = lambda _type, _package, _node: None
+        self.facts: dict[str, str] = {}
+        self._states: dict[str, dict[str, Any]] = {}
+        self._tasks = [Task(self.apps[home], [Frame(self.apps[home].home)])]
+        self._window: Window | None = None
+        self._settings_seen: Settings = {}
+        self._tick = 0
+
+    # --- what is in front
+
+    @property
+    def front(self) -> Task:
+        return self._tasks[-1]
+
+    @property
+    def package(self) -> str:
+        return self.front.app.package
+
+    @property
+    def tasks(self) -> Sequence[Task]:
+        """Oldest first, the one in front last."""
+        return tuple(self._tasks)
+
+    def window(self) -> Window:
+        """The active window, whether or not it lets itself be read; laid out anew after a change."""
+        if self._window is None or self._settings_seen != self.settings:
+            self._window = self._lay_out()
+        return self._window
+
+    def readable(self) -> Window | None:
+        """The active window; ``None`` when accessibility gets no root (screen off, secure). Ticks a screen that never rests."""
+        window = self.window()
+        if not self.awake or window.screen.secure:
+            return None
+        if not window.screen.idle:
+            self._tick += 1
+            self._window = None
+        return window
+
+    def changed(self) -> None:
+        """Forget the laid-out window: something it shows may be different now."""
+        self._window = None
+
+    def _lay_out(self) -> Window:
+        app, frame = self.front.app, self.front.frames[-1]
+        launchers = tuple((a.package, a.label) for a in self.apps.values() if a.launchable)
+        scene = Scene(self.state, self.settings, launchers, frame.arg, self._tick, self.facts)
+        screen = app.screens[frame.screen](scene)
+        box = Box(0, 0, self.metrics.width, self.metrics.height)
+        how = Placing(app.package, self.metrics.density / 160, frame.offsets, frame.focus)
+        self._settings_seen = deepcopy(self.settings)
+        return Window(app, screen, place(screen.root, box, how), Bounds(*box))
+
+    # --- Actor: what effects may do
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self.state_of(self.front.app)
+
+    def state_of(self, app: App) -> dict[str, Any]:
+        return self._states.setdefault(app.package, deepcopy(dict(app.state)))
+
+    def push(self, screen: str, arg: str = "") -> None:
+        self.front.frames.append(Frame(screen, arg))
+        self._entered()
+
+    def replace(self, screen: str, arg: str = "") -> None:
+        self.front.frames[-1] = Frame(screen, arg)
+        self._entered()
+
+    def back(self) -> None:
+        task = self.front
+        if len(task.frames) > 1:
+            task.frames.pop()
+        elif task.app.package != self.home:
+            self._tasks.pop()
+            self.go_home()
+            return
+        self._entered()
+
+    def launch(self, package: str) -> bool:
+        app = self.apps.get(package)
+        if app is None or not app.launchable:
+            return False
+        self._bring_to_front(package)
+        self._entered()
+        return True
+
+    def put_setting(self, namespace: str, key: str, value: str) -> None:
+        self.settings.setdefault(namespace, {})[key] = value
+
+    def setting(self, namespace: str, key: str) -> str:
+        return self.settings.get(namespace, {}).get(key, "")
+
+    # --- tasks
+
+    def show(self, package: str, screen: str = "", arg: str = "") -> bool:
+        """Bring an app to the front on a given screen; false when there is no such app or screen."""
+        app = self.apps.get(package)
+        if app is None or (screen and screen not in app.screens):
+            return False
+        self._bring_to_front(package)
+        if screen and screen != self.front.frames[-1].screen:
+            self.front.frames.append(Frame(screen, arg))
+        self._entered()
+        return True
+
+    def open_uri(self, uri: str) -> bool:
+        """Show the app that views ``uri``; the longest prefix wins."""
+        handlers = [(prefix, app) for app in self.apps.values() for prefix in app.uris if uri.startswith(prefix)]
+        if not handlers:
+            return False
+        prefix, app = max(handlers, key=lambda pair: len(pair[0]))
+        self._bring_to_front(app.package)
+        self.front.frames.append(Frame(app.uris[prefix], uri[len(prefix) :]))
+        self._entered()
+        return True
+
+    def go_home(self) -> None:
+        self._bring_to_front(self.home)
+        del self.front.frames[1:]
+        self._entered()
+
+    def recents(self) -> None:
+        self.facts["recents"] = "\n".join(task.app.package for task in reversed(self._tasks))
+        self.show(self.home, "recents")
+
+    def kill(self, package: str) -> None:
+        """The process is gone, and its windows; what the app knew is on its disk."""
+        in_front = self.package == package
+        self._tasks = [task for task in self._tasks if task.app.package != package or package == self.home]
+        if in_front:
+            self.go_home()
+
+    def add(self, app: App) -> None:
+        """Installed."""
+        self.apps[app.package] = app
+        self.changed()
+
+    def reset(self, package: str) -> None:
+        """Forget what an app saved."""
+        self._states.pop(package, None)
+        self.changed()
+
+    def forget(self, package: str) -> None:
+        """Uninstalled: windows and data go."""
+        self.kill(package)
+        self.apps.pop(package, None)
+        self.reset(package)
+
+    def _bring_to_front(self, package: str) -> None:
+        if self.package == self.home:
+            del self.front.frames[1:]  # the overview closes behind whatever is chosen
+        task = next((task for task in self._tasks if task.app.package == package), None)
+        if task is None:
+            task = Task(self.apps[package], [Frame(self.apps[package].home)])
+        else:
+            self._tasks.remove(task)
+        self._tasks.append(task)
+
+    def _entered(self) -> None:
+        self.changed()
+        self.listener("TYPE_WINDOW_STATE_CHANGED", self.package, None)
+
+    # --- input
+
+    def tap(self, x: int, y: int) -> None:
+        node = self._under(x, y, lambda n: n.view.tap is not None or n.editable)
+        if node is not None:
+            self.click(node)
+
+    def hold(self, x: int, y: int) -> None:
+        node = self._under(x, y, lambda n: n.view.hold is not None or n.view.tap is not None or n.editable)
+        if node is not None and not self.long_click(node) and node.view.hold is None:
+            self.click(node)
+
+    def click(self, node: Node) -> bool:
+        """The node's click; false when it cannot be clicked."""
+        if not node.view.enabled or (node.view.tap is None and not node.editable):
+            return False
+        if node.editable:
+            self.focus(node)
+        self.listener("TYPE_VIEW_CLICKED", node.package, node)
+        self._do(node.view.tap)
+        return True
+
+    def long_click(self, node: Node) -> bool:
+        if not node.view.enabled or node.view.hold is None:
+            return False
+        self._do(node.view.hold)
+        return True
+
+    def focus(self, node: Node) -> bool:
+        if not node.editable and node.view.tap is None:
+            return False
+        self.front.frames[-1].focus = node.path
+        self.changed()
+        return True
+
+    def set_text(self, node: Node, text: str) -> bool:
+        """Replace a field's content."""
+        if not node.editable or not node.view.enabled:
+            return False
+        self.state[node.view.edits] = text
+        self.changed()
+        self.listener("TYPE_VIEW_TEXT_CHANGED", node.package, self._again(node))
+        return True
+
+    def type_text(self, text: str) -> bool:
+        """Append to the focused field; false when there is none."""
+        node = self.focused_field()
+        if node is None:
+            return False
+        return self.set_text(node, str(self.state.get(node.view.edits, "")) + text)
+
+    def delete(self) -> None:
+        node = self.focused_field()
+        if node is not None:
+            self.set_text(node, str(self.state.get(node.view.edits, ""))[:-1])
+
+    def enter(self) -> None:
+        """The Enter key, or the keyboard's action."""
+        node = self.focused_field()
+        if node is not None:
+            self._do(node.view.submit)
+
+    def focused_field(self) -> Node | None:
+        return next((node for node in self.window().nodes if node.focused and node.editable), None)
+
+    def swipe(self, x1: int, y1: int, x2: int, y2: int) -> None:
+        """A drag: the innermost viewport under its start that scrolls along it follows the finger."""
+        axis, distance = ("column", y1 - y2) if abs(y2 - y1) >= abs(x2 - x1) else ("row", x1 - x2)
+        node = self._under(x1, y1, lambda n: n.reach > 0 and n.view.scroll == axis)
+        if node is None or not self.awake:
+            return
+        self.scroll(node, distance)
+
+    def scroll(self, node: Node, distance: int) -> None:
+        offsets = self.front.frames[-1].offsets
+        before = min(offsets.get(node.path, 0), node.reach)
+        offsets[node.path] = min(max(before + distance, 0), node.reach)
+        if offsets[node.path] == before:
+            return
+        if offsets[node.path] > node.reach - node.box.height:
+            self._do(node.view.more)
+        self.changed()
+        self.listener("TYPE_VIEW_SCROLLED", node.package, self._again(node))
+
+    def _again(self, node: Node) -> Node:
+        """The node as it is after a change that moved nothing in the tree above it."""
+        return next((new for new in self.window().nodes if new.path == node.path), node)
+
+    def _do(self, effect: Effect | None) -> None:
+        if effect is not None:
+            before = self.package, self.front.frames[-1]
+            effect.apply(self)
+            self.changed()
+            if before == (self.package, self.front.frames[-1]):
+                self.listener("TYPE_WINDOW_CONTENT_CHANGED", self.package, None)
+
+    def _under(self, x: int, y: int, wanted: Callable[[Node], bool]) -> Node | None:
+        """The topmost node of a kind at a point: later in document order is above."""
+        if not self.awake:
+            return None
+        nodes = reversed(self.window().nodes)
+        return next((node for node in nodes if node.seen.holds(x, y) and wanted(node)), None)

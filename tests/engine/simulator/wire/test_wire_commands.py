@@ -1,0 +1,349 @@
+"""What the device's programs print, in the platform's shapes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from clawperator.engine.adb.parse import (
+    parse_getprop,
+    parse_package_uids,
+    parse_packages,
+    parse_wm_density,
+    parse_wm_size,
+)
+from clawperator.engine.simulator.device import SimulatedDevice
+
+from .conftest import Ran, Runner, make_device
+
+Sh = Callable[..., Awaitable[Ran]]
+CAPTURES = Path(__file__).parents[3] / "data" / "device"
+OPERATOR = "com.clawperator.operator"
+
+
+def shape(text: str) -> str:
+    """A line with its names and numbers taken out."""
+    return re.sub(r"\d+", "0", re.sub(r"[A-Za-z_][\w.]*(?=[ =\n]|$)", "x", text))
+
+
+# -- packages
+
+
+async def test_listing_packages(sh: Sh, device: SimulatedDevice) -> None:
+    every = (await sh("pm list packages")).out
+    assert parse_packages(every) == list(device.packages)
+    third = parse_packages((await sh("pm list packages -3")).out)
+    system = parse_packages((await sh("pm list packages -s")).out)
+    assert OPERATOR in third
+    assert sorted(third + system) == sorted(device.packages)
+    assert await sh("cmd package list packages --user 0 clawperator") == Ran(0, f"package:{OPERATOR}\n", "")
+    assert (await sh(f"pm list packages {OPERATOR}x")).out == ""
+    uid = device.packages[OPERATOR].uid
+    assert parse_package_uids((await sh("pm list packages -U")).out)[OPERATOR] == uid
+    assert (await sh(f"pm list packages --uid {uid}")).out == f"package:{OPERATOR} uid:{uid}\n"
+    assert (
+        await sh(f"pm list packages --show-versioncode {OPERATOR}")
+    ).out == f"package:{OPERATOR} versionCode:301900\n"
+
+
+async def test_listed_lines_have_the_shape_of_captured_ones(sh: Sh) -> None:
+    captured = (CAPTURES / "pm-list-packages-f-u.txt").read_text().splitlines()
+    ours = (await sh(f"pm list packages -f -U {OPERATOR}")).out.splitlines()
+    pattern = r"package:/\S+\.apk=[\w.]+ uid:\d+"
+    assert all(re.fullmatch(pattern, line) for line in captured + ours)
+
+
+async def test_api_25_knows_no_uids() -> None:
+    assert await Runner(make_device(sdk=25))("pm list packages -U") == Ran(255, "", "Error: Unknown option: -U\n")
+
+
+async def test_permissions(sh: Sh, device: SimulatedDevice) -> None:
+    notifications = "android.permission.POST_NOTIFICATIONS"
+    assert (await sh(f"pm revoke {OPERATOR} {notifications}")).status == 0
+    assert notifications not in device.packages[OPERATOR].permissions
+    assert await sh(f"pm grant {OPERATOR} {notifications}") == Ran(0, "", "")
+    assert notifications in device.packages[OPERATOR].permissions
+    assert "Unknown package: com.none" in (await sh(f"pm grant com.none {notifications}")).err
+    assert "has not requested permission" in (await sh(f"pm grant {OPERATOR} android.permission.CAMERA")).err
+    older = await Runner(make_device(sdk=30))(f"pm grant {OPERATOR} {notifications}")
+    assert older.status == 255
+    assert "Unknown permission" in older.err
+
+
+async def test_paths_clearing_and_enabling(sh: Sh, device: SimulatedDevice) -> None:
+    path = (await sh(f"pm path {OPERATOR}")).out
+    assert path == f"package:{device.packages[OPERATOR].path}\n"
+    assert await sh("pm path com.none") == Ran(1, "", "")
+    assert await sh("pm clear com.none") == Ran(1, "Failed\n", "")
+    assert (await sh("pm clear com.android.settings")).out == "Success\n"
+    assert (await sh(f"pm disable-user --user 0 {OPERATOR}")).out == f"Package {OPERATOR} new state: disabled-user\n"
+    assert (await sh("pm list packages -d")).out == f"package:{OPERATOR}\n"
+    assert (await sh(f"cmd package resolve-activity --brief {OPERATOR}")).out.endswith(
+        f"{OPERATOR}/clawperator.activity.MainActivity\n"
+    )
+    assert (await sh("pm nonsense")).status == 255
+
+
+async def test_installing_a_file(sh: Sh, device: SimulatedDevice) -> None:
+    device.files.write("/data/local/tmp/o.apk", b"PK\3\4")
+    assert await sh(f"pm uninstall {OPERATOR}") == Ran(0, "Success\n", "")
+    assert await sh("pm install -r /data/local/tmp/o.apk") == Ran(0, "Success\n", "")
+    assert (await sh("pm install /data/local/tmp/none.apk")).status == 255
+    assert await sh("pm install -S 10", b"PK") == Ran(1, "", "Error: failed to write; read 2 of 10 bytes\n")
+    assert "ALREADY_EXISTS" in (await sh("pm install -R /data/local/tmp/o.apk")).out
+
+
+# -- am
+
+
+async def test_a_broadcast_nobody_receives_looks_like_any_other(sh: Sh) -> None:
+    ran = await sh("am broadcast -a com.example.ACTION -n com.example/.Receiver --es k v")
+    assert ran == Ran(0, (CAPTURES / "am-broadcast-result-0.txt").read_text(), "")
+
+
+async def test_a_broadcast_that_fails(sh: Sh) -> None:
+    device = make_device(faults=({"kind": "broadcast_failure", "stderr": "Error: no", "exit_code": 9},))
+    assert await Runner(device)("am broadcast -a A") == Ran(9, "", "Error: no\n")
+    assert (await sh("am broadcast -a")).status == 255
+    assert (await sh("am broadcast --nonsense")).status == 255
+
+
+async def test_starting_activities(sh: Sh, device: SimulatedDevice) -> None:
+    started = (
+        await sh(
+            "am start -W -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -n com.android.settings/.Settings"
+        )
+    ).out
+    captured = (CAPTURES / "am-start-w.txt").read_text()
+    assert [shape(line) for line in started.splitlines()] == [shape(line) for line in captured.splitlines()]
+    assert device.ui.package == "com.android.settings"
+    again = (await sh("am start -n com.android.settings/.Settings")).out
+    assert again.splitlines()[1] == (CAPTURES / "am-start-warning-delivered-to-top.txt").read_text().splitlines()[1]
+    missing = await sh("am start -n com.none/.Main")
+    assert missing.out == "Starting: Intent { cmp=com.none/.Main }\n"
+    assert missing.err == "Error type 3\nError: Activity class {com.none/.Main} does not exist.\n"
+    assert (await sh("am start -a com.none.ACTION")).err.startswith(
+        "Error: Activity not started, unable to resolve Intent"
+    )
+
+
+async def test_settings_screens_and_other_ways_to_start(sh: Sh, device: SimulatedDevice) -> None:
+    await sh("am start -a android.settings.SETTINGS")
+    assert device.ui.package == "com.android.settings"
+    await sh("am force-stop com.android.settings")
+    assert device.ui.package != "com.android.settings"
+    assert (await sh("monkey -p com.android.settings -c android.intent.category.LAUNCHER 1")).status == 0
+    assert device.ui.package == "com.android.settings"
+    assert (await sh("monkey -p com.none 1")).status == 252
+    assert (await sh("am get-current-user; am kill com.none")).out == "0\n"
+    assert (await sh("am nonsense")).status == 255
+    assert (await sh("am force-stop")).status == 255
+
+
+# -- properties, settings, services
+
+
+async def test_properties(sh: Sh, device: SimulatedDevice) -> None:
+    assert parse_getprop((await sh("getprop")).out) == device.props
+    assert (await sh("getprop ro.build.version.sdk")).out == "34\n"
+    assert (await sh("getprop no.such; getprop no.such fallback")).out == "\nfallback\n"
+    assert (await sh("setprop debug.x 1; getprop debug.x")).out == "1\n"
+    assert (await sh("setprop ro.serialno x")).status == 1
+
+
+async def test_settings(sh: Sh) -> None:
+    assert (await sh("settings get global adb_enabled; settings get global nope")).out == "1\nnull\n"
+    assert (
+        await sh("settings put secure k 'a b'; settings get secure k; settings --user 0 get secure k")
+    ).out == "a b\na b\n"
+    assert (
+        await sh("cmd settings delete secure k; settings delete secure k")
+    ).out == "Deleted 1 rows\nDeleted 0 rows\n"
+    listed = (await sh("settings list global")).out.splitlines()
+    captured = (CAPTURES / "settings-list-global.txt").read_text().splitlines()
+    assert all("=" in line for line in listed)
+    assert any("=" in line for line in captured)
+    assert await sh("settings get nowhere x") == Ran(255, "", "Invalid namespace 'nowhere'\n")
+    assert (await sh("settings put global x")).status == 255
+    assert (await sh("settings")).status == 255
+
+
+async def test_window_manager_and_services(sh: Sh) -> None:
+    assert parse_wm_size((await sh("wm size")).out) == parse_wm_size("Physical size: 1080x2340\n")
+    assert parse_wm_density((await sh("cmd window density")).out) == parse_wm_density("Physical density: 440\n")
+    assert (await sh("wm size 100x100")).status == 255
+    assert "versionName=0.3.1" in (await sh(f"dumpsys package {OPERATOR}")).out
+    assert (await sh("dumpsys nothing")).err == "Can't find service: nothing\n"
+    assert "  package\n" in (await sh("dumpsys -l")).out
+    assert (
+        await sh("service check package; service check nothing")
+    ).out == "Service package: found\nService nothing: not found\n"
+    assert await sh("cmd clipboard get-text") == Ran(0, "", "No shell command implementation.\n")  # android-facts 8b
+    assert await sh("cmd nothing") == Ran(20, "", "cmd: Can't find service: nothing\n")
+    assert (await Runner(make_device(sdk=23))("cmd package list")).status == 127
+
+
+async def test_processes(sh: Sh, device: SimulatedDevice) -> None:
+    pid = (await sh(f"pidof {OPERATOR}")).out.strip()
+    assert device.operator is not None
+    assert pid == str(device.operator.pid)
+    table = (await sh("ps -A")).out.splitlines()
+    assert table[0].split() == ["USER", "PID", "PPID", "VSZ", "RSS", "WCHAN", "ADDR", "S", "NAME"]
+    assert any(line.split()[-1] == OPERATOR and line.split()[1] == pid for line in table)
+    assert (await sh(f"ps -p {pid} -o PID,NAME")).out == f"PID NAME\n{pid} {OPERATOR}\n"
+    assert await sh("pidof nothing") == Ran(1, "", "")
+    assert len((await sh("ps")).out.splitlines()) == 2
+    await sh(f"am force-stop {OPERATOR}")
+    assert (await sh(f"pidof {OPERATOR}")).status == 1
+    assert (await sh("kill 601")).err == "/system/bin/sh: kill: 601: Operation not permitted\n"
+
+
+async def test_run_as(sh: Sh, device: SimulatedDevice) -> None:
+    assert (await sh(f"run-as {OPERATOR} ls")).err == f"run-as: package not debuggable: {OPERATOR}\n"
+    assert (await sh("run-as com.none ls")).err == "run-as: unknown package: com.none\n"
+    debug = f"{OPERATOR}.dev"
+    device.packages[debug] = device.packages[OPERATOR]
+    assert (
+        await sh(f"run-as {debug} cat files/crash-log.txt")
+    ).err == "cat: files/crash-log.txt: No such file or directory\n"
+    device.files.write(f"/data/data/{debug}/files/crash-log.txt", b"boom\n")
+    assert (await sh(f"run-as {debug} cat files/crash-log.txt")).out == "boom\n"
+    assert (await sh(f"run-as {debug} sh -c 'echo $PWD; id -u'")).out == f"/data/data/{debug}\n10190\n"
+    assert (await sh(f"cat /data/data/{debug}/files/crash-log.txt")).status == 1  # not for the shell user
+
+
+# -- the screen
+
+
+async def test_input(sh: Sh, device: SimulatedDevice) -> None:
+    await sh("am start -n com.android.settings/.Settings; input keyevent KEYCODE_HOME")
+    assert device.ui.package != "com.android.settings"
+    assert (await sh("input tap 1")).status == 255
+    assert "NumberFormatException" in (await sh("input tap a b")).err
+    assert (
+        await sh("input touchscreen swipe 500 1500 500 500 50; input keyevent --longpress 4; input -d 0 tap 3.5 4")
+    ).status == 0
+    assert "NullPointerException" in (await sh("input text é")).err  # android-facts 8a
+    assert (await sh("input nonsense")).err.startswith("Error: Unknown command: nonsense\nUsage: input")
+    assert (await sh("input")).status == 255
+
+
+async def test_uiautomator(sh: Sh, device: SimulatedDevice) -> None:
+    """android-facts 7a, 7b."""
+    assert await sh("uiautomator dump") == Ran(0, "UI hierchary dumped to: /sdcard/window_dump.xml\n", "")
+    assert (await sh("cat /sdcard/window_dump.xml")).out.endswith("</hierarchy>")
+    assert (await sh("uiautomator dump --compressed /data/local/tmp/w.xml; cat /data/local/tmp/w.xml")).out.count(
+        "<?xml"
+    ) == 1
+    assert await sh("uiautomator dump /system/x.xml") == Ran(0, "UI hierchary dumped to: /system/x.xml\n", "")
+    device.ui.awake = False
+    assert await sh("uiautomator dump") == Ran(0, "", "ERROR: null root node returned by UiTestAutomationBridge.\n")
+    assert (await sh("uiautomator nonsense")).status == 1
+
+
+async def test_only_one_uiautomator_at_a_time(sh: Sh) -> None:
+    """android-facts 7f."""
+    both = await sh("uiautomator dump /sdcard/1 & uiautomator dump /sdcard/2; echo $?")
+    assert both.out == "UI hierchary dumped to: /sdcard/2\n0\n"
+    assert both.err == "Killed\n"
+
+
+async def test_screencap(sh: Sh, device: SimulatedDevice) -> None:
+    await sh("screencap -p /sdcard/a; screencap /sdcard/b.png; screencap /sdcard/c.raw")
+    assert device.files.read("/sdcard/a") == device.files.read("/sdcard/b.png")
+    raw = device.files.read("/sdcard/c.raw")
+    assert struct.unpack("<4I", raw[:16]) == (1080, 2340, 1, 0)
+    assert len(raw) == 16 + 1080 * 2340 * 4
+
+
+# -- small tools
+
+
+@pytest.mark.parametrize(
+    ("script", "out"),
+    [
+        ("id -u; id -un; whoami", "2000\nshell\nshell\n"),
+        (
+            "printf 'a\\nb\\na\\n' | grep -c a; printf 'a\\nb\\n' | grep -v a; printf 'x1\\n' | grep -oE '[0-9]+'",
+            "2\nb\n1\n",
+        ),
+        (
+            "printf 'A.b\\naxb\\n' | grep -iF a.B; printf 'one two\\n' | grep -w one; echo 'a+' | grep 'a+$'",
+            "A.b\none two\na+\n",
+        ),
+        (
+            "printf '1\\n2\\n3\\n' | tail -n 1; printf '1\\n2\\n3\\n' | tail -n +2; printf '123' | tail -c 2; seq 3 | head -1",
+            "3\n2\n3\n231\n",
+        ),
+        (
+            "printf 'b\\na\\nb\\n' | sort -u; printf '10\\n9\\n' | sort -n; printf 'a\\nb\\n' | sort -r",
+            "a\nb\n9\n10\nb\na\n",
+        ),
+        (
+            "echo a:b:c | cut -d : -f 2,3; echo hello | tr a-y b-z; echo a-b | tr -d -; echo a b | xargs -n 1 echo x",
+            "b:c\nifmmp\nab\nx a\nx b\n",
+        ),
+        ("printf 'one two\\nthree\\n' | wc; echo -n abc | wc -c", "2 3 14\n3\n"),
+        (
+            "basename /a/b.txt .txt; dirname /a/b; realpath /sdcard; readlink /sdcard",
+            "b\n/a\n/sdcard\n/storage/self/primary\n",
+        ),
+        (
+            "test -d /sdcard && [ -f /nope ] || echo no; [ 2 -lt 10 ] && [ a != b ] && [ -z '' ] && echo yes",
+            "no\nyes\n",
+        ),
+        ("[ 1 = 1 -a 2 = 3 ] || echo and; [ ! -e /nope ] && echo not", "and\nnot\n"),
+        ("seq 2 3; seq 3 -1 2; timeout 0.01 sleep 5; echo $?", "2\n3\n3\n2\n143\n"),
+        ("echo aGk= | base64 -d; echo; echo -n hi | base64", "hi\naGk=\n"),
+        (
+            "cd /data/local/tmp; mkdir -p a/b; echo x > a/b/c; cp -r a d; mv d/b/c e; cat e; find a -type f; rm -r a d e; ls",
+            "x\na/b/c\n",
+        ),
+        (
+            "cd /data/local/tmp; touch f; chmod 600 f; stat -c '%a %U %F %s' f; ls f; ls -d /sdcard/",
+            "600 shell regular file 0\nf\n/sdcard/\n",
+        ),
+        (
+            "cd /data/local/tmp; echo hi | tee t >/dev/null; cat t; ln -s t l; cat l; rm -f t nope; rmdir nope 2>/dev/null; echo $?",
+            "hi\nhi\n1\n",
+        ),
+        ("date +%Y | wc -c; [ $(date +%s) -gt 0 ] && echo ok; date -u +%Z", "5\nok\nUTC\n"),
+        ("env | grep ^HOME; printenv HOME; A=1 printenv A; nohup echo n", "HOME=/\n/\n1\nn\n"),
+        ("printf '%05.1f|%-4s|%x|%%|%c\\n' 3.14159 ab 255 xyz", "003.1|ab  |ff|%|x\n"),
+    ],
+)
+async def test_tools(sh: Sh, script: str, out: str) -> None:
+    ran = await sh(script)
+    assert (ran.out, ran.err) == (out, "")
+
+
+async def test_checksums(sh: Sh, device: SimulatedDevice) -> None:
+    device.files.write("/sdcard/f", b"data")
+    digest = hashlib.sha256(b"data").hexdigest()
+    assert (await sh("sha256sum /sdcard/f; sha256sum -b /sdcard/f")).out == f"{digest}  /sdcard/f\n{digest}\n"
+    assert (await sh("md5sum < /sdcard/f")).out == hashlib.md5(b"data").hexdigest() + "  -\n"
+
+
+async def test_listing_files(sh: Sh, device: SimulatedDevice) -> None:
+    device.files.write("/sdcard/Download/f.txt", b"x" * 5000, mtime=1_700_000_000)
+    assert (
+        await sh("ls -l /sdcard/Download")
+    ).out == "total 8\n-rw-rw-r-- 1 root sdcard_rw     5000 2023-11-14 22:13 f.txt\n"
+    assert (await sh("ls -a /sdcard/Download")).out == ".\n..\nf.txt\n"
+    assert (await sh("ls -R /sdcard/Android")).out == "/sdcard/Android:\ndata\n\n/sdcard/Android/data:\n"
+    assert await sh("ls /nope /sdcard/Download/f.txt") == Ran(
+        1, "/sdcard/Download/f.txt\n", "ls: /nope: No such file or directory\n"
+    )
+    assert (await sh("ls -l /sdcard")).out.endswith("/sdcard -> /storage/self/primary\n")
+
+
+@pytest.mark.parametrize(("sdk", "fraction"), [(25, "N"), (26, None), (34, None)])
+async def test_nanoseconds_of_date_by_api_level(sdk: int, fraction: str | None) -> None:
+    """android-facts 2f."""
+    text = (await Runner(make_device(sdk=sdk))("date +%N")).out.strip()
+    assert text == fraction or (fraction is None and len(text) == 9 and text.isdigit())

@@ -1,0 +1,239 @@
+"""The device's shell: quoting, expansion, streams, exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clawperator.engine.adb.quote import device_command
+from clawperator.engine.simulator.commands.toolbox import TOOLBOX
+from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.shell import Shell, Streams
+from clawperator.engine.simulator.shellsyntax import ShellSyntaxError, parse
+from clawperator.engine.simulator.streams import Collector, Input, Null, input_of, no_input
+
+from .conftest import Ran, Runner, make_device
+
+Sh = Callable[..., Awaitable[Ran]]
+
+
+@pytest.mark.parametrize(
+    ("script", "out"),
+    [
+        ("echo hi", "hi\n"),
+        ("echo  a   b", "a b\n"),
+        ("echo 'a  b' \"c  d\" e\\ \\ f", "a  b c  d e  f\n"),
+        ("""echo 'it'"'"'s'""", "it's\n"),
+        ("echo 'single $T `x`' \"$((1+2))\"", "single $T `x` 3\n"),
+        ('echo "\\$ \\` \\" \\\\ \\n"', '$ ` " \\ \\n\n'),
+        ("T=5; echo $T ${T} \"$T\" '$T' ${T}x$Tx", "5 5 5 $T 5x\n"),
+        ("echo ${A:-d} ${A-e} ${A:=f} $A ${A:+g} ${#A}", "d e f f g 1\n"),
+        ("F=/a/b.txt; echo ${F##*/} ${F%.txt} ${F#/} ${F%%/*}", "b.txt /a/b a/b.txt\n"),
+        ("A='x  y'; echo $A; echo \"$A\"", "x y\nx  y\n"),
+        ("A=1 B=2; A+=3; echo $A$B", "132\n"),
+        ('echo "$(echo one; echo two)" $(echo a b)', "one\ntwo a b\n"),
+        ("echo `echo \\`echo deep\\``", "deep\n"),
+        ("echo $(echo $(echo deeper))", "deeper\n"),
+        ("false; echo $?; true; echo $?", "1\n0\n"),
+        ("false && echo no || echo yes; ! false && echo also", "yes\nalso\n"),
+        ("if false; then echo a; elif true; then echo b; else echo c; fi", "b\n"),
+        ("for i in 1 2 3; do [ $i = 2 ] && continue; echo $i; done", "1\n3\n"),
+        ("for i in 1 2 3; do for j in a b; do break 2; done; done; echo $i$j", "1a\n"),
+        ("i=0; while [ $i -lt 3 ]; do i=$((i+1)); done; echo $i", "3\n"),
+        ("until true; do echo never; done; echo done", "done\n"),
+        ("case abc in x) echo x;; a*|z) echo a;; *) echo other;; esac", "a\n"),
+        ("{ echo a; echo b; } | cat; (cd /data; pwd); pwd", "a\nb\n/data\n/\n"),
+        ("echo b a c | tr ' ' '\\n' | sort | head -n 2", "a\nb\n"),
+        ("X=1; cat <<EOF\nline $X \"q\"\nEOF\ncat <<'E'\nline $X\nE\necho after", 'line 1 "q"\nline $X\nafter\n'),
+        ("echo $((7/2)) $((-7%3)) $((2+3*4)) $((1<<4|1)) $((0x10)) $((2147483647+1))", "3 -1 14 17 16 -2147483648\n"),
+        ('set -- a \'b c\'; echo $# $1 "$2"; for x; do echo "<$x>"; done', "2 a b c\n<a>\n<b c>\n"),
+        ('set -- a \'b c\'; for x in "$@"; do echo "<$x>"; done; shift; echo $*', "<a>\n<b c>\nb c\n"),
+        (
+            "x=*; echo '*' \"*\" \\*; cd /sdcard; echo *; echo $x; echo n*pe D*",
+            "* * *\nAndroid Download Pictures\nAndroid Download Pictures\nn*pe Download\n",
+        ),
+        ("eval 'A=1; echo $A'; echo \"${A}\"", "1\n1\n"),
+        ("echo a#b # comment\necho c", "a#b\nc\n"),
+        ("echo a \\\nb", "a b\n"),
+        ('read a b; echo "$b/$a"', "two three/one\n"),
+        ("echo $'tab\\there'", "tab\there\n"),
+        ("/system/bin/echo full path", "full path\n"),
+        ("sh -c 'echo $0 $1' name arg; sh -c 'exit 3'; echo $?", "name arg\n3\n"),
+        ("exec echo last; echo never", "last\n"),
+        ("echo before; exit 0; echo never", "before\n"),
+        ("nosuch 2>/dev/null; echo $?", "127\n"),
+        ("printf '%s-%d\\n' a 1 b 2", "a-1\nb-2\n"),
+        ("command -v logcat; type cd", "/system/bin/logcat\ncd is cd\n"),
+    ],
+)
+async def test_scripts(sh: Sh, script: str, out: str) -> None:
+    assert await sh(script, b"one two three\n") == Ran((await sh(script, b"one two three\n")).status, out, "")
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "err"),
+    [
+        ("foo", 127, "/system/bin/sh: foo: inaccessible or not found\n"),
+        ("./run", 127, "/system/bin/sh: ./run: inaccessible or not found\n"),
+        ("exit 7", 7, ""),
+        ("exit 300", 44, ""),
+        ("(exit 4)", 4, ""),
+        ("false", 1, ""),
+        ("echo 'open", 1, "/system/bin/sh: no closing quote\n"),
+        ("echo )", 1, "/system/bin/sh: syntax error: unexpected ')'\n"),
+        ("if true; then", 1, "/system/bin/sh: syntax error: unexpected end of file\n"),
+        ("echo x > /system/x", 1, "/system/bin/sh: can't create /system/x: Permission denied\n"),
+        ("cat < /nope", 1, "/system/bin/sh: can't open /nope: No such file or directory\n"),
+        ("echo ${X:?gone}", 1, "/system/bin/sh: X: gone\n"),
+        ("echo $((1/0))", 1, "/system/bin/sh: 1/0: zero divisor\n"),
+        ("cat /nope", 1, "cat: /nope: No such file or directory\n"),
+        ("cd /nope", 2, "/system/bin/sh: cd: /nope: No such file or directory\n"),
+        ("ls -Z", 1, "ls: Unknown option 'Z' (see \"ls --help\")\n"),
+        ("echo to stderr >&2", 0, "to stderr\n"),
+    ],
+)
+async def test_failures_are_told_on_stderr_with_an_exit_code(sh: Sh, script: str, status: int, err: str) -> None:
+    assert await sh(script) == Ran(status, "", err)
+
+
+async def test_older_devices_word_an_unknown_command_differently() -> None:
+    device = make_device(sdk=28)
+    assert (await Runner(device)("foo")).err == "/system/bin/sh: foo: not found\n"
+
+
+async def test_redirections_reach_files(sh: Sh, device: SimulatedDevice) -> None:
+    await sh(
+        "cd /data/local/tmp; echo one > f; echo two >> f; nosuch 2>> f; { echo both; nosuch; } > g 2>&1; echo x &> h"
+    )
+    assert device.files.read("/data/local/tmp/f") == b"one\ntwo\n/system/bin/sh: nosuch: inaccessible or not found\n"
+    assert device.files.read("/data/local/tmp/g") == b"both\n/system/bin/sh: nosuch: inaccessible or not found\n"
+    assert device.files.read("/data/local/tmp/h") == b"x\n"
+    assert (await sh("cat < /data/local/tmp/h; wc -l < /data/local/tmp/g")).out == "x\n2\n"
+
+
+async def test_redirecting_order_matters(sh: Sh) -> None:
+    assert await sh("{ echo out; echo err >&2; } 2>&1 >/dev/null") == Ran(0, "err\n", "")
+
+
+async def test_the_clock_and_logcat_agree(sh: Sh) -> None:
+    """android-facts 2g: a nonce written after the clock was read is later than the clock."""
+    ran = await sh('T=$EPOCHREALTIME; log -t NONCE "n-1"; exec logcat -d -b main -v raw -T $T')
+    assert ran.out.endswith("n-1\n")
+    assert (await sh("echo $EPOCHREALTIME")).out.strip().replace(".", "").isdigit()
+
+
+async def test_an_argument_larger_than_linux_allows_is_refused_for_programs_only(
+    sh: Sh, device: SimulatedDevice
+) -> None:
+    device.files.write("/data/local/tmp/big", b"x" * 140_000)
+    ran = await sh('ls "$(cat /data/local/tmp/big)"')
+    assert (ran.status, ran.err) == (126, "/system/bin/sh: ls: Argument list too long\n")
+    assert (await sh('B="$(cat /data/local/tmp/big)"; echo ${#B}')).out == "140000\n"
+
+
+async def test_a_script_on_standard_input_runs_line_by_line_and_shares_it(sh: Sh) -> None:
+    script = b"echo first\nread line\nthis is read\nif true; then\necho $line\nfi\nexit 5\necho never\n"
+    assert await sh("sh", script) == Ran(5, "first\nthis is read\n", "")
+    assert (await sh("sh", b"echo 'unfinished\n")).err == "/system/bin/sh: no closing quote\n"
+
+
+async def test_an_endless_reader_ends_with_its_writer_and_an_endless_writer_with_its_reader(sh: Sh) -> None:
+    assert (await sh("echo x | cat")).out == "x\n"
+    assert (await sh("while true; do echo y; done | head -n 2")).out == "y\ny\n"
+
+
+async def test_cancelling_a_shell_ends_every_stage_of_its_pipeline(device: SimulatedDevice) -> None:
+    arrived = asyncio.Event()
+
+    class Screen:
+        async def write(self, data: bytes) -> None:
+            if b"marker" in data:
+                arrived.set()
+
+    shell = Shell(device, Streams(no_input(), Screen(), Null()), TOOLBOX)
+    before = asyncio.all_tasks()
+    running = asyncio.create_task(shell.run("sleep 100 & logcat -v raw | grep --  marker"))
+    await asyncio.sleep(0)
+    device.log.write(pid=1, tid=1, uid=1, level="I", tag="t", message="marker")
+    async with asyncio.timeout(5):
+        await arrived.wait()
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
+    assert asyncio.all_tasks() == before
+
+
+async def test_background_jobs_are_waited_for(sh: Sh) -> None:
+    """android-facts 4h: the exit code comes when background children have closed their output."""
+    assert await sh("(sleep 0.01; echo late) & echo early") == Ran(0, "early\nlate\n", "")
+
+
+async def test_recursion_ends(sh: Sh, device: SimulatedDevice) -> None:
+    device.files.write("/data/local/tmp/r.sh", b"sh /data/local/tmp/r.sh\n")
+    assert "recursion too deep" in (await sh("sh /data/local/tmp/r.sh")).err
+    assert "nested too deeply" in (await sh("(" * 100)).err
+
+
+@given(
+    st.lists(
+        st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=4
+    )
+)
+async def test_every_argument_that_was_quoted_arrives_unchanged(words: list[str]) -> None:
+    ran = await Runner(make_device())(device_command(["printf", "%s\\n", *words]))
+    assert (ran.status, ran.out, ran.err) == (0, "".join(f"{word}\n" for word in words), "")
+    assert (await Runner(make_device())(shlex.join(["printf", "%s\\n", *words]))).out == ran.out
+
+
+SHELLISH = st.lists(
+    st.sampled_from(
+        [
+            *"abX1 '\"\\$`(){}[]<>|&;!#*?=~%:-+/\n\t.@",
+            "if ",
+            "then ",
+            "fi ",
+            "for ",
+            "in ",
+            "do ",
+            "done ",
+            "case ",
+            "esac ",
+        ]
+    ),
+    max_size=60,
+).map("".join)
+
+
+@settings(max_examples=300)
+@given(SHELLISH)
+def test_any_text_is_a_script_or_a_syntax_error(text: str) -> None:
+    with contextlib.suppress(ShellSyntaxError):
+        parse(text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SHELLISH, st.binary(max_size=40))
+async def test_any_script_ends_with_an_exit_code(text: str, stdin: bytes) -> None:
+    device = make_device()
+    out, err = Collector(), Collector()
+    shell = Shell(device, Streams(input_of(stdin), out, err), TOOLBOX)
+    with contextlib.suppress(TimeoutError):  # it may well have written an endless loop
+        async with asyncio.timeout(0.5):
+            assert 0 <= await shell.run(text) <= 255
+    await device.close()
+
+
+@given(st.binary(max_size=200))
+async def test_any_bytes_on_standard_input_are_survived(data: bytes) -> None:
+    device = make_device()
+    shell = Shell(device, Streams(Input(input_of(data).read), Null(), Null()), TOOLBOX)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.5):
+            assert 0 <= await shell.run_input() <= 255
+    await device.close()
