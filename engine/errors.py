@@ -59,6 +59,11 @@ class ErrorCode(StrEnum):
         """Whether repeating the very same call later is safe and may succeed."""
         return self.retry is Retry.WAIT
 
+    @classmethod
+    def known(cls, text: str) -> ErrorCode | None:
+        """The code that ``text`` is; ``None`` for one of the device's own, which is passed through without a hint."""
+        return cls.__members__.get(text)
+
     @property
     def exit_code(self) -> int:
         """The CLI's exit code: 1 for every error."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support import adb_environment, free_port, start_adb_server
 
 ROOT = Path(__file__).parent.parent
 SOAK = "--soak"
@@ -38,45 +39,14 @@ def corpus() -> Path:
     return Path(folder)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="session")
 def adb_env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment of a real adb server of our own: other folders, another port, no scan for emulators."""
-    home = tmp_path_factory.mktemp("adb-home")
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(home),
-        "TMPDIR": str(home),
-        "ADB_EMU": "0",
-        "ANDROID_ADB_SERVER_PORT": str(free_port()),
-    }
-    server = _start_adb_server(env)
-    yield env
+    """The environment of a running adb server of our own."""
+    home, port = tmp_path_factory.mktemp("adb-home"), free_port()
+    server = start_adb_server(home, port)
+    yield adb_environment(home, port)
     server.kill()
     server.wait()
-
-
-def _start_adb_server(env: dict[str, str]) -> subprocess.Popen[bytes]:
-    """The real server in the foreground of this test run; it says when it is ready on a pipe of its own."""
-    ready, report = os.pipe()
-    try:
-        server = subprocess.Popen(
-            ["adb", "-P", env["ANDROID_ADB_SERVER_PORT"], "fork-server", "server", "--reply-fd", str(report)],
-            env=env,
-            pass_fds=[report],
-            stdin=subprocess.DEVNULL,
-        )
-    finally:
-        os.close(report)
-    with os.fdopen(ready, "rb") as stream:
-        assert stream.read() == b"OK\n"
-    return server
 
 
 @pytest.fixture(scope="session")

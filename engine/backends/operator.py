@@ -124,6 +124,7 @@ class OperatorBackend:
             result = await log.device.shell(words, timeout=ENVELOPE_WAIT_SECONDS)
         except EngineError:
             return
+        run.read_anew()
         parser = BinaryLogParser() if log.facts.binary_log else TextLogParser("threadtime")
         operator = OperatorLog(uid=log.uid, command_id="" if log.uid is not None else run.command_id)
         for entry in (*parser.feed(result.stdout), *parser.finish()):
@@ -176,6 +177,12 @@ class _Run:
         self._fail(error)
 
     # -- the log
+
+    def read_anew(self) -> None:
+        """Everything comes by once more, from before the dispatch on."""
+        self._armed = False
+        self._hierarchies.clear()
+        self._lines = CorrelatedLines(self.command_id)
 
     def on_nonce(self, nonce: str) -> None:
         if nonce == self.nonce:

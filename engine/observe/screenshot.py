@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import tempfile
+import secrets
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.errors import EngineError
@@ -39,8 +39,8 @@ async def capture(device: AdbDevice, path: str, *, overwrite: bool) -> None:
 
 def _write(path: str, picture: bytes, overwrite: bool) -> None:
     """Whole or not at all: written beside ``path`` first. Without ``overwrite`` a file that appeared meanwhile stays."""
-    folder = os.path.dirname(path) or "."
-    fd, part = tempfile.mkstemp(prefix=".clawperator-", suffix=".png", dir=folder)
+    part = os.path.join(os.path.dirname(path), f".clawperator-{secrets.token_hex(8)}.png")
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(fd, "wb") as stream:
             stream.write(picture)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -25,6 +29,26 @@ def report() -> Report:
         assert ratio <= limit, f"{what}: {ratio:.2f}x of {floor}, at most {limit:g}x ({detail})"
 
     return record
+
+
+@dataclass(frozen=True)
+class Phone:
+    """Where a simulated device can be reached; ``env`` is all that a process needs for it."""
+
+    port: int
+    serial: str
+    env: dict[str, str]
+
+
+@pytest.fixture
+def phone(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Phone]:
+    """A simulated device in its own process; parametrise with its number of nodes (0: its ordinary screens)."""
+    program = [sys.executable, str(Path(__file__).with_name("phone.py")), str(getattr(request, "param", 0))]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port, serial = process.stdout.readline().split()
+        yield Phone(int(port), serial, {"HOME": str(tmp_path), "ANDROID_ADB_SERVER_PORT": port})
+        process.communicate("")
 
 
 def in_turn(first: Callable[[], object], second: Callable[[], object], rounds: int) -> tuple[float, float, float]:

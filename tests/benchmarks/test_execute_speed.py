@@ -5,43 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clawperator.engine import Engine, Settings
 from clawperator.engine.events import LogAttached
-from tests.benchmarks.conftest import Report
+from tests.benchmarks.conftest import Phone, Report
 from tests.benchmarks.raw_script import RawScript, click, snapshot
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(180)]
 
 ROUNDS = 40
-
-
-@dataclass(frozen=True)
-class Phone:
-    port: int
-    serial: str
-    env: dict[str, str]
-
-
-@pytest.fixture
-def phone(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Phone]:
-    """A simulated device in its own process; parametrise with its number of nodes (0: its ordinary screens)."""
-    program = [sys.executable, str(Path(__file__).with_name("phone.py")), str(getattr(request, "param", 0))]
-    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        port, serial = process.stdout.readline().split()
-        yield Phone(int(port), serial, {"HOME": str(tmp_path), "ANDROID_ADB_SERVER_PORT": port})
-        process.communicate("")
 
 
 async def side_by_side(

@@ -29,7 +29,11 @@ def test_precedence(tmp_path: Path) -> None:
 
 
 def test_empty_values_are_no_choice() -> None:
-    env = {"CLAWPERATOR_OPERATOR_PACKAGE": "", "CLAWPERATOR_RECEIVER_PACKAGE": "classic.pkg", "CLAWPERATOR_DEVICE_ID": ""}
+    env = {
+        "CLAWPERATOR_OPERATOR_PACKAGE": "",
+        "CLAWPERATOR_RECEIVER_PACKAGE": "classic.pkg",
+        "CLAWPERATOR_DEVICE_ID": "",
+    }
     settings = Settings.resolve({"receiver_package": ""}, {**env, "ANDROID_SERIAL": "emulator-5554"})
     assert settings.receiver_package == "classic.pkg"
     assert settings.device_id == "emulator-5554"
@@ -41,7 +45,9 @@ def test_locks_do_not_move_with_xdg_variables() -> None:
     assert plain.lock_dir == moved.lock_dir
 
 
-@pytest.mark.parametrize(("text", "word"), [("device_id = 1", "device_id"), ("colour = 'red'", "colour"), ("= =", "settings.toml")])
+@pytest.mark.parametrize(
+    ("text", "word"), [("device_id = 1", "device_id"), ("colour = 'red'", "colour"), ("= =", "settings.toml")]
+)
 def test_a_bad_file_is_refused_with_the_place(tmp_path: Path, text: str, word: str) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(text)

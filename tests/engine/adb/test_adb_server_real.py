@@ -16,8 +16,7 @@ from clawperator.engine.adb import blocking
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.errors import EngineError, ErrorCode
-
-from .conftest import adb_environment, free_port, start_adb_server
+from tests.support import adb_environment, free_port, start_adb_server
 
 
 @pytest.mark.adb

@@ -1,0 +1,1 @@
+"""Log bytes become entries, envelopes, dumps and progress. Pure."""

@@ -1,0 +1,62 @@
+"""Startup is a feature: whole processes of the installed wheel against the imports that nobody can avoid."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.conftest import Phone, Report, in_turn
+from tests.benchmarks.raw_script import click
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
+
+ROUNDS = 15
+
+
+def program(*command: str, env: dict[str, str]) -> Callable[[], None]:
+    def run() -> None:
+        subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True, timeout=60)
+
+    return run
+
+
+def compare(
+    report: Report, what: str, ours: Callable[[], None], floor: tuple[str, Callable[[], None]], limit: float
+) -> None:
+    name, work = floor
+    mine, theirs, ratio = in_turn(ours, work, ROUNDS)
+    report(what, f"`python -c \"{name}\"`", ratio, limit, f"{mine * 1_000:.0f} / {theirs * 1_000:.0f} ms")
+
+
+def python(binaries: Path, code: str, env: dict[str, str]) -> tuple[str, Callable[[], None]]:
+    return code, program(str(binaries / "python"), "-c", code, env=env)
+
+
+def test_version(installed_wheel: Path, report: Report, tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path)}
+    ours = program(str(installed_wheel / "clawperator"), "--version", env=env)
+    compare(report, "`clawperator --version`, whole process", ours, python(installed_wheel, "pass", env), 2.2)
+
+
+def test_devices(installed_wheel: Path, report: Report, phone: Phone) -> None:
+    ours = program(str(installed_wheel / "clawperator"), "devices", "--json", env=phone.env)
+    floor = python(installed_wheel, "import argparse, json, socket", phone.env)
+    compare(report, "`clawperator devices --json`, whole process", ours, floor, 2.0)
+
+
+def test_execute(installed_wheel: Path, report: Report, phone: Phone) -> None:
+    numbers = count()
+
+    def ours() -> None:
+        payload = json.dumps(click(f"startup-{next(numbers)}"))
+        command = [str(installed_wheel / "clawperator"), "execute", "--execution", payload]
+        done = subprocess.run(command, env=phone.env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    floor = python(installed_wheel, "import asyncio; from pydantic import BaseModel, TypeAdapter", phone.env)
+    compare(report, "`clawperator execute` of one click, whole process", ours, floor, 2.0)
