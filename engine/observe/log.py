@@ -195,7 +195,7 @@ class DeviceLog:
                 start = index + 1
         self._deliver(self._operator.feed(entries[start:]))
         self._watch_for_silence()
-        if entries and self._watchers:
+        if entries and self._watchers and self._bus.watched:
             self._bus.publish(LogBatch(device_id=self.device.serial, entries=tuple(entries)))
 
     def _nonce_seen(self, entry: LogEntry) -> None:

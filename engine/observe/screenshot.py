@@ -10,7 +10,8 @@ import secrets
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.errors import EngineError
 
-_PNG = b"\x89PNG\r\n\x1a\n"
+_PNG_HEAD = b"\x89PNG\r\n\x1a\n"
+_PNG_TAIL = b"IEND\xaeB`\x82"
 
 
 class CaptureError(Exception):
@@ -28,13 +29,23 @@ async def capture(device: AdbDevice, path: str, *, overwrite: bool) -> None:
         picture = await device.exec_out(["screencap", "-p"])
     except EngineError as exc:
         raise CaptureError(exc.message) from exc
-    if not picture.startswith(_PNG):
-        words = picture[:200].decode(errors="replace").strip()
-        raise CaptureError(f"screencap gave no PNG: {words or 'empty output'}")
     try:
-        await asyncio.to_thread(_write, path, picture, overwrite)
-    except OSError as exc:
-        raise CaptureError(f"{path} cannot be written: {exc.strerror or exc}") from exc
+        await asyncio.to_thread(_write, path, _png(picture), overwrite)
+    except (OSError, ValueError) as exc:  # ValueError: names that no system call takes
+        raise CaptureError(f"{path} cannot be written: {getattr(exc, 'strerror', None) or exc}") from exc
+
+
+def _png(output: bytes) -> bytes:
+    """The picture in what screencap said: words may stand before it (devices with several displays warn), and a
+    connection that broke shows by its missing end alone.
+    """
+    start, end = output.find(_PNG_HEAD), output.rfind(_PNG_TAIL)
+    if start < 0:
+        words = output[:200].decode(errors="replace").strip()
+        raise CaptureError(f"screencap gave no PNG: {words or 'empty output'}")
+    if end < start:
+        raise CaptureError(f"the picture broke off after {len(output) - start} bytes")
+    return output[start : end + len(_PNG_TAIL)]
 
 
 def _write(path: str, picture: bytes, overwrite: bool) -> None:

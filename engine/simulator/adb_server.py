@@ -23,7 +23,9 @@ _UNAUTHORIZED: Final = (
     "device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set\n"
     "Try 'adb kill-server' if that seems wrong.\nOtherwise check for a confirmation dialog on your device."
 )
+_NO_PERMISSIONS: Final = "no permissions; see [http://developer.android.com/tools/device.html]"
 _NOT_SIMULATED: Final = "the simulator's adb server does not do this"
+_LENGTH = re.compile(rb"[0-9a-fA-F]{4}")
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -40,14 +42,15 @@ class _Entry:
 
     def row(self, *, long: bool) -> str:
         device = self.device
+        state = _NO_PERMISSIONS if device.state == "no permissions" else device.state
         if not long:
-            return f"{device.serial}\t{device.state}\n"
+            return f"{device.serial}\t{state}\n"
         facts = ""
         if device.state == "device":
             for label in ("product:name", "model:model", "device:device"):
                 key, _, prop = label.partition(":")
                 facts += f" {key}:{_NAME.sub('_', device.props.get(f'ro.product.{prop}', ''))}"
-        return f"{device.serial:<22} {device.state}{facts} transport_id:{self.transport_id}\n"
+        return f"{device.serial:<22} {state}{facts} transport_id:{self.transport_id}\n"
 
 
 class EmbeddedAdbServer:
@@ -158,11 +161,9 @@ class _Client:
 
     async def _request(self) -> str:
         digits = await self._reader.readexactly(4)
-        try:
-            size = int(digits, 16)
-        except ValueError:
-            raise EOFError from None
-        return (await self._reader.readexactly(size)).decode("utf-8", "surrogateescape")
+        if not _LENGTH.fullmatch(digits):
+            raise EOFError  # no adb client: hang up
+        return (await self._reader.readexactly(int(digits, 16))).decode("utf-8", "surrogateescape")
 
     def _okay(self, data: bytes = b"") -> None:
         self._writer.write(b"OKAY" + data)
@@ -208,10 +209,11 @@ class _Client:
         gone = asyncio.ensure_future(self._reader.read(1))
         try:
             while not gone.done():
-                self._writer.write(self._block(self._server.listing(long=verb.endswith("-l"))))
-                await self._writer.drain()
                 change = asyncio.ensure_future(self._server.changed())
                 try:
+                    await asyncio.sleep(0)  # the task above listens now: no change after this list is missed
+                    self._writer.write(self._block(self._server.listing(long=verb.endswith("-l"))))
+                    await self._writer.drain()
                     await asyncio.wait({gone, change}, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     change.cancel()

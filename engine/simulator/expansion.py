@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from clawperator.engine.simulator.commands.process import CommandError
 from clawperator.engine.simulator.filesystem import FileSystem
-from clawperator.engine.simulator.shellsyntax import Arithmetic, Parameter, Script, Substitution, Text, Word
+from clawperator.engine.simulator.shelltree import Arithmetic, Parameter, Script, Substitution, Text, Word
 
 MAX_EXPANSION: Final = 16 * 1024 * 1024
 """Characters that one word may grow to; a device would have run out of patience, too."""

@@ -160,9 +160,9 @@ class LogBuffer:
         tag: str,
         buffer: str = "main",
     ) -> None:
-        """Append one entry per message, all with the same head. The cheap way to log a hierarchy of thousands of lines:
+        """Append one entry per message, all with the same head: the cheap way to log a hierarchy of thousands of lines.
 
-        the clock is read once, and the entries follow each other by a nanosecond.
+        The clock is read once, and the entries follow each other by a nanosecond.
         """
         number = BUFFERS[buffer]
         prefix = bytes((LEVELS.index(level) + FIRST_PRIORITY,)) + _c_string(tag)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from clawperator.engine.simulator.logbuffer import BUFFER_NAMES, LogRecord
+from clawperator.engine.simulator.logbuffer import BUFFER_NAMES, HEADER, LogRecord
 
 FORMATS: Final = frozenset({"brief", "process", "tag", "thread", "raw", "time", "threadtime", "long"})
 MODIFIERS: Final = frozenset(
@@ -43,6 +43,9 @@ class LogPrinter:
         self._second = -1
         self._stamp = ""
         self._offset = ""
+        self._unit = 10 ** (9 - self._digits)
+        self._known: tuple[int, bytes, bytes, bytes] = (-1, b"", b"", b"")
+        self._known_edges = (b"", b"")
         self._begun: set[int] = set()
         self._buffer = -1
 
@@ -57,11 +60,7 @@ class LogPrinter:
 
     def entry(self, record: LogRecord) -> bytes:
         tag, message = record.text()
-        prefix, suffix = self._around(record, tag)
-        if self._color:
-            color = b"\x1b[38;5;%dm" % _COLORS.get(record.level, 231)
-            prefix, suffix = color + prefix, b"\x1b[0m" + suffix
-        prefix = prefix[:MAX_PREFIX]
+        prefix, suffix = self._edges(record, tag)
         if self.style == "long":
             return prefix + (_printable(message) if self._printable else message) + suffix
         if b"\n" not in message and not self._printable:
@@ -71,8 +70,19 @@ class LogPrinter:
             lines = list(map(_printable, lines))
         return b"".join(prefix + line + suffix for line in lines)
 
+    def _edges(self, record: LogRecord, tag: bytes) -> tuple[bytes, bytes]:
+        """What stands before and after each line; computed once for neighbours that differ in their message only."""
+        key = record.time_ns // self._unit, record.frame[4:12], record.frame[20 : HEADER.size + 1], tag
+        if key == self._known:
+            return self._known_edges
+        prefix, suffix = self._around(record, tag)
+        if self._color:
+            color = b"\x1b[38;5;%dm" % _COLORS.get(record.level, 231)
+            prefix, suffix = color + prefix, b"\x1b[0m" + suffix
+        self._known, self._known_edges = key, (prefix[:MAX_PREFIX], suffix)
+        return self._known_edges
+
     def _around(self, record: LogRecord, tag: bytes) -> tuple[bytes, bytes]:
-        """What stands before and after each line."""
         pid, tid, _, uid = record.header()
         level = record.level.encode()
         user = _user(uid) if self._uid else b""

@@ -150,22 +150,28 @@ class Simulation:
         await asyncio.gather(*self._announcements, return_exceptions=True)
 
     async def _announce(self, daemon: Adbd, host: str, port: int) -> None:
-        """Raises ConnectionError when the adb server cannot be reached, or cannot reach the device.
+        """Raises ConnectionError when the adb server cannot be reached, or cannot reach the device."""
+        await (self._announce_emulator if self._pair else self._announce_address)(daemon, host, port)
 
-        ``host:connect`` answers when the device is online: of one that never will be, no answer is awaited. To
-        ``host:emulator`` there is no answer, and nothing comes of it while the server still holds the device's last
-        incarnation; so it is repeated until the device has been called.
+    async def _announce_address(self, daemon: Adbd, host: str, port: int) -> None:
+        """``host:connect`` answers once the device is online: of one that never will be, no answer is awaited."""
+        asking = asyncio.create_task(_ask(f"host:connect:{self.host}:{daemon.port}", host, port))
+        try:
+            if daemon.device.state == "offline":
+                await daemon.more_than(daemon.accepted, within=ANNOUNCEMENT_SECONDS)
+                return
+            answer = await asking
+        finally:
+            asking.cancel()
+            await asyncio.wait({asking})
+        if answer.startswith("FAIL") or "failed to connect" in answer:
+            raise ConnectionError(answer)
+
+    async def _announce_emulator(self, daemon: Adbd, host: str, port: int) -> None:
+        """``host:emulator`` never answers (android-facts 5b), so it is repeated until the device has been called.
+
+        Nothing comes of it while the server still holds the device's last incarnation.
         """
-        if not self._pair:
-            async with asyncio.TaskGroup() as tasks:
-                asking = tasks.create_task(_ask(f"host:connect:{self.host}:{daemon.port}", host, port))
-                if daemon.device.state == "offline":
-                    await daemon.more_than(daemon.accepted, within=ANNOUNCEMENT_SECONDS)
-                    asking.cancel()
-            answer = "" if asking.cancelled() else asking.result()
-            if answer.startswith("FAIL") or "failed to connect" in answer:
-                raise ConnectionError(answer)
-            return
         for _ in range(ANNOUNCEMENTS):
             accepted = daemon.accepted
             await _ask(f"host:emulator:{daemon.port}", host, port)

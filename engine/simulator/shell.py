@@ -10,40 +10,26 @@ import asyncio
 import posixpath
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from clawperator.engine.simulator import shellsyntax as syntax
+from clawperator.engine.simulator import shelltree as tree
 from clawperator.engine.simulator.commands.process import Command, CommandError, Process, decode, encode
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.expansion import Expander
 from clawperator.engine.simulator.filesystem import SHELL_UID
+from clawperator.engine.simulator.shellbuiltins import BUILTINS, MAX_NESTING, NAME, Leave, LoopControl
+from clawperator.engine.simulator.shellsyntax import ShellSyntaxError, parse
 from clawperator.engine.simulator.streams import Collector, Input, Null, Pipe, Sink, input_of, no_input
 
-NAME: Final = "/system/bin/sh"
 PATH: Final = ("/system/bin", "/system/xbin", "/vendor/bin", "/bin")
 MAX_ARGUMENT: Final = 131_071
 """Bytes in one argument of a program (android-facts 6d); what the shell does itself has no such limit."""
-MAX_NESTING: Final = 12
 SIGPIPE: Final = 141
 
 
-class _Leave(Exception):  # noqa: N818 - control flow, no error
-    """``exit``, or ``exec`` of a program that has finished: the shell ends with ``status``."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
-        self.status = status
-
-
-class _LoopControl(Exception):  # noqa: N818 - control flow, no error
-    """``break`` (or, ``again``, ``continue``) in the ``levels``-th loop around it."""
-
-    def __init__(self, levels: int, *, again: bool) -> None:
-        super().__init__(levels)
-        self.levels = levels
-        self.again = again
+class RedirectionError(CommandError):
+    """A file cannot be opened for a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,39 +85,39 @@ class Shell:
             await self.report("recursion too deep")
             return 1
         async with asyncio.TaskGroup() as self._jobs:
-            await self._contained(work)
+            await self.contained(work)
         return self.status
 
-    async def _contained(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def contained(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run ``work`` so that leaving the shell, or a failed expansion, ends it and nothing around it."""
         try:
             await work()
-        except _Leave as leave:
+        except Leave as leave:
             self.status, self.left = leave.status, True
-        except _LoopControl:
+        except LoopControl:
             pass
         except CommandError as exc:
             await self.streams.stderr.write(encode(f"{exc.message}\n"))
             self.status = exc.status
-        except syntax.ShellSyntaxError as exc:
+        except ShellSyntaxError as exc:
             await self.report(str(exc))
             self.status = 1
 
     async def _text(self, script: str) -> None:
-        await self._script(syntax.parse(script), self.streams)
+        await self.run_script(parse(script), self.streams)
 
     async def _lines(self) -> None:
         text = ""
         while line := await self.streams.stdin.line():
             text += decode(line)
             try:
-                script = syntax.parse(text)
-            except syntax.ShellSyntaxError as exc:
+                script = parse(text)
+            except ShellSyntaxError as exc:
                 if exc.incomplete:
                     continue
                 raise
             text = ""
-            await self._script(script, self.streams)
+            await self.run_script(script, self.streams)
         await self._text(text)  # complete, or the place to say what is missing
 
     async def report(self, message: str) -> None:
@@ -168,22 +154,22 @@ class Shell:
         child._jobs = self._jobs
         return child
 
-    async def _isolated(self, command: syntax.Command | syntax.Script, streams: Streams) -> int:
+    async def _isolated(self, command: tree.Command | tree.Script, streams: Streams) -> int:
         """Run in a subshell."""
         child = self._fork(streams)
 
         async def work() -> None:
             if isinstance(command, tuple):
-                await child._script(command, streams)  # noqa: SLF001 - another instance of this very class
+                await child.run_script(command, streams)
             else:
-                child.status = await child._command(command, streams)  # noqa: SLF001 - likewise
+                child.status = await child.run_command(command, streams)
 
-        await child._contained(work)  # noqa: SLF001 - likewise
+        await child.contained(work)
         return child.status
 
     # -- what a script consists of
 
-    async def _script(self, script: syntax.Script, streams: Streams) -> None:
+    async def run_script(self, script: tree.Script, streams: Streams) -> None:
         for item in script:
             if item.background:
                 self._start_job(item, streams)
@@ -191,21 +177,21 @@ class Shell:
             else:
                 await self._item(item, streams)
 
-    def _start_job(self, item: syntax.Item, streams: Streams) -> None:
+    def _start_job(self, item: tree.Item, streams: Streams) -> None:
         assert self._jobs is not None
-        alone = (syntax.Item(item.pipelines, background=False),)
+        alone = (tree.Item(item.pipelines, background=False),)
         self._jobs.create_task(self._isolated(alone, replace(streams, stdin=no_input())), name="background job")
 
-    async def _item(self, item: syntax.Item, streams: Streams) -> None:
+    async def _item(self, item: tree.Item, streams: Streams) -> None:
         for connector, pipeline in item.pipelines:
             if (connector == "&&" and self.status) or (connector == "||" and not self.status):
                 continue
             status = await self._pipeline(pipeline.commands, streams)
             self.status = int(not status) if pipeline.negated else status
 
-    async def _pipeline(self, commands: tuple[syntax.Command, ...], streams: Streams) -> int:
+    async def _pipeline(self, commands: tuple[tree.Command, ...], streams: Streams) -> int:
         if len(commands) == 1:
-            return await self._command(commands[0], streams)
+            return await self.run_command(commands[0], streams)
         async with asyncio.TaskGroup() as group:
             before: Pipe | None = None
             for command in commands[:-1]:
@@ -216,7 +202,7 @@ class Shell:
             last = group.create_task(self._stage(commands[-1], streams, before, None), name="pipeline stage")
         return last.result()
 
-    async def _stage(self, command: syntax.Command, streams: Streams, before: Pipe | None, after: Pipe | None) -> int:
+    async def _stage(self, command: tree.Command, streams: Streams, before: Pipe | None, after: Pipe | None) -> int:
         try:
             return await self._isolated(command, streams)
         finally:
@@ -225,35 +211,44 @@ class Shell:
             if after is not None:
                 after.close()
 
-    async def _command(self, command: syntax.Command, streams: Streams) -> int:
-        if isinstance(command, syntax.Simple):
-            return await self._simple(command, streams)
-        streams = await self._redirected(command.redirects, streams)
-        if isinstance(command, syntax.Group):
-            if command.subshell:
-                return await self._isolated(command.body, streams)
-            await self._script(command.body, streams)
-            return self.status
-        if isinstance(command, syntax.If):
-            return await self._if(command, streams)
-        if isinstance(command, syntax.For):
-            return await self._for(command, streams)
-        if isinstance(command, syntax.While):
-            return await self._while(command, streams)
-        return await self._case(command, streams)
+    async def run_command(self, command: tree.Command, streams: Streams) -> int:
+        """One command's exit code. A redirection that fails is the command's failure, not the shell's."""
+        try:
+            if isinstance(command, tree.Simple):
+                return await self._simple(command, streams)
+            return await self._compound(command, await self._redirected(command.redirects, streams))
+        except RedirectionError as exc:
+            await streams.stderr.write(encode(f"{exc.message}\n"))
+            return exc.status
 
-    async def _if(self, command: syntax.If, streams: Streams) -> int:
+    async def _compound(
+        self, command: tree.Group | tree.If | tree.For | tree.While | tree.Case, streams: Streams
+    ) -> int:
+        if isinstance(command, tree.If):
+            return await self._if(command, streams)
+        if isinstance(command, tree.For):
+            return await self._for(command, streams)
+        if isinstance(command, tree.While):
+            return await self._while(command, streams)
+        if isinstance(command, tree.Case):
+            return await self._case(command, streams)
+        if command.subshell:
+            return await self._isolated(command.body, streams)
+        await self.run_script(command.body, streams)
+        return self.status
+
+    async def _if(self, command: tree.If, streams: Streams) -> int:
         chosen = command.otherwise
         for condition, body in command.branches:
-            await self._script(condition, streams)
+            await self.run_script(condition, streams)
             if self.status == 0:
                 chosen = body
                 break
         self.status = 0
-        await self._script(chosen, streams)
+        await self.run_script(chosen, streams)
         return self.status
 
-    async def _for(self, command: syntax.For, streams: Streams) -> int:
+    async def _for(self, command: tree.For, streams: Streams) -> int:
         words = command.words
         values = self.parameters[1:] if words is None else await self._expander().fields(words)
         self.status = 0
@@ -263,10 +258,10 @@ class Shell:
                 break
         return self.status
 
-    async def _while(self, command: syntax.While, streams: Streams) -> int:
+    async def _while(self, command: tree.While, streams: Streams) -> int:
         status = 0
         while True:
-            await self._script(command.condition, streams)
+            await self.run_script(command.condition, streams)
             if (self.status == 0) == command.until:
                 return status
             self.status = 0
@@ -274,30 +269,30 @@ class Shell:
                 return self.status
             status = self.status
 
-    async def _iteration(self, body: syntax.Script, streams: Streams) -> bool:
+    async def _iteration(self, body: tree.Script, streams: Streams) -> bool:
         """One turn of a loop; whether another may follow."""
         await asyncio.sleep(0)  # a loop of built-in commands alone would never let anything else run
         try:
-            await self._script(body, streams)
-        except _LoopControl as control:
+            await self.run_script(body, streams)
+        except LoopControl as control:
             if control.levels > 1:
-                raise _LoopControl(control.levels - 1, again=control.again) from None
+                raise LoopControl(control.levels - 1, again=control.again) from None
             return control.again
         return True
 
-    async def _case(self, command: syntax.Case, streams: Streams) -> int:
+    async def _case(self, command: tree.Case, streams: Streams) -> int:
         expander = self._expander()
         subject = await expander.text(command.subject)
         self.status = 0
         for patterns, body in command.clauses:
             if any([(await expander.pattern(pattern)).match(subject) for pattern in patterns]):
-                await self._script(body, streams)
+                await self.run_script(body, streams)
                 break
         return self.status
 
     # -- simple commands
 
-    async def _simple(self, command: syntax.Simple, streams: Streams) -> int:
+    async def _simple(self, command: tree.Simple, streams: Streams) -> int:
         expander = self._expander()
         status, self.status = self.status, 0
         assigned = {name: await expander.text(value) for name, value in command.assignments}
@@ -350,7 +345,7 @@ class Shell:
                 await process.error(exc.message)
             return exc.status
         except BrokenPipeError:
-            raise _Leave(SIGPIPE) from None  # the loop around it would write for ever
+            raise Leave(SIGPIPE) from None  # the loop around it would write for ever
         except OSError as exc:
             if exc.filename is None:
                 raise
@@ -364,7 +359,7 @@ class Shell:
 
     # -- redirections
 
-    async def _redirected(self, redirects: Sequence[syntax.Redirect], streams: Streams) -> Streams:
+    async def _redirected(self, redirects: Sequence[tree.Redirect], streams: Streams) -> Streams:
         for redirect in redirects:
             target = await self._expander().text(redirect.target)
             operator = redirect.operator
@@ -391,14 +386,14 @@ class Shell:
         try:
             return input_of(self.device.files.read(path, uid=self.uid))
         except OSError as exc:
-            raise CommandError(f"{NAME}: can't open {target}: {exc.strerror}") from exc
+            raise RedirectionError(f"{NAME}: can't open {target}: {exc.strerror}") from exc
 
     def _open_output(self, target: str, *, append: bool) -> Sink:
         path = posixpath.normpath(posixpath.join(self.cwd, target))
         try:
             return self.open_sink(path, append=append)
         except OSError as exc:
-            raise CommandError(f"{NAME}: can't create {target}: {exc.strerror}") from exc
+            raise RedirectionError(f"{NAME}: can't create {target}: {exc.strerror}") from exc
 
     def open_sink(self, path: str, *, append: bool = False) -> Sink:
         """A file (or device node) for writing. Raises OSError."""
@@ -437,7 +432,7 @@ class Shell:
         }
         return str(values[name]()) if name in values else None
 
-    async def substitute(self, body: syntax.Script) -> str:
+    async def substitute(self, body: tree.Script) -> str:
         collected = Collector()
         self.status = await self._isolated(body, replace(self.streams, stdout=collected))
         return decode(bytes(collected.data).replace(b"\0", b""))
@@ -460,7 +455,7 @@ def _duplicated(streams: Streams, fd: int, target: str) -> Streams:
     if target not in ("1", "2"):
         if target == "0" and fd == 0:
             return streams
-        raise CommandError(f"{NAME}: {target}: bad file descriptor")
+        raise RedirectionError(f"{NAME}: {target}: bad file descriptor")
     return _with_output(streams, fd, streams.stdout if target == "1" else streams.stderr)
 
 
@@ -469,140 +464,4 @@ def _with_output(streams: Streams, fd: int, sink: Sink) -> Streams:
         return replace(streams, stdout=sink)
     if fd == 2:
         return replace(streams, stderr=sink)
-    raise CommandError(f"{NAME}: {fd}: bad file descriptor")
-
-
-# -- what the shell does itself
-
-Builtin = Callable[[Shell, list[str], Streams], Awaitable[int]]
-
-
-async def _exit(shell: Shell, argv: list[str], streams: Streams) -> int:
-    del streams
-    raise _Leave(_number(argv, shell.status) & 0xFF)
-
-
-async def _exec(shell: Shell, argv: list[str], streams: Streams) -> int:
-    if len(argv) == 1:
-        shell.streams = streams
-        return 0
-    raise _Leave(await shell.execute(argv[1:], streams))
-
-
-async def _cd(shell: Shell, argv: list[str], streams: Streams) -> int:
-    target = argv[1] if len(argv) > 1 else "/"
-    path = posixpath.normpath(posixpath.join(shell.cwd, target))
-    try:
-        is_dir = shell.device.files.stat(path, uid=shell.uid).is_dir
-        problem = "" if is_dir else "Not a directory"
-    except OSError as exc:
-        problem = exc.strerror or ""
-    if problem:
-        await streams.stderr.write(encode(f"{NAME}: cd: {target}: {problem}\n"))
-        return 2
-    shell.cwd = path
-    return 0
-
-
-async def _export(shell: Shell, argv: list[str], streams: Streams) -> int:
-    del streams
-    for argument in argv[1:]:
-        name, equals, value = argument.partition("=")
-        if equals:
-            shell.variables[name] = value
-    return 0
-
-
-async def _unset(shell: Shell, argv: list[str], streams: Streams) -> int:
-    del streams
-    for name in argv[1:]:
-        shell.variables.pop(name, None)
-    return 0
-
-
-async def _set(shell: Shell, argv: list[str], streams: Streams) -> int:
-    """``set -- WORDS``; options such as ``-e`` are taken without effect."""
-    del streams
-    if "--" in argv:
-        shell.parameters[1:] = argv[argv.index("--") + 1 :]
-    return 0
-
-
-async def _shift(shell: Shell, argv: list[str], streams: Streams) -> int:
-    del streams
-    count = _number(argv, 1)
-    if not 0 <= count < len(shell.parameters):
-        return 1
-    del shell.parameters[1 : 1 + count]
-    return 0
-
-
-async def _eval(shell: Shell, argv: list[str], streams: Streams) -> int:
-    shell.nesting += 1
-    if shell.nesting > MAX_NESTING:
-        raise CommandError(f"{NAME}: recursion too deep")
-    await shell._script(syntax.parse(" ".join(argv[1:])), streams)  # noqa: SLF001 - a part of the shell
-    shell.nesting -= 1
-    return shell.status
-
-
-async def _read(shell: Shell, argv: list[str], streams: Streams) -> int:
-    names = [argument for argument in argv[1:] if not argument.startswith("-")] or ["REPLY"]
-    line = decode(await streams.stdin.line())
-    words = line.rstrip("\n").split(None, len(names) - 1)
-    for name, word in zip(names, words + [""] * len(names), strict=False):
-        shell.variables[name] = word.strip()
-    return 0 if line.endswith("\n") else 1
-
-
-async def _which(shell: Shell, argv: list[str], streams: Streams) -> int:
-    """``command -v NAME`` and ``type NAME``; ``command NAME …`` runs it."""
-    names = [argument for argument in argv[1:] if argument != "-v"]
-    if argv[0] == "command" and "-v" not in argv[1:2]:
-        return await shell.execute(names, streams) if names else 0
-    for name in names:
-        if name not in BUILTINS and shell.find(name) is None:
-            return 127
-        path = name if name in BUILTINS or "/" in name else f"/system/bin/{name}"
-        await streams.stdout.write(encode(f"{path}\n" if argv[0] == "command" else f"{name} is {path}\n"))
-    return 0
-
-
-async def _nothing(shell: Shell, argv: list[str], streams: Streams) -> int:
-    del shell, argv, streams
-    return 0
-
-
-def _loop_control(*, again: bool) -> Builtin:
-    async def leave(shell: Shell, argv: list[str], streams: Streams) -> int:
-        del shell, streams
-        raise _LoopControl(max(1, _number(argv, 1)), again=again)
-
-    return leave
-
-
-def _number(argv: list[str], default: int) -> int:
-    with suppress(IndexError, ValueError):
-        return int(argv[1])
-    return default
-
-
-BUILTINS: Final[Mapping[str, Builtin]] = {
-    ":": _nothing,
-    "break": _loop_control(again=False),
-    "cd": _cd,
-    "command": _which,
-    "continue": _loop_control(again=True),
-    "eval": _eval,
-    "exec": _exec,
-    "exit": _exit,
-    "export": _export,
-    "read": _read,
-    "set": _set,
-    "shift": _shift,
-    "trap": _nothing,
-    "type": _which,
-    "umask": _nothing,
-    "unset": _unset,
-    "wait": _nothing,
-}
+    raise RedirectionError(f"{NAME}: {fd}: bad file descriptor")

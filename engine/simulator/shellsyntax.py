@@ -7,8 +7,27 @@ parameters, command substitution and arithmetic. Functions, arrays and aliases a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from clawperator.engine.simulator.shelltree import (
+    Arithmetic,
+    Case,
+    Command,
+    For,
+    Group,
+    If,
+    Item,
+    Parameter,
+    Part,
+    Pipeline,
+    Redirect,
+    Script,
+    Simple,
+    Substitution,
+    Text,
+    While,
+    Word,
+)
 
 MAX_DEPTH: Final = 40
 """Constructs inside constructs; deeper text is refused instead of exhausting the interpreter's stack."""
@@ -40,123 +59,6 @@ class ShellSyntaxError(Exception):
     def __init__(self, message: str, *, incomplete: bool = False) -> None:
         super().__init__(message)
         self.incomplete = incomplete
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Literal characters; ``quoted`` ones are neither split nor patterns."""
-
-    value: str
-    quoted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """``$name``, or ``${name<operator><operand>}``; the operator ``length`` is ``${#name}``."""
-
-    name: str
-    quoted: bool
-    operator: str = ""
-    operand: Word = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Substitution:
-    """``$(…)`` or backquotes."""
-
-    body: Script
-    quoted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """``$((…))``; parameters inside are expanded first."""
-
-    expression: Word
-    quoted: bool
-
-
-Part = Text | Parameter | Substitution | Arithmetic
-Word = tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Redirect:
-    """``fd``, one of ``< > >> >| <& >& &> &>> << <<<``, and the word behind it (the text itself for here-documents)."""
-
-    fd: int
-    operator: str
-    target: Word
-
-
-@dataclass(frozen=True, slots=True)
-class Simple:
-    """``NAME=value … word … redirections``."""
-
-    assignments: tuple[tuple[str, Word], ...]
-    words: tuple[Word, ...]
-    redirects: tuple[Redirect, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """``{ …; }``, or ``( … )`` when ``subshell``."""
-
-    body: Script
-    subshell: bool
-    redirects: tuple[Redirect, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class If:
-    branches: tuple[tuple[Script, Script], ...]
-    otherwise: Script
-    redirects: tuple[Redirect, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class For:
-    """``words`` is None for ``for NAME do``: the positional parameters."""
-
-    name: str
-    words: tuple[Word, ...] | None
-    body: Script
-    redirects: tuple[Redirect, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class While:
-    condition: Script
-    body: Script
-    until: bool
-    redirects: tuple[Redirect, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    subject: Word
-    clauses: tuple[tuple[tuple[Word, ...], Script], ...]
-    redirects: tuple[Redirect, ...]
-
-
-Command = Simple | Group | If | For | While | Case
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    commands: tuple[Command, ...]
-    negated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Pipelines joined by ``&&`` and ``||`` (the first one's connector is empty), perhaps in the background."""
-
-    pipelines: tuple[tuple[str, Pipeline], ...]
-    background: bool
-
-
-Script = tuple[Item, ...]
 
 
 def parse(text: str) -> Script:

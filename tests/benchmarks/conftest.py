@@ -9,26 +9,49 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
-ROWS: list[tuple[str, str, float, float, str]] = []
+ROWS: list[tuple[str, str, str, str, str]] = []
+ATTEMPTS = 3
+"""A machine that does something else meanwhile makes everything slower, never faster: the best of so many measurements counts."""
 
 
-class Report(Protocol):
-    def __call__(self, what: str, floor: str, ratio: float, limit: float, detail: str = "") -> None: ...
+class Report:
+    """Records one line of the table per claim, and holds the claim."""
+
+    def ratio(self, what: str, floor: str, limit: float, measure: Callable[[], tuple[float, str]]) -> None:
+        """``measure`` gives how many times the floor it took, and details in words; repeated while it is above ``limit``."""
+        ratio, detail = self._best(measure, limit)
+        ROWS.append((what, floor, f"{ratio:.2f}×", f"≤ {limit:g}×", detail))
+        assert ratio <= limit, f"{what}: {ratio:.2f}x of {floor}, at most {limit:g}x ({detail})"
+
+    def milliseconds(self, what: str, limit: float, measure: Callable[[], tuple[float, str]]) -> None:
+        value, detail = self._best(measure, limit)
+        ROWS.append((what, "–", f"{value:.2f} ms", f"≤ {limit:g} ms", detail))
+        assert value <= limit, f"{what}: {value:.2f} ms, at most {limit:g} ms ({detail})"
+
+    def per_second(self, what: str, limit: float, measure: Callable[[], tuple[float, str]]) -> None:
+        """The other way round: at least ``limit`` a second."""
+        inverse, detail = self._best(lambda: _inverted(measure()), 1 / limit)
+        ROWS.append((what, "–", f"{1 / inverse:,.0f}/s", f"≥ {limit:,.0f}/s", detail))
+        assert 1 / inverse >= limit, f"{what}: {1 / inverse:,.0f}/s, at least {limit:,.0f}/s ({detail})"
+
+    def _best(self, measure: Callable[[], tuple[float, str]], limit: float) -> tuple[float, str]:
+        best = measure()
+        for _ in range(ATTEMPTS - 1):
+            if best[0] > limit:
+                best = min(best, measure())
+        return best
+
+
+def _inverted(measured: tuple[float, str]) -> tuple[float, str]:
+    return 1 / measured[0], measured[1]
 
 
 @pytest.fixture
 def report() -> Report:
-    """Record one line of the table and hold the ratio against its limit."""
-
-    def record(what: str, floor: str, ratio: float, limit: float, detail: str = "") -> None:
-        ROWS.append((what, floor, ratio, limit, detail))
-        assert ratio <= limit, f"{what}: {ratio:.2f}x of {floor}, at most {limit:g}x ({detail})"
-
-    return record
+    return Report()
 
 
 @dataclass(frozen=True)
@@ -65,7 +88,6 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-@pytest.hookimpl
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not ROWS:
         return
@@ -76,7 +98,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def table() -> Iterator[str]:
     """As Markdown, ready for the README."""
-    yield "| what | floor | measured | at most | |"
+    yield "| what | floor | measured | claim | |"
     yield "| --- | --- | --- | --- | --- |"
-    for what, floor, ratio, limit, detail in ROWS:
-        yield f"| {what} | {floor} | {ratio:.2f}× | {limit:g}× | {detail} |"
+    for row in ROWS:
+        yield f"| {' | '.join(row)} |"

@@ -29,8 +29,12 @@ def compare(
     report: Report, what: str, ours: Callable[[], None], floor: tuple[str, Callable[[], None]], limit: float
 ) -> None:
     name, work = floor
-    mine, theirs, ratio = in_turn(ours, work, ROUNDS)
-    report(what, f"`python -c \"{name}\"`", ratio, limit, f"{mine * 1_000:.0f} / {theirs * 1_000:.0f} ms")
+
+    def measure() -> tuple[float, str]:
+        mine, theirs, ratio = in_turn(ours, work, ROUNDS)
+        return ratio, f"{mine * 1_000:.0f} / {theirs * 1_000:.0f} ms"
+
+    report.ratio(what, f'`python -c "{name}"`', limit, measure)
 
 
 def python(binaries: Path, code: str, env: dict[str, str]) -> tuple[str, Callable[[], None]]:
@@ -55,7 +59,9 @@ def test_execute(installed_wheel: Path, report: Report, phone: Phone) -> None:
     def ours() -> None:
         payload = json.dumps(click(f"startup-{next(numbers)}"))
         command = [str(installed_wheel / "clawperator"), "execute", "--execution", payload]
-        done = subprocess.run(command, env=phone.env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+        done = subprocess.run(
+            command, env=phone.env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
     floor = python(installed_wheel, "import asyncio; from pydantic import BaseModel, TypeAdapter", phone.env)

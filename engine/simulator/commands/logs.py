@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ MAX_LOG_BYTES: Final = 1024
 """``log`` cuts its message there (android-facts 2i)."""
 DEFAULT_BUFFERS: Final = ("main", "system", "crash")
 STDIO_BLOCK: Final = 4096
+STALL_SECONDS: Final = 32.0
 
 _SHORT_OPTIONS: Final = "cdDLt:T:gG:sQf:r:n:v:b:BSpP:m:e:"
 _LONG_OPTIONS: Final = {
@@ -110,7 +112,7 @@ def time_zone(process: Process) -> tzinfo:
     """``TZ``, else where the device believes to be; UTC for what this host does not know."""
     name = process.variables.get("TZ") or process.device.props.get("persist.sys.timezone") or "UTC"
     try:
-        return ZoneInfo(name)
+        return UTC if name == "UTC" else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return UTC
 
@@ -252,6 +254,7 @@ _OPTIONS: Final[dict[str, Callable[[_Query, str], None]]] = {
 
 async def _batches(query: _Query, reader: LogReader, deliver: Callable[[list[LogRecord]], Awaitable[bool]]) -> None:
     """Hand on what logd would send, until a dump is complete or ``deliver`` returns False."""
+    loop = asyncio.get_running_loop()
     while True:
         records = reader.take()
         if (
@@ -262,8 +265,12 @@ async def _batches(query: _Query, reader: LogReader, deliver: Callable[[list[Log
             records = [record for record in records if record.header()[0] == query.pid]
         if query.uids:
             records = [record for record in records if record.header()[3] in query.uids]
-        if not await deliver(records) or query.dump:
+        began = loop.time()
+        more = await deliver(records)
+        if query.dump or not more:
             return
+        if loop.time() - began > STALL_SECONDS and query.sdk >= 24:  # android-facts 2e: logd has given this reader up
+            raise CommandError("logcat: Unexpected EOF!" if query.sdk >= 31 else "read: unexpected EOF!")
         await reader.wait()
 
 

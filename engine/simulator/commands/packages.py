@@ -163,7 +163,7 @@ async def _clear(process: Process, words: list[str]) -> int:
     if name not in process.device.packages:
         await process.out("Failed\n")
         return 1
-    process.device.force_stop(name)
+    process.device.clear(name)
     await process.out("Success\n")
     return 0
 

@@ -190,6 +190,28 @@ async def test_presence_is_pushed(server: Server, device: SimulatedDevice) -> No
     await tracker.close()
 
 
+@pytest.mark.parametrize("length", [b"-001", b"+0x1", b" 001", b"zzzz"])
+async def test_a_length_that_is_none_is_hung_up_on(server: Server, length: bytes) -> None:
+    client = await server.client()
+    client.writer.write(length + b"host:version")
+    with contextlib.suppress(ConnectionResetError):
+        assert await client.rest() == b""
+
+
+async def test_no_change_is_missed_by_a_slow_tracker(server: Server, device: SimulatedDevice) -> None:
+    tracker = await server.client()
+    assert await tracker.ask("host:track-devices") == b"OKAY"
+    listed = [await tracker.block()]
+    for _ in range(20):
+        device.disconnect()
+        device.connect()
+        await asyncio.sleep(0)
+    device.disconnect()
+    while listed[-1]:
+        listed.append(await tracker.block())
+    assert listed[-1] == ""
+
+
 async def test_waiting_for_a_device(server: Server, device: SimulatedDevice) -> None:
     waiting = await server.client()
     device.disconnect()
@@ -299,6 +321,8 @@ async def test_root_is_refused_in_words(server: Server) -> None:
     )
 )
 async def test_any_bytes_are_survived(pieces: list[bytes]) -> None:
+    broken: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, report: broken.append(report))
     async with serving(make_device()) as server:
         client = await server.client()
         with contextlib.suppress(ConnectionError):
@@ -306,6 +330,7 @@ async def test_any_bytes_are_survived(pieces: list[bytes]) -> None:
             await client.writer.drain()
             await asyncio.sleep(0)
         assert await server.query("host:version") == "0029"
+    assert broken == []
 
 
 class Person:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import re
 import struct
@@ -9,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clawperator.engine.adb.parse import (
     parse_getprop,
@@ -17,7 +21,11 @@ from clawperator.engine.adb.parse import (
     parse_wm_density,
     parse_wm_size,
 )
+from clawperator.engine.adb.quote import device_command
+from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.shell import Shell, Streams
+from clawperator.engine.simulator.streams import Collector, input_of
 
 from .conftest import Ran, Runner, make_device
 
@@ -106,11 +114,43 @@ async def test_a_broadcast_nobody_receives_looks_like_any_other(sh: Sh) -> None:
     assert ran == Ran(0, (CAPTURES / "am-broadcast-result-0.txt").read_text(), "")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "intent"),
+    [
+        ("-a A", "act=A flg=0x400000"),
+        ("-a A -c C -d x:y -t text/plain -f 0x20", "act=A cat=[C] dat=x:y typ=text/plain flg=0x400020"),
+        ("-a A --ez k true --ei n 3 --esn none -e s t", "act=A flg=0x400000 (has extras)"),
+        ("-a A --user 0 --receiver-permission P --include-stopped-packages com.pkg", "act=A flg=0x400000 pkg=com.pkg"),
+        ("-a A com.pkg/.R", "act=A flg=0x400000 cmp=com.pkg/.R"),
+        ("x:y", "dat=x:y flg=0x400000"),
+    ],
+)
+async def test_intents_are_printed_in_the_platforms_order(sh: Sh, arguments: str, intent: str) -> None:
+    assert (await sh(f"am broadcast {arguments}")).out.splitlines()[0] == f"Broadcasting: Intent {{ {intent} }}"
+
+
 async def test_a_broadcast_that_fails(sh: Sh) -> None:
     device = make_device(faults=({"kind": "broadcast_failure", "stderr": "Error: no", "exit_code": 9},))
     assert await Runner(device)("am broadcast -a A") == Ran(9, "", "Error: no\n")
     assert (await sh("am broadcast -a")).status == 255
     assert (await sh("am broadcast --nonsense")).status == 255
+
+
+@pytest.mark.parametrize("payload", ["'" * 20_000 + "ä€" + "x" * 43_000, '{"t":"$(reboot) `id` \\\\ \\" %s"}'])
+async def test_a_large_or_hostile_payload_arrives_unchanged(
+    sh: Sh, device: SimulatedDevice, monkeypatch: pytest.MonkeyPatch, payload: str
+) -> None:
+    """android-facts 6d: beyond the service string's limit the command comes as a script on standard input."""
+    received: list[object] = []
+
+    async def broadcast(action: str, package: str | None, extras: dict[str, str]) -> int:
+        received.append((action, package, extras))
+        return 0
+
+    monkeypatch.setattr(device, "broadcast", broadcast)
+    command = device_command(["am", "broadcast", "-a", "A", "-p", OPERATOR, "--es", "payload", payload])
+    assert (await sh("sh", command.encode() + b"\n")).out.endswith("Broadcast completed: result=0\n")
+    assert received == [("A", OPERATOR, {"payload": payload})]
 
 
 async def test_starting_activities(sh: Sh, device: SimulatedDevice) -> None:
@@ -347,3 +387,25 @@ async def test_nanoseconds_of_date_by_api_level(sdk: int, fraction: str | None) 
     """android-facts 2f."""
     text = (await Runner(make_device(sdk=sdk))("date +%N")).out.strip()
     assert text == fraction or (fraction is None and len(text) == 9 and text.isdigit())
+
+
+LETTERS = "-abcdefghilmnopqrstuvwxABCDGHLRSTUW0123456789@!*?[{"
+TELLING = f"""
+    -- -1 --user 0 -S -t -T -v -c -a -n -e %s %d %5 /sdcard /data/local/tmp /nope . .. com.android.settings {OPERATOR} list packages
+    install dump broadcast start get put global size tap swipe text keyevent package activity shell a/b --es k ( ) ] +%s 1e9 nan
+    999999999999 main,crash *:S x:y -u -G 1M 99999K -maxdepth -type +%Y%Q -m --pid=x --uid=1,y \udcff é
+"""
+WORDS = st.one_of(
+    st.sampled_from([*LETTERS, *(f"-{letter}" for letter in LETTERS), *TELLING.split()]), st.text(max_size=8)
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(TOOLBOX)), st.lists(WORDS, max_size=5), st.binary(max_size=20))
+async def test_no_arguments_break_a_command(name: str, words: list[str], stdin: bytes) -> None:
+    device = make_device()
+    shell = Shell(device, Streams(input_of(stdin), Collector(), Collector()), TOOLBOX)
+    with contextlib.suppress(TimeoutError):  # some are meant to run for ever
+        async with asyncio.timeout(0.2):
+            assert 0 <= await shell.execute([name, *words], shell.streams) <= 255
+    await device.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.engine.simulator.commands import logs
 from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.logbuffer import HEADER, LogBuffer, LogRecord
@@ -91,6 +92,20 @@ def test_a_uid_with_a_short_name_is_shown_by_name() -> None:
 def test_every_line_of_a_message_gets_the_prefix_again(message: str, lines: list[str]) -> None:
     entry = record("01-13 01:49:39.074", 7, "D", "tag", message)
     assert LogPrinter("tag").entry(entry).decode() == "".join(f"D/tag     : {line}\n" for line in lines)
+
+
+def test_neighbours_do_not_borrow_each_others_prefix() -> None:
+    first = record("01-13 01:49:39.074", 7, "D", "one", "m")
+    others = [
+        record("01-13 01:49:39.075", 7, "D", "one", "m"),
+        record("01-13 01:49:39.074", 8, "D", "one", "m"),
+        record("01-13 01:49:39.074", 7, "E", "one", "m"),
+        record("01-13 01:49:39.074", 7, "D", "two", "m"),
+        record("01-13 01:49:39.074", 7, "D", "one", "m", uid=1),
+    ]
+    for other in others:
+        shared = LogPrinter("threadtime", ["uid", "color"])
+        assert shared.entry(first) != shared.entry(other) == LogPrinter("threadtime", ["uid", "color"]).entry(other)
 
 
 def test_printable_escapes_what_a_terminal_would_obey() -> None:
@@ -304,6 +319,23 @@ async def test_a_time_ahead_of_the_devices_clock(sdk: int, delivered: bytes) -> 
         for _ in range(5):
             await asyncio.sleep(0)
         assert screen.data.removeprefix(b"--------- beginning of main\n") == delivered
+
+
+async def test_a_reader_that_stalls_is_given_up(device: SimulatedDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """android-facts 2e."""
+    monkeypatch.setattr(logs, "STALL_SECONDS", 0.0)
+
+    class Slow(Screen):
+        async def write(self, data: bytes) -> None:
+            await asyncio.sleep(0.001)
+            await super().write(data)
+
+    device.log.write(pid=1, tid=1, uid=1, level="I", tag="t", message="m")
+    slow, told = Slow(), Screen()
+    async with asyncio.timeout(5):
+        assert await Shell(device, Streams(no_input(), slow, told), TOOLBOX).run("logcat -v raw") == 1
+    assert slow.data.endswith(b"m\n")
+    assert told.data == b"logcat: Unexpected EOF!\n"
 
 
 async def test_log_writes_what_it_is_given(sh: Sh, device: SimulatedDevice) -> None:

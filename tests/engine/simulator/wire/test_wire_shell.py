@@ -121,6 +121,12 @@ async def test_redirecting_order_matters(sh: Sh) -> None:
     assert await sh("{ echo out; echo err >&2; } 2>&1 >/dev/null") == Ran(0, "err\n", "")
 
 
+async def test_a_failed_redirection_is_the_failure_of_its_command_only(sh: Sh) -> None:
+    ran = await sh("echo x > /system/x; echo $?; { echo y; } < /nope || echo next; echo z >&7; echo $?")
+    assert ran.out == "1\nnext\n1\n"
+    assert ran.err.splitlines()[2] == "/system/bin/sh: 7: bad file descriptor"
+
+
 async def test_the_clock_and_logcat_agree(sh: Sh) -> None:
     """android-facts 2g: a nonce written after the clock was read is later than the clock."""
     ran = await sh('T=$EPOCHREALTIME; log -t NONCE "n-1"; exec logcat -d -b main -v raw -T $T')
