@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import flight as flight_module
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.flight import SETTLE_SECONDS, SingleFlight
 
@@ -127,14 +129,16 @@ async def test_an_unknown_outcome_keeps_the_device_for_two_seconds_without_anybo
     assert flights.status("emulator-5554").to_dict() == {"deviceId": "emulator-5554", "state": "free"}
 
 
-@pytest.mark.parametrize("serial", ["../../etc/passwd", "10.0.0.1:5555", "a/b", "..", "x" * 300, "adb-X (2)._adb-tls._tcp", "\n"])
+@pytest.mark.parametrize(
+    "serial", ["../../etc/passwd", "10.0.0.1:5555", "a/b", "..", "x" * 300, "adb-X (2)._adb-tls._tcp", "\n"]
+)
 async def test_no_serial_leads_out_of_the_folder_or_into_anothers_lock(tmp_path: Path, serial: str) -> None:
     folder = tmp_path / "locks"
     flights = SingleFlight(str(folder))
     async with flights.hold(serial, command()), flights.hold("plain", command()):
         assert {status.device_id for status in flights.taken()} == {serial, "plain"}
-    assert [path.name for path in tmp_path.iterdir()] == ["locks"]
-    assert len(list(folder.iterdir())) == 2
+    assert os.listdir(tmp_path) == ["locks"]
+    assert len(os.listdir(folder)) == 2
 
 
 async def test_lookers_never_turn_anybody_away(tmp_path: Path) -> None:
@@ -147,8 +151,25 @@ async def test_lookers_never_turn_anybody_away(tmp_path: Path) -> None:
             pass
 
 
-async def test_rubbish_in_a_lock_file_is_nobody(tmp_path: Path) -> None:
-    (tmp_path / "emulator-5554.lock").write_text("{not json")
+WHOLE = {
+    "device_id": "emulator-5554",
+    "pid": 1,
+    "command_id": "c",
+    "task_id": "t",
+    "source": "s",
+    "timeout_ms": 1,
+    "since": 1,
+}
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    ["{not json", "[]", "null", '{"pid": 1}', "[" * 5_000]
+    + [json.dumps(WHOLE | wrong) for wrong in ({"not_before": "never"}, {"pid": "x"}, {"command_id": None})],
+    ids=["cut", "list", "null", "part", "deep", "time", "pid", "name"],
+)
+async def test_rubbish_in_a_lock_file_is_nobody(tmp_path: Path, rubbish: str) -> None:
+    (tmp_path / "emulator-5554.lock").write_text(rubbish)
     flights = SingleFlight(str(tmp_path))
     assert flights.status("emulator-5554").state == "free"
     async with flights.hold("emulator-5554", command()):
@@ -161,3 +182,45 @@ async def test_nobody_else_may_read_who_holds_what(tmp_path: Path) -> None:
     async with SingleFlight(str(folder)).hold("emulator-5554", command()):
         assert folder.stat().st_mode & 0o077 == 0
         assert (folder / "emulator-5554.lock").stat().st_mode & 0o077 == 0
+
+
+async def test_the_longest_names_are_kept_whole(tmp_path: Path) -> None:
+    flights, name = SingleFlight(str(tmp_path)), "🙂" * 128
+    held = Command(name, name, "🙂" * 64, 30_000, "{}", ("a1", "sleep"))
+    async with flights.hold("serial " * 100, held) as flight:
+        assert flights.status("serial " * 100).to_dict()["commandId"] == name
+        flight.settle()
+    assert flights.status("serial " * 100).state == "settling"
+
+
+async def test_a_clock_that_was_set_back_does_not_keep_a_device_for_hours(tmp_path: Path) -> None:
+    now = 1_000_000.0
+    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    async with flights.hold("emulator-5554", command()) as flight:
+        flight.settle()
+    now -= 3_600
+    assert flights.status("emulator-5554").state == "free"
+    async with flights.hold("emulator-5554", command()):
+        pass
+
+
+async def test_a_folder_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    flights = SingleFlight(str(tmp_path / "file" / "locks"))
+    with pytest.raises(EngineError, match="file/locks") as caught:
+        async with flights.hold("emulator-5554", command()):
+            pytest.fail("held without a lock")
+    assert caught.value.code is ErrorCode.USAGE
+    assert "HOME" in caught.value.hint
+    assert (flights.taken(), flights.status("emulator-5554").state) == ([], "free")
+
+
+async def test_a_file_system_without_locks_is_no_conflict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(_: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(flight_module, "_lock", no_locks)
+    with pytest.raises(EngineError, match="No locks available") as caught:
+        async with SingleFlight(str(tmp_path)).hold("emulator-5554", command()):
+            pytest.fail("held without a lock")
+    assert caught.value.code is ErrorCode.USAGE

@@ -1,0 +1,337 @@
+"""The action types, one model of parameters each (execution §3, wire §4). Everything else derives from them."""
+
+# ruff: noqa: N815 - fields are named as JSON names them
+# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+from pydantic import Field, GetJsonSchemaHandler, ValidationError, create_model
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails
+
+from clawperator.engine.contracts.aliases import spelled
+from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.contracts.matcher import NodeMatcher
+from clawperator.engine.contracts.pattern import pattern_complaint
+from clawperator.engine.contracts.strict import RULES, Strict, again, problem, unknown
+from clawperator.engine.contracts.values import (
+    ApplicationId,
+    ClickType,
+    Coordinate,
+    Direction,
+    Key,
+    Number,
+    Path,
+    Pattern,
+    Retry,
+    SessionId,
+    Text,
+    Uri,
+    Validator,
+    Whole,
+    optional,
+)
+
+FIRST_GENERATION = "0.3"
+_0_3_2 = "0.3.2"
+_0_5 = "0.5"
+_PACKAGE_NAME = "Android package name, such as `com.android.settings`."
+_FORMAT_REMOVED = {
+    "format": "The parameter format of snapshot_ui was removed: leave it out, snapshots are always hierarchy_xml."
+}
+_IGNORED = "Accepted and ignored."
+
+
+def _retry(preset: str) -> Any:
+    return optional(f"Retry policy of this step; default: the device's preset {preset}.")
+
+
+class Params(Strict):
+    """The parameters of any action. They are one flat vocabulary: a known one is accepted on every action (§3).
+
+    ``since`` is the Operator version that first knows the action type; of the parameters ``one_of`` one is needed.
+    """
+
+    since: ClassVar[str] = FIRST_GENERATION
+    one_of: ClassVar[tuple[str, ...]] = ()
+    removed: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def other_keys(cls, given: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
+        """Parameters that the action does not use need their form only; the rest of the vocabulary nobody knows."""
+        unused = {key: value for key, value in given.items() if key in VOCABULARY and key not in cls.model_fields}
+        if unused:
+            try:
+                _vocabulary().model_validate(unused)
+            except ValidationError as exc:
+                yield from (again(error) for error in exc.errors(include_url=False) if error["type"] not in RULES)
+        yield from unknown(given, VOCABULARY, cls.removed)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        answer = handler(schema)
+        if cls.one_of:
+            handler.resolve_ref_schema(answer)["anyOf"] = [{"required": [name]} for name in cls.one_of]
+        return answer
+
+
+class OpenApp(Params):
+    """Start an app by its launcher entry; does not wait until it is in front."""
+
+    applicationId: ApplicationId = Field(description=_PACKAGE_NAME)
+    retry: Retry = _retry("AppLaunch")
+
+
+class OpenUri(Params):
+    """Open a URI with whatever app handles it."""
+
+    uri: Uri = Field(description="The URI; any scheme.")
+    retry: Retry = _retry("AppLaunch")
+
+
+class CloseApp(Params):
+    """Force-stop an app. The host does it before the whole plan runs, whatever the position in the list."""
+
+    applicationId: ApplicationId = Field(description=_PACKAGE_NAME)
+    retry: Retry = optional(_IGNORED)
+
+
+class WaitForNode(Params):
+    """Wait until a node satisfies the matcher."""
+
+    matcher: NodeMatcher = Field(description="The node to wait for.")
+    retry: Retry = _retry("UiReadiness")
+    timeoutMs: Whole = optional("Longest wait, in milliseconds.", since=_0_5, ge=1, le=MAX_EXECUTION_TIMEOUT_MS)
+
+
+class Click(Params):
+    """Click the first node that satisfies the matcher, or a point of the screen; exactly one of the two."""
+
+    one_of = ("matcher", "coordinate")
+
+    matcher: NodeMatcher = optional("The node to click.")
+    coordinate: Coordinate = optional("The point to click.", since=_0_5)
+    clickType: ClickType = optional("How to click.", default="default")
+    retry: Retry = _retry("UiReadiness")
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], context: object) -> Iterator[InitErrorDetails]:
+        if "matcher" not in given and "coordinate" not in given:
+            if context == "flat":
+                yield problem("needed", "click requires params.matcher or params.coordinate")
+            else:
+                yield problem("needed", "click requires params.matcher", "matcher")
+        if "matcher" in given and "coordinate" in given:
+            yield problem("rule", "click params.matcher and params.coordinate are mutually exclusive")
+        if "coordinate" in given and _word(given.get("clickType")) == "focus":
+            yield problem("rule", "click params.coordinate does not support clickType='focus'", "clickType")
+
+
+class ReadText(Params):
+    """Read the label of the first node that satisfies the matcher."""
+
+    matcher: NodeMatcher = Field(description="The node to read.")
+    validator: Validator = optional("What the text must look like.")
+    validatorPattern: Pattern = optional("Java regular expression for the whole text, with `regex`.", since=_0_3_2)
+    all: bool = optional("Read every matching node.", default=False, since=_0_5)
+    container: NodeMatcher = optional("Read only inside this node.", since=_0_5)
+    retry: Retry = _retry("UiReadiness")
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        pattern = given.get("validatorPattern", "")
+        if _word(given.get("validator")) != "regex" or not isinstance(pattern, str):
+            return
+        if not pattern.strip():
+            message = "read_text with validator='regex' requires params.validatorPattern"
+            yield problem("rule", message, "validatorPattern")
+        elif pattern_complaint(pattern):
+            message = "read_text params.validatorPattern is not a valid regex pattern"
+            yield problem("rule", message, "validatorPattern")
+
+
+class EnterText(Params):
+    """Replace the text of a field."""
+
+    matcher: NodeMatcher = Field(description="The field.")
+    text: Text = Field(description="The new text; not blank.")
+    submit: bool = optional("Click the field once more afterwards; this is no Enter key.", default=False)
+    clear: bool = optional("Without effect: the text is replaced anyway.", default=False)
+    retry: Retry = _retry("UiReadiness")
+
+
+class SnapshotUi(Params):
+    """Dump the tree of the active window."""
+
+    removed = _FORMAT_REMOVED
+
+    retry: Retry = _retry("UiReadiness")
+
+
+class TakeScreenshot(Params):
+    """Take a picture of the screen; the host does it after the whole plan has run."""
+
+    path: Path = optional(
+        "File to write on the host; its folder must exist. Default: a new file in the folder for temporary files."
+    )
+    retry: Retry = _retry("None")
+
+
+class Sleep(Params):
+    """Wait on the device."""
+
+    durationMs: Whole = Field(
+        ge=0,
+        le=MAX_EXECUTION_TIMEOUT_MS,
+        description="How long, in milliseconds; counts towards the execution's timeoutMs.",
+    )
+    retry: Retry = _retry("None")
+
+
+class PressKey(Params):
+    """Press a system key."""
+
+    key: Key = Field(description="Which one.")
+    retry: Retry = optional(_IGNORED)
+
+
+class _Scrolling(Params):
+    container: NodeMatcher = optional("What to scroll; default: the first scrollable node on screen.")
+    direction: Direction = optional("Where the view moves: `down` reveals what is below.", default="down")
+    distanceRatio: Number = optional("Length of the swipe, as a share of the container.", default=0.7, ge=0.0, le=1.0)
+    settleDelayMs: Whole = optional("Pause after each swipe, in milliseconds.", default=250, ge=0, le=10_000)
+    findFirstScrollableChild: bool = optional("Scroll the first scrollable node inside a container.", default=True)
+
+
+class Scroll(_Scrolling):
+    """Scroll once."""
+
+    retry: Retry = _retry("None")
+
+
+class ScrollUntil(_Scrolling):
+    """Scroll until an end, a limit or a node is reached."""
+
+    maxScrolls: Whole = optional("Most swipes.", default=20, ge=1, le=200)
+    maxDurationMs: Whole = optional("Longest time, in milliseconds.", default=10_000, ge=0, le=MAX_EXECUTION_TIMEOUT_MS)
+    noPositionChangeThreshold: Whole = optional("Swipes without movement that end the search.", default=3, ge=1, le=20)
+    matcher: NodeMatcher = optional("Stop when this node is visible.", since=_0_3_2)
+    clickAfter: bool = optional("Click the node that was found.", default=False, since=_0_3_2)
+    clickType: ClickType = optional("How to click.", default="default", since=_0_3_2)
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        if given.get("clickAfter") is True and "matcher" not in given:
+            yield problem("rule", "scroll_until params.clickAfter=true requires params.matcher", "matcher")
+
+
+class ScrollAndClick(_Scrolling):
+    """Scroll until a node is visible, then click it. `target` and `matcher` mean the same; give one."""
+
+    one_of = ("target", "matcher")
+
+    target: NodeMatcher = optional("The node to look for.")
+    matcher: NodeMatcher = optional("The node to look for; another name of `target`.")
+    maxSwipes: Whole = optional("Most swipes.", default=10, ge=1, le=50)
+    clickAfter: bool = optional("Click the node that was found.", default=True)
+    clickType: ClickType = optional("How to click.", default="default")
+    scrollRetry: Retry = _retry("UiScroll")
+    clickRetry: Retry = _retry("UiReadiness")
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], context: object) -> Iterator[InitErrorDetails]:
+        if "target" not in given and "matcher" not in given:
+            name = "matcher" if context == "flat" else "target"
+            yield problem("needed", f"scroll_and_click requires params.{name}", name)
+        matchers = [
+            NodeMatcher.known(each) for each in (given.get("target"), given.get("matcher")) if isinstance(each, dict)
+        ]
+        if len(matchers) == 2 and matchers[0] != matchers[1]:
+            yield problem("rule", "scroll_and_click params.target and params.matcher differ")
+
+
+class WaitForNavigation(Params):
+    """Wait until another app comes to the front, or a node appears; whichever is first."""
+
+    since = _0_3_2
+    one_of = ("expectedPackage", "expectedNode")
+
+    expectedPackage: Text = optional("The package to come to the front; it must not be there already.")
+    expectedNode: NodeMatcher = optional("The node to appear.")
+    timeoutMs: Whole = Field(ge=1, le=30_000, description="Longest wait, in milliseconds.")
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        if "expectedPackage" not in given and "expectedNode" not in given:
+            names = "params.expectedPackage or params.expectedNode"
+            yield problem("needed", f"wait_for_navigation requires at least one of {names}")
+
+
+class ReadKeyValuePair(Params):
+    """Read the value beside a label, as on a settings page."""
+
+    since = _0_3_2
+
+    labelMatcher: NodeMatcher = Field(description="The label.")
+    all: bool = optional("Accepted and ignored.", default=False)
+    retry: Retry = _retry("UiReadiness")
+
+
+class StartRecording(Params):
+    """Record what happens on the device into a file there."""
+
+    since = _0_3_2
+
+    sessionId: SessionId = optional("Name of the recording; default: a generated one.")
+
+
+class StopRecording(Params):
+    """Finish the running recording."""
+
+    since = _0_3_2
+
+    sessionId: SessionId = optional("Name of the recording.")
+
+
+ACTIONS: Mapping[str, type[Params]] = {
+    "open_app": OpenApp,
+    "open_uri": OpenUri,
+    "close_app": CloseApp,
+    "wait_for_node": WaitForNode,
+    "click": Click,
+    "read_text": ReadText,
+    "enter_text": EnterText,
+    "snapshot_ui": SnapshotUi,
+    "take_screenshot": TakeScreenshot,
+    "sleep": Sleep,
+    "press_key": PressKey,
+    "scroll": Scroll,
+    "scroll_until": ScrollUntil,
+    "scroll_and_click": ScrollAndClick,
+    "wait_for_navigation": WaitForNavigation,
+    "read_key_value_pair": ReadKeyValuePair,
+    "start_recording": StartRecording,
+    "stop_recording": StopRecording,
+}
+"""The action types that callers may send, by canonical name. ``doctor_ping`` is internal and not among them."""
+
+VOCABULARY: dict[str, FieldInfo] = {}
+"""Every parameter name there is, as the first action type that has it reads it."""
+for _params in ACTIONS.values():
+    VOCABULARY |= {name: field for name, field in _params.model_fields.items() if name not in VOCABULARY}
+
+VALUES_SINCE = {("read_text", "validator"): {"version": _0_3_2, "regex": _0_3_2}}
+"""Parameter values that came later than their parameter."""
+
+
+@cache
+def _vocabulary() -> type[Params]:
+    fields: dict[str, Any] = {name: (field.rebuild_annotation(), None) for name, field in VOCABULARY.items()}
+    return create_model("Vocabulary", __base__=Params, **fields)
+
+
+def _word(value: object) -> str:
+    return spelled(value) if isinstance(value, str) else ""

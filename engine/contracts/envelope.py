@@ -1,0 +1,133 @@
+"""The terminal envelope, the one line of JSON in which the device answers (wire §8)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+STATUSES = ("success", "failed")
+
+
+class EnvelopeError(ValueError):
+    """Not an acceptable envelope; the text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """One step's outcome. ``data`` is empty where the device sent none; its values are text, whatever they mean."""
+
+    id: str
+    action_type: str
+    success: bool
+    data: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"id": self.id, "actionType": self.action_type, "success": self.success, "data": dict(self.data)}
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """``status`` is ``success`` when the plan ran to its end, even if steps failed; ``error`` is then usually ``None``."""
+
+    command_id: str
+    task_id: str
+    status: str
+    step_results: tuple[StepResult, ...] = ()
+    error: str | None = None
+    error_code: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The envelope as JSON data in the order in which the device writes it."""
+        answer: dict[str, Any] = {
+            "commandId": self.command_id,
+            "taskId": self.task_id,
+            "status": self.status,
+            "stepResults": [step.to_dict() for step in self.step_results],
+            "error": self.error,
+        }
+        if self.error_code is not None:
+            answer["errorCode"] = self.error_code
+        return answer
+
+
+class _Number(str):
+    """A JSON number in the digits it was sent in."""
+
+    __slots__ = ()
+
+
+def parse_envelope(text: str) -> Envelope:
+    """Read the JSON after the result prefix; unknown fields are ignored.
+
+    Raises ``ValueError`` (``EnvelopeError``, or the JSON reader's) with a reason for anything else: the device's answer is
+    then unreadable, however much of it could be guessed.
+    """
+    try:
+        return _envelope(json.loads(text, parse_float=_Number, parse_int=_Number, parse_constant=_refuse_constant))
+    except RecursionError:
+        raise EnvelopeError("the envelope is nested too deeply") from None
+
+
+def _envelope(raw: object) -> Envelope:
+    if not isinstance(raw, dict):
+        raise EnvelopeError("the envelope is not an object")
+    status = _text(raw, "status")
+    if status not in STATUSES:
+        raise EnvelopeError(f"status is {status!r}, not one of success, failed")
+    if not isinstance(steps := raw.get("stepResults"), list):
+        raise EnvelopeError("stepResults is not an array")
+    return Envelope(
+        command_id=_text(raw, "commandId"),
+        task_id=_text(raw, "taskId"),
+        status=status,
+        step_results=tuple(_step(index, step) for index, step in enumerate(steps)),
+        error=_text_or_null(raw, "error", required=True),
+        error_code=_text_or_null(raw, "errorCode", required=False),
+    )
+
+
+def _step(index: int, raw: object) -> StepResult:
+    if not isinstance(raw, dict):
+        raise EnvelopeError(f"stepResults[{index}] is not an object")
+    where = f"stepResults[{index}]."
+    if not isinstance(success := raw.get("success"), bool):
+        raise EnvelopeError(f"{where}success is not a boolean")
+    data = raw.get("data")
+    values = {key: _as_text(value) for key, value in data.items()} if isinstance(data, dict) else {}
+    return StepResult(_text(raw, "id", where), _text(raw, "actionType", where), success, values)
+
+
+def _text(raw: Mapping[str, object], key: str, where: str = "") -> str:
+    value = raw.get(key)
+    if not isinstance(value, str) or isinstance(value, _Number):
+        raise EnvelopeError(f"{where}{key} is not a string")
+    return value
+
+
+def _text_or_null(raw: Mapping[str, object], key: str, *, required: bool) -> str | None:
+    if required and key not in raw:
+        raise EnvelopeError(f"{key} is missing")
+    return None if raw.get(key) is None else _text(raw, key)
+
+
+def _as_text(value: object) -> str:
+    """A data value as text: a string as it is, anything else as compact JSON with the digits it came with."""
+    return str(value) if isinstance(value, str) else _json(value)
+
+
+def _json(value: object) -> str:
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, dict):
+        return (
+            "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_json(item)}" for key, item in value.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ",".join(map(_json, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise EnvelopeError(f"{name} is not JSON")

@@ -1,0 +1,50 @@
+"""What can be said about a payload: issues refuse it, warnings come along with its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+_LONGEST_SLIP = 64
+"""Longer words are no slip of the pen, and comparing them costs."""
+
+
+class Issue(NamedTuple):
+    """One reason to refuse a payload. ``path`` is dotted, with array indexes; empty for the root."""
+
+    path: str
+    message: str
+    invalid_keys: tuple[str, ...] = ()
+    hint: str = ""
+
+
+class Warning_(NamedTuple):  # noqa: N801 - the plain name is Python's own
+    """Something that will probably not do what its author meant. ``code`` is stable."""
+
+    code: str
+    path: str
+    message: str
+
+    def to_dict(self) -> dict[str, str]:
+        return {"code": self.code, "path": self.path, "message": self.message}
+
+
+def shown(text: str, limit: int = 64) -> str:
+    """The beginning of a caller's ``text`` as it may stand in a message: any encoder takes it."""
+    return text[:limit].encode("utf-8", "replace").decode()
+
+
+def joined(*parts: str | int) -> str:
+    """The dotted path of ``parts``; empty parts vanish."""
+    return ".".join(str(part) for part in parts if part != "")
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """``Did you mean 'x'?`` for a word that is nearly a known one, else nothing."""
+    from difflib import get_close_matches
+
+    if len(word) > _LONGEST_SLIP:
+        return ""
+    by_folded = {name.lower(): name for name in known}
+    near = get_close_matches(word.strip().lower(), by_folded, n=1, cutoff=0.7)
+    return f"Did you mean '{by_folded[near[0]]}'?" if near else ""

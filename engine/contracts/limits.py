@@ -1,0 +1,40 @@
+"""The constants of the execution contract, §1. Lengths are UTF-16 code units, as the device counts them."""
+
+from __future__ import annotations
+
+EXPECTED_FORMAT = "android-ui-automator"
+MODES = ("artifact_compiled", "direct")
+DEFAULT_MODE = "direct"
+
+MAX_EXECUTION_ACTIONS = 50
+MIN_EXECUTION_TIMEOUT_MS = 1_000
+MAX_EXECUTION_TIMEOUT_MS = 120_000
+MAX_PAYLOAD_BYTES = 64_000
+"""UTF-8 bytes of the normalised compact JSON."""
+
+MAX_ID_LENGTH = 128
+MAX_SOURCE_LENGTH = 64
+MAX_ACTION_TYPE_LENGTH = 64
+MAX_MATCHER_VALUE_LENGTH = 512
+"""Also of ``enter_text.text``, ``applicationId`` and ``expectedPackage``."""
+MAX_URI_LENGTH = 2_048
+
+MAX_RETRY_ATTEMPTS_PER_STEP = 10
+MAX_SNAPSHOT_LINES = 2_000
+MAX_SNAPSHOT_BYTES = 262_144
+
+MAX_BEST_EFFORT_STEPS = 30
+MAX_BEST_EFFORT_RUNTIME_MS = 180_000
+MAX_CONSECUTIVE_FAILED_ATTEMPTS = 5
+
+ENVELOPE_WAIT_BUFFER_MS = 5_000
+"""How long the host waits beyond the device's own budget."""
+POST_TIMEOUT_SETTLE_MS = 2_000
+
+MAX_JSON_DEPTH = 64
+"""Far above what any document of the contract nests, far below what exhausts a stack."""
+
+
+def utf16_length(text: str) -> int:
+    """The length of ``text`` as Java and JavaScript count it; a lone surrogate counts as one unit."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,0 +1,172 @@
+"""JSON Schema (draft 2020-12) of everything that crosses the border; what callers send comes from the models that validate.
+
+The schemas describe the form to write, which is narrower than what is accepted: parameters that an action does not use and
+other spellings of a word pass validation, but are not in the schema. To show a schema in an OpenAPI document, annotate a
+plain ``dict`` with pydantic's ``WithJsonSchema(json_schema("execution"))``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
+from pydantic_core import core_schema
+
+from clawperator.engine.contracts import limits
+from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.contracts.envelope import STATUSES
+from clawperator.engine.contracts.issues import suggestion
+from clawperator.engine.contracts.matcher import NodeMatcher
+from clawperator.engine.contracts.payload import action_type, execution_type, step_model
+from clawperator.engine.contracts.values import Coordinate, Retry
+from clawperator.engine.errors import EngineError, ErrorCode
+
+DIALECT = GenerateJsonSchema.schema_dialect
+_REFERENCE = "#/$defs/"
+
+Schema = dict[str, Any]
+
+
+def json_schema(name: str) -> Schema:
+    """The complete schema called ``name``, with every definition that it refers to.
+
+    Raises ``USAGE`` for a name that is not in ``SCHEMAS``, with ``details.schemas``.
+    """
+    if name not in SCHEMAS:
+        raise EngineError(
+            ErrorCode.USAGE,
+            f"Unknown schema '{name}'",
+            hint=suggestion(name, SCHEMAS) or f"Schemas: {', '.join(SCHEMAS)}.",
+            details={"schemas": list(SCHEMAS)},
+        )
+    return {"$schema": DIALECT, "$id": f"urn:clawperator:{name}", "title": name, **SCHEMAS[name]()}
+
+
+class _Generator(GenerateJsonSchema):
+    """No titles, which only repeat names; no null defaults, which mean absence; parameters inside of their action."""
+
+    def generate(self, schema: core_schema.CoreSchema, mode: JsonSchemaMode = "validation") -> Schema:
+        answer = super().generate(schema, mode)
+        definitions = answer.get("$defs", {})
+        for action in (answer, *(definitions[name] for name in ACTIONS if name in definitions)):
+            properties = action.get("properties", {})
+            if "$ref" in properties.get("params", {}):
+                properties["params"] = definitions.pop(properties["params"]["$ref"].removeprefix(_REFERENCE))
+                del properties["params"]["description"]
+        if not definitions:
+            answer.pop("$defs", None)
+        return answer
+
+    def normalize_name(self, name: str) -> str:
+        return {"NodeMatcher": "matcher", "Retry": "retry", "Coordinate": "coordinate"}.get(name, name)
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> Schema:
+        answer = super().model_schema(schema)
+        del answer["title"]
+        return answer
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - of no field
+        return False
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> Schema:
+        absent = schema.get("default", ...) is None
+        return self.generate_inner(schema["schema"]) if absent else super().default_schema(schema)
+
+
+def _of(model: Callable[[], Any]) -> Callable[[], Schema]:
+    return lambda: TypeAdapter(model()).json_schema(schema_generator=_Generator)
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"{_REFERENCE}{name}"}
+
+
+def _object(properties: Schema, required: list[str], description: str) -> Schema:
+    return {"type": "object", "description": description, "properties": properties, "required": required}
+
+
+def _envelope() -> Schema:
+    step = _object(
+        {
+            "id": {"type": "string"},
+            "actionType": {"type": "string"},
+            "success": {"type": "boolean"},
+            "data": {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "description": "What the step found; a failed step has its code in `error`.",
+            },
+        },
+        ["id", "actionType", "success", "data"],
+        "The outcome of one step.",
+    )
+    properties: Schema = {
+        "commandId": {"type": "string"},
+        "taskId": {"type": "string"},
+        "status": {"enum": list(STATUSES), "description": "`success`: the plan ran to its end, even if steps failed."},
+        "stepResults": {"type": "array", "items": step, "description": "Empty when the plan was broken off."},
+        "error": {"type": ["string", "null"], "description": "Why the plan was broken off, in words; branch on codes."},
+        "errorCode": {"type": "string", "description": "Why the plan was broken off, as a code."},
+        "errorCodeSource": {"const": "host", "description": "The host derived `errorCode` from `error`."},
+        "hint": {"type": "string"},
+    }
+    required = ["commandId", "taskId", "status", "stepResults", "error"]
+    return _object(properties, required, "The device's answer, finished by the host.")
+
+
+def _error() -> Schema:
+    codes = [{"const": code.value, "description": code.meaning} for code in ErrorCode]
+    properties: Schema = {
+        "code": {"oneOf": codes, "description": "Stable; the only part to branch on."},
+        "message": {"type": "string"},
+        "hint": {"type": "string", "description": "What to do next."},
+        "details": {"type": "object"},
+        "retryable": {"type": "boolean", "description": "Whether the very same call may be repeated after a pause."},
+    }
+    return _object(properties, ["code", "message", "retryable"], "Why there is no usable result.")
+
+
+def _warning() -> Schema:
+    properties: Schema = {key: {"type": "string"} for key in ("code", "path", "message")}
+    return _object(properties, ["code", "message"], "Something that will probably not do what was meant.")
+
+
+def _result() -> Schema:
+    common: Schema = {"deviceId": {"type": "string"}, "executionId": {"type": "string"}}
+    success: Schema = {
+        "ok": {"const": True},
+        "envelope": _ref("envelope"),
+        **common,
+        "terminalSource": {"const": "clawperator_result"},
+        "mode": {"enum": list(limits.MODES)},
+        "backend": {"type": "string"},
+        "warnings": {"type": "array", "items": _ref("warning")},
+    }
+    failure: Schema = {"ok": {"const": False}, "error": _ref("error"), **common}
+    required = ["ok", "envelope", "deviceId", "terminalSource"]
+    return {
+        "description": "What running an execution comes to.",
+        "oneOf": [
+            _object(success, required, "The device answered; its plan may have failed."),
+            _object(failure, ["ok", "error"], "The device gave no usable answer."),
+        ],
+        "$defs": {"envelope": _envelope(), "error": _error(), "warning": _warning()},
+    }
+
+
+SCHEMAS: dict[str, Callable[[], Schema]] = {
+    "execution": _of(execution_type),
+    "action": _of(action_type),
+    "matcher": _of(lambda: NodeMatcher),
+    "coordinate": _of(lambda: Coordinate),
+    "retry": _of(lambda: Retry),
+    "envelope": _envelope,
+    "result": _result,
+    "error": _error,
+    "warning": _warning,
+    **{name: _of(partial(step_model, name)) for name in ACTIONS},
+}
+"""Every schema by name; the names of action types are among them."""

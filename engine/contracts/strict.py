@@ -1,0 +1,99 @@
+"""The base of every model of the contract: strict about types and keys, and complete about what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, PydanticKnownError
+
+from clawperator.engine.contracts.issues import shown, suggestion
+
+RULES = frozenset(
+    (
+        "string_pattern_mismatch",
+        "literal_error",
+        "greater_than_equal",
+        "less_than_equal",
+        "int_from_float",
+        "fault",
+        "rule",
+        "needed",
+    )
+)
+"""Errors of well-formed values that the device would refuse or ignore; all others are errors of form, and come first."""
+
+_KEYS_TO_NAME = 20
+_KEYS_TO_SUGGEST_FOR = 3
+
+
+class Strict(BaseModel):
+    """A JSON object with known keys, whose fields are named as JSON names them.
+
+    Pydantic runs the validators of a model only when all of its fields are right. Here the unknown keys and the
+    ``problems`` between fields are reported together with the wrong fields, so that a caller sees everything at once.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+    @classmethod
+    def problems(cls, _given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        """What is wrong with the fields together; gets the raw object, whose values may be anything, and the profile."""
+        yield from ()
+
+    @classmethod
+    def other_keys(cls, given: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
+        """What is wrong with the keys of ``given`` that are no fields."""
+        return unknown(given, cls.model_fields)
+
+    @classmethod
+    def known(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The part of ``given`` that the fields are read from."""
+        return {key: value for key, value in given.items() if key in cls.model_fields}
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _everything_at_once(cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        if not isinstance(value, dict):
+            raise PydanticKnownError("dict_type")
+        found = [*cls.other_keys(value), *cls.problems(value, info.context)]
+        try:
+            model = handler(cls.known(value))
+        except ValidationError as exc:
+            found = [*map(again, exc.errors(include_url=False)), *found]
+            raise ValidationError.from_exception_data(cls.__name__, found) from None
+        if found:
+            raise ValidationError.from_exception_data(cls.__name__, found)
+        return model
+
+
+def problem(kind: str, text: str, *loc: str | int, **context: Any) -> InitErrorDetails:
+    """An error at ``loc``, below the object that reports it."""
+    return InitErrorDetails(
+        type=PydanticCustomError(kind, "{text}", {**context, "text": text}), loc=loc, input=context.get("input")
+    )
+
+
+def unknown(
+    given: Iterable[str], known: Mapping[str, object], removed: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[InitErrorDetails]:
+    """One problem for all keys of ``given`` that are not ``known`` (of very many, it names the first).
+
+    ``removed`` are hints about keys that there used to be.
+    """
+    keys = [shown(str(key)) for key in given if key not in known][:_KEYS_TO_NAME]
+    if keys:
+        hints = (removed.get(key) or suggestion(key, known) for key in keys[:_KEYS_TO_SUGGEST_FOR])
+        hint = next(filter(None, hints), "")
+        names = ", ".join(f"'{key}'" for key in keys)
+        yield problem("unknown_keys", f"Unrecognized key(s) in object: {names}", keys=tuple(keys), hint=hint)
+
+
+def again(error: ErrorDetails) -> InitErrorDetails:
+    """An error of one ``ValidationError`` for another one."""
+    context = {**error.get("ctx", {}), "text": error.get("ctx", {}).get("text", error["msg"])}
+    return InitErrorDetails(
+        type=PydanticCustomError(error["type"], "{text}", context), loc=error["loc"], input=error["input"]
+    )

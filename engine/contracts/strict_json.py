@@ -1,0 +1,94 @@
+"""JSON as the contract means it: one meaning per document, every number exact, no depth that exhausts a stack."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from clawperator.engine.contracts.limits import MAX_JSON_DEPTH
+from clawperator.engine.errors import EngineError, ErrorCode
+
+
+def parse_json(text: str | bytes) -> object:
+    """The value of ``text`` (UTF-8 when bytes; a byte order mark is skipped).
+
+    Refuses NaN, infinities (written or by overflow), duplicate keys and nesting beyond 64 levels. Raises
+    ``EXECUTION_VALIDATION_FAILED`` with the position, where there is one, in ``details.reason``.
+    """
+    try:
+        document = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+        value: object = json.loads(
+            document, object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant
+        )
+    except _RefusalError as exc:
+        raise _error(str(exc), exc.key) from None
+    except json.JSONDecodeError as exc:
+        raise _error(f"{exc.msg} (line {exc.lineno}, column {exc.colno})") from exc
+    except UnicodeDecodeError as exc:
+        raise _error(f"not UTF-8 at byte {exc.start}") from exc
+    except RecursionError:
+        raise _error(_TOO_DEEP) from None
+    except ValueError as exc:  # Python's own limit on the digits of an integer
+        raise _error("a number has too many digits") from exc
+    if _deeper_than(MAX_JSON_DEPTH, value):
+        raise _error(_TOO_DEEP)
+    return value
+
+
+_TOO_DEEP = f"nested more than {MAX_JSON_DEPTH} levels deep"
+
+
+class _RefusalError(ValueError):
+    def __init__(self, reason: str, key: str = "") -> None:
+        super().__init__(reason)
+        self.key = key
+
+
+def _error(reason: str, key: str = "") -> EngineError:
+    details: dict[str, Any] = {"path": "", "reason": reason} | ({"invalidKeys": [key]} if key else {})
+    return EngineError(
+        ErrorCode.EXECUTION_VALIDATION_FAILED, f"Invalid JSON: {reason}", hint="Correct the JSON text.", details=details
+    )
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        double = _first_repeated(key for key, _ in pairs)
+        raise _RefusalError(f"the key {double!r} appears twice in one object", double)
+    return value
+
+
+def _first_repeated(keys: Iterable[str]) -> str:
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen:
+            return key
+        seen.add(key)
+    return ""
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise _RefusalError(f"the number {digits[:40]} is too large")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _RefusalError(f"{name} is not a JSON value")
+
+
+def _deeper_than(limit: int, value: object) -> bool:
+    layer = [value]
+    for _ in range(limit):
+        layer = [child for item in layer if isinstance(item, dict | list) for child in _children(item)]
+        if not layer:
+            return False
+    return any(isinstance(item, dict | list) for item in layer)
+
+
+def _children(item: dict[Any, object] | list[object]) -> list[object]:
+    return list(item.values()) if isinstance(item, dict) else item

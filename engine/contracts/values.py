@@ -1,0 +1,125 @@
+"""The values that parameters are made of: bounded texts, whole numbers, words of a few, and two small objects."""
+
+# ruff: noqa: N815 - fields are named as JSON names them
+# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+
+import math
+from typing import Annotated, Any, Literal, NamedTuple, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, ValidationInfo, field_validator
+from pydantic.config import JsonDict
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
+
+from clawperator.engine.contracts.limits import (
+    MAX_ID_LENGTH,
+    MAX_MATCHER_VALUE_LENGTH,
+    MAX_PAYLOAD_BYTES,
+    MAX_RETRY_ATTEMPTS_PER_STEP,
+    MAX_URI_LENGTH,
+    utf16_length,
+)
+from clawperator.engine.contracts.strict import Strict
+
+SINCE = "x-since-operator"
+"""Where the JSON Schema says which Operator version came with a thing."""
+NOT_BLANK = r"[^\s\x1c-\x1f]"
+"""Something that Java does not take for white space either."""
+PACKAGE = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$"
+SESSION_ID = r"^[A-Za-z0-9_-]+$"
+
+
+class Units(NamedTuple):
+    """The longest a text may be in UTF-16 code units, which pydantic's own limit does not count. Stands last."""
+
+    limit: int
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        text = {**handler(source), "max_length": self.limit}
+        return core_schema.no_info_before_validator_function(self._checked, cast("CoreSchema", text))
+
+    def _checked(self, text: object) -> object:
+        if isinstance(text, str) and utf16_length(text) > self.limit:
+            raise PydanticKnownError("string_too_long", {"max_length": self.limit})
+        return text
+
+
+Id = Annotated[str, Field(min_length=1, pattern=NOT_BLANK), Units(MAX_ID_LENGTH)]
+Value = Annotated[str, Units(MAX_MATCHER_VALUE_LENGTH)]
+Text = Annotated[str, Field(pattern=NOT_BLANK), Units(MAX_MATCHER_VALUE_LENGTH)]
+Uri = Annotated[str, Field(pattern=NOT_BLANK), Units(MAX_URI_LENGTH)]
+Path = Annotated[str, Field(pattern=NOT_BLANK)]
+Pattern = Annotated[str, Units(MAX_PAYLOAD_BYTES)]
+ApplicationId = Annotated[str, Field(pattern=PACKAGE), Units(MAX_MATCHER_VALUE_LENGTH)]
+SessionId = Annotated[str, Field(pattern=SESSION_ID), Units(MAX_ID_LENGTH)]
+
+
+def _whole(value: object) -> object:
+    if not isinstance(value, float) or math.isnan(value):
+        return value
+    if math.isinf(value):
+        raise PydanticKnownError("finite_number")
+    if not value.is_integer():
+        raise PydanticKnownError("int_from_float")
+    return int(value)
+
+
+def _shortest(value: float) -> float:
+    return int(value) if value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+"""An integer; a float without a fraction counts as one."""
+Number = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_shortest)]
+
+
+def word(value: object) -> str:
+    """How a word is compared: trimmed and in lower case."""
+    if not isinstance(value, str):
+        raise PydanticKnownError("string_type")
+    return value.strip().lower()
+
+
+def click_word(value: object) -> str:
+    """A ``clickType``, by any of its names."""
+    given = word(value)
+    return {"click": "default", "longclick": "long_click"}.get(given, given)
+
+
+Direction = Annotated[Literal["down", "up", "left", "right"], BeforeValidator(word)]
+Key = Annotated[Literal["back", "home", "recents"], BeforeValidator(word)]
+Validator = Annotated[Literal["temperature", "version", "regex"], BeforeValidator(word)]
+ClickType = Annotated[Literal["default", "long_click", "focus"], BeforeValidator(click_word)]
+
+
+def optional(description: str, *, default: object = None, since: str = "", **bounds: Any) -> Any:
+    """A field that may be absent, but never null. ``default`` is what the device assumes, ``since`` the Operator
+    version that first reads the field where that is not the action type's own; ``bounds`` are ``ge`` and ``le``.
+    """
+    extra: JsonDict | None = {SINCE: since} if since else None
+    return Field(default, description=description, json_schema_extra=extra, **bounds)
+
+
+class Retry(Strict):
+    """How often the device tries a step again, and how long it waits in between."""
+
+    maxAttempts: Whole = optional(
+        "Attempts in all, the first one included; default 1.", ge=1, le=MAX_RETRY_ATTEMPTS_PER_STEP
+    )
+    initialDelayMs: Whole = optional("Pause before the second attempt, in milliseconds; default 0.", ge=0, le=30_000)
+    maxDelayMs: Whole = optional("Longest pause, in milliseconds; default initialDelayMs.", ge=0, le=60_000)
+    backoffMultiplier: Number = optional("Factor from one pause to the next; default 1.", ge=1.0, le=5.0)
+    jitterRatio: Number = optional("Random share of a pause, up and down; default 0.", ge=0.0, le=1.0)
+
+    @field_validator("maxDelayMs")
+    @classmethod
+    def _longest_is_not_the_shortest(cls, value: int, info: ValidationInfo) -> int:
+        if value < (info.data.get("initialDelayMs") or 0):
+            raise PydanticCustomError("fault", "{text}", {"text": "must not be less than initialDelayMs"})
+        return value
+
+
+class Coordinate(Strict):
+    """A point of the screen, in pixels."""
+
+    x: Whole = Field(ge=0, le=2**31 - 1, description="Pixels from the left edge of the screen.")
+    y: Whole = Field(ge=0, le=2**31 - 1, description="Pixels from the top edge of the screen.")

@@ -1,0 +1,162 @@
+"""Pydantic's errors in the words and the order of the contract (execution §7)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeGuard
+
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.contracts.aliases import canonical
+from clawperator.engine.contracts.issues import Issue, joined, shown
+from clawperator.engine.contracts.strict import RULES
+from clawperator.engine.contracts.values import PACKAGE, SESSION_ID
+
+_JSON_NAMES = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+_EXPECTED = {
+    "string_type": "string",
+    "bool_type": "boolean",
+    "int_type": "number",
+    "float_type": "number",
+    "finite_number": "number",
+    "list_type": "array",
+    "dict_type": "object",
+}
+"""Errors of type, with the type that was expected."""
+_FORM = {
+    "missing": "Required",
+    "string_unicode": "String must not contain unpaired surrogates",
+    "string_too_short": "String must contain at least {min_length} character(s)",
+    "string_too_long": "String must contain at most {max_length} character(s)",
+    "too_short": "Array must contain at least {min_length} element(s)",
+    "greater_than_equal": "Number must be greater than or equal to {ge}",
+    "less_than_equal": "Number must be less than or equal to {le}",
+    "int_from_float": "Expected integer, received float",
+}
+_PATTERNS = {PACKAGE: "be an Android package name", SESSION_ID: "consist of A-Z, a-z, 0-9, _ and -"}
+_OWN_WORDS = {
+    "enter_text params.text missing": "enter_text requires non-empty params.text",
+    "take_screenshot params.path blank": "take_screenshot params.path must be a non-empty string",
+    "sleep params.durationMs missing": "sleep requires params.durationMs >= 0",
+    "sleep params.durationMs low": "sleep requires params.durationMs >= 0",
+    "sleep params.durationMs high": "sleep.durationMs must not exceed 120000 ms",
+    "wait_for_navigation params.timeoutMs missing": "wait_for_navigation requires params.timeoutMs > 0",
+    "wait_for_navigation params.timeoutMs low": "wait_for_navigation requires params.timeoutMs > 0",
+    "wait_for_navigation params.timeoutMs high": "wait_for_navigation params.timeoutMs must not exceed 30000",
+}
+"""Where an action says it in words of its own."""
+_PLAIN_RANGES = ("settleDelayMs", "maxDurationMs")
+"""Their ranges are told without saying that they are of integers."""
+_SAID = ("rule", "needed")
+"""Errors of the models' own that come with all of their words."""
+_PARAM_DEPTH = 4
+"""The length of ``actions.N.params.name``."""
+
+
+class UnsupportedType(Issue):
+    """An action type that nobody knows: the one issue with an error code of its own."""
+
+    __slots__ = ()
+
+
+def issues(errors: list[ErrorDetails], payload: object) -> list[Issue]:
+    """What ``errors``, pydantic's about ``payload``, say in the contract's words, in the order of execution §7.1."""
+    return [_issue(error, payload) for error in sorted(errors, key=_place)]
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether JSON calls ``value`` a number; Python's booleans and NaN are none. Safe for integers of any size."""
+    if isinstance(value, float):
+        return not math.isnan(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _place(error: ErrorDetails) -> tuple[int, int, bool]:
+    """Form before rules, unsupported types after all actions, then what follows the actions in the root."""
+    loc = error["loc"]
+    index = loc[1] if len(loc) > 1 and isinstance(loc[1], int) else -1
+    if _is_rule(error):
+        return 3, index, error["type"] != "needed"
+    if error["type"] == "unsupported":
+        return 1, index, True
+    return (2 if loc in ((), ("mode",)) else 0), index, True
+
+
+def _is_rule(error: ErrorDetails) -> bool:
+    """In the root and in an action, only blank names and relations are no matter of form; of parameters, much is."""
+    kind, loc = error["type"], error["loc"]
+    if kind == "missing":
+        return len(loc) == _PARAM_DEPTH and loc[2] == "params"
+    return kind in RULES and (len(loc) >= _PARAM_DEPTH or kind in ("string_pattern_mismatch", *_SAID))
+
+
+def _issue(error: ErrorDetails, payload: Any) -> Issue:
+    context, loc = error.get("ctx", {}), error["loc"]
+    if error["type"] in ("form", "unknown_keys", "unsupported", *_SAID):
+        message = context["text"]
+    elif _is_rule(error) and len(loc) >= _PARAM_DEPTH:
+        message = _broken_rule(error, canonical(payload["actions"][loc[1]]["type"]))
+    else:
+        message = _bad_form(error)
+    make = UnsupportedType if error["type"] == "unsupported" else Issue
+    return make(joined(*loc), message, context.get("keys", ()), context.get("hint", ""))
+
+
+def _bad_form(error: ErrorDetails) -> str:
+    kind, name, value, context = error["type"], error["loc"][-1:], error["input"], error.get("ctx", {})
+    if kind in _EXPECTED:
+        if _EXPECTED[kind] == "number" and is_number(value):
+            return "Number must be finite"
+        return f"Expected {_EXPECTED[kind]}, received {_received(value)}"
+    if kind == "string_pattern_mismatch":
+        return f"{name[0]} must not be blank"
+    if kind == "literal_error" and name == ("expectedFormat",):
+        return f"Invalid literal value, expected {context['expected']}".replace("'", '"')
+    if kind == "literal_error":
+        expected = context["expected"].replace(" or ", " | ")
+        if isinstance(value, str):
+            return f"Invalid enum value. Expected {expected}, received '{shown(value)}'"
+        return f"Expected {expected}, received {_received(value)}"
+    return _FORM[kind].format(**context)
+
+
+def _broken_rule(error: ErrorDetails, action_type: str) -> str:
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    field = _field(action_type, error["loc"][3:])
+    label = f"{action_type} {joined(*error['loc'][2:])}"
+    blank = isinstance(value, str) and not value.strip()
+    if kind == "missing" or (blank and field.is_required()):
+        return _OWN_WORDS.get(f"{label} missing", label.replace(" ", " requires ", 1))
+    if kind == "literal_error":
+        words = context["expected"].replace(" or ", ", ").replace("'", "")
+        return f"{label} must be one of: {words}"
+    if kind == "string_pattern_mismatch":
+        usual = "not be blank" if blank else _PATTERNS[context["pattern"]]
+        return _OWN_WORDS.get(f"{label} blank", f"{label} must {usual}")
+    if kind == "fault":
+        return f"{label} {context['text']}"
+    side = {"greater_than_equal": "low", "less_than_equal": "high"}.get(kind, "")
+    return _OWN_WORDS.get(f"{label} {side}", f"{label} must be {_range(field, error)}")
+
+
+def _field(action_type: str, names: tuple[int | str, ...]) -> FieldInfo:
+    model: Any = ACTIONS[action_type]
+    for name in names[:-1]:
+        model = model.model_fields[name].annotation
+    field: FieldInfo = model.model_fields[names[-1]]
+    return field
+
+
+def _range(field: FieldInfo, error: ErrorDetails) -> str:
+    low, high = (next(getattr(m, side) for m in field.metadata if hasattr(m, side)) for side in ("ge", "le"))
+    plain = error["loc"][-1] in _PLAIN_RANGES and error["type"] != "int_from_float"
+    return f"{'an integer ' if field.annotation is int and not plain else ''}in [{low}, {high}]"
+
+
+def _received(value: object) -> str:
+    """What JSON calls the type of ``value``; Python's name for what JSON does not know."""
+    if isinstance(value, float) and math.isnan(value):
+        return "nan"
+    return "null" if value is None else _JSON_NAMES.get(type(value), type(value).__name__)

@@ -1,0 +1,240 @@
+"""What the host adds to the device's envelope before anybody sees it: pure, step by step (execution §8, §12).
+
+Every function takes the envelope as JSON data that belongs to this module, changes it in place and yields warnings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from clawperator.engine.contracts.envelope import Envelope
+from clawperator.engine.contracts.execution import Execution
+from clawperator.engine.contracts.issues import Warning_, joined
+from clawperator.engine.contracts.limits import MAX_SNAPSHOT_BYTES, MAX_SNAPSHOT_LINES
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+
+Step = dict[str, Any]
+
+DERIVED_CODES: tuple[tuple[tuple[str, ...], ErrorCode], ...] = (
+    (
+        (
+            "No UI node found matching criteria",
+            "Target node not found after scrolling",
+            "Timeout waiting for node matching",
+        ),
+        ErrorCode.NODE_NOT_FOUND,
+    ),
+    (("Click on matching UI node failed", "Click at coordinate"), ErrorCode.NODE_NOT_CLICKABLE),
+    (("Scrollable container not found",), ErrorCode.CONTAINER_NOT_SCROLLABLE),
+    (("No scrollable container visible", "Container not found for"), ErrorCode.CONTAINER_NOT_FOUND),
+    (("URI_NOT_HANDLED",), ErrorCode.URI_NOT_HANDLED),
+    (("No app found with applicationId",), ErrorCode.APP_NOT_FOUND),
+    (("Matching UI node has no text content",), ErrorCode.NODE_TEXT_EMPTY),
+    (("Failed to set text on matching UI node",), ErrorCode.SET_TEXT_FAILED),
+    (("Validation failed for text",), ErrorCode.VALIDATOR_MISMATCH),
+    (("SNAPSHOT_HIERARCHY_UNAVAILABLE", "UI tree not available"), ErrorCode.UI_TREE_UNAVAILABLE),
+    (
+        ("OperatorAccessibilityService is not running", "Accessibility service is not available"),
+        ErrorCode.SERVICE_UNAVAILABLE,
+    ),
+    (("Agent command timed out after",), ErrorCode.EXECUTION_TIMEOUT),
+)
+"""Fragments of ``envelope.error`` and the code that they stand for (execution §8.4), in order."""
+
+_CLICKS = ("click", "scroll_and_click")
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A screenshot of one step: the file it is in, or ``None`` and why there is none."""
+
+    path: str | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishOptions:
+    """``max_snapshot_bytes`` cuts snapshot texts (UTF-8); ``None`` keeps them whole, whatever their size.
+
+    ``raw_envelope`` leaves out what the host concludes by itself (derived code, pre-flight keys, capture error).
+    ``settle_warning`` asks for it in the classic profile too; the flat one always has it.
+    """
+
+    profile: Literal["classic", "flat"] = "classic"
+    raw_envelope: bool = False
+    max_snapshot_bytes: int | None = None
+    settle_warning: bool = False
+
+
+def finish(
+    envelope: Envelope,
+    execution: Execution,
+    *,
+    snapshots: Sequence[CapturedHierarchy],
+    screenshots: Mapping[str, Shot],
+    closed: Mapping[str, bool],
+    options: FinishOptions,
+) -> tuple[dict[str, Any], tuple[Warning_, ...]]:
+    """The finished envelope as JSON data, and warnings for the caller.
+
+    ``snapshots`` are the dumps seen in the log, oldest first; ``screenshots`` the captures by step id; ``closed`` whether
+    each application that the plan closes was force-stopped.
+    """
+    answer = envelope.to_dict()
+    steps: list[Step] = answer["stepResults"]
+    warnings: list[Warning_] = []
+    _finish_closes(steps, execution, closed, options)
+    _attach_snapshots(steps, snapshots)
+    warnings += _missing_snapshots(steps)
+    _look_at_snapshots(steps, execution, options)
+    warnings += _finish_screenshots(steps, screenshots, options)
+    _derive_code(answer, options)
+    if options.profile == "flat":
+        _reconcile(answer)
+    _hint(answer)
+    return answer, tuple(warnings)
+
+
+def _finish_closes(steps: list[Step], execution: Execution, closed: Mapping[str, bool], options: FinishOptions) -> None:
+    """The host has already closed the app when the device refuses to (§8.1)."""
+    applications = {a.id: a.params.get("applicationId", "") for a in execution.actions if a.type == "close_app"}
+    for step in steps:
+        if step["data"].get("error") != ErrorCode.UNSUPPORTED_RUNTIME_CLOSE or step["actionType"] != "close_app":
+            continue
+        application = step["data"].get("application_id") or applications.get(step["id"], "")
+        done = closed.get(application)
+        if options.profile == "flat":
+            if done:
+                step.update(success=True, data={"application_id": application})
+        elif done is not None and not options.raw_envelope:
+            step["data"] |= {"host_preflight": "force_stop", "host_preflight_ok": "true" if done else "false"}
+
+
+def _attach_snapshots(steps: list[Step], snapshots: Sequence[CapturedHierarchy]) -> None:
+    """Dumps that were seen inside a step go to it; the others go to the steps left over, from the last backwards (§8.2)."""
+    complete = [snapshot for snapshot in snapshots if snapshot.complete]
+    by_step = {snapshot.step_id: snapshot for snapshot in complete if snapshot.step_id}
+    homeless = [snapshot for snapshot in complete if not snapshot.step_id]
+    for step in reversed([step for step in steps if _awaits_text(step)]):
+        snapshot = by_step.get(step["id"]) or (homeless.pop() if homeless else None)
+        if snapshot is not None:
+            step["data"]["text"] = snapshot.xml
+        if snapshot is not None and snapshot.cut_lines:
+            step["data"]["warn"] = f"The device's log cut {snapshot.cut_lines} over-long line(s) of it."
+
+
+def _awaits_text(step: Step) -> bool:
+    return step["actionType"] == "snapshot_ui" and step["success"] and "text" not in step["data"]
+
+
+def _missing_snapshots(steps: list[Step]) -> Iterator[Warning_]:
+    for index, step in enumerate(steps):
+        if not _awaits_text(step):
+            continue
+        step["success"] = False
+        step["data"] |= {
+            "error": ErrorCode.SNAPSHOT_EXTRACTION_FAILED.value,
+            "message": "The device reported success, but no complete UI hierarchy could be read from its log. "
+            "Check version compatibility and that the device log can be read.",
+        }
+        yield Warning_(
+            ErrorCode.SNAPSHOT_EXTRACTION_FAILED.value,
+            joined("stepResults", index),
+            f'snapshot_ui step "{step["id"]}" UI hierarchy extraction produced no output. '
+            "Run `clawperator doctor` and `clawperator version --check-compat`.",
+        )
+
+
+def _look_at_snapshots(steps: list[Step], execution: Execution, options: FinishOptions) -> None:
+    hasty = _hasty_snapshots(execution) if options.settle_warning or options.profile == "flat" else set()
+    for step in steps:
+        data = step["data"]
+        if step["actionType"] != "snapshot_ui" or not step["success"] or "text" not in data:
+            continue
+        remarks = [data["warn"]] if "warn" in data else []
+        remarks += [_SETTLE_REMARK] if step["id"] in hasty else []
+        remarks += _size_remark(data["text"])
+        if remarks:
+            data["warn"] = " ".join(remarks)
+        _truncate(data, options.max_snapshot_bytes)
+
+
+_SETTLE_REMARK = "Taken right after a click, without a sleep step before it: the screen may not have settled."
+
+
+def _hasty_snapshots(execution: Execution) -> set[str]:
+    pairs = zip(execution.actions, execution.actions[1:], strict=False)
+    return {action.id for before, action in pairs if action.type == "snapshot_ui" and before.type in _CLICKS}
+
+
+def _size_remark(text: str) -> list[str]:
+    lines = text.count("\n") + 1
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if lines <= MAX_SNAPSHOT_LINES and size <= MAX_SNAPSHOT_BYTES:
+        return []
+    limits = f"{MAX_SNAPSHOT_LINES} lines or {MAX_SNAPSHOT_BYTES} bytes"
+    return [f"Larger than {limits}: {lines} lines, {size} bytes."]
+
+
+def _truncate(data: dict[str, str], limit: int | None) -> None:
+    if limit is None:
+        return
+    raw = data["text"].encode("utf-8", "surrogatepass")
+    if len(raw) > limit:
+        data |= {"text": raw[:limit].decode("utf-8", "ignore"), "truncated": "true"}
+
+
+def _finish_screenshots(
+    steps: list[Step], screenshots: Mapping[str, Shot], options: FinishOptions
+) -> Iterator[Warning_]:
+    """The device leaves pictures to the host; a capture that failed leaves the step as the device reported it (§8.3)."""
+    for index, step in enumerate(steps):
+        data, shot = step["data"], screenshots.get(step["id"])
+        if data.get("error") != ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT or shot is None:
+            continue
+        if shot.path is not None:
+            step["success"] = True
+            data.pop("error")
+            data.pop("message", None)
+            data["path"] = shot.path
+            continue
+        if not options.raw_envelope:
+            data["capture_error"] = shot.error
+        message = f'take_screenshot step "{step["id"]}": {shot.error}'
+        yield Warning_("SCREENSHOT_CAPTURE_FAILED", joined("stepResults", index), message)
+
+
+def derived_code(error: str) -> ErrorCode | None:
+    """The code that an envelope's ``error`` text stands for; ``None`` where the text says nothing known."""
+    return next((code for parts, code in DERIVED_CODES if any(part in error for part in parts)), None)
+
+
+def _derive_code(answer: dict[str, Any], options: FinishOptions) -> None:
+    """The device puts most failures only into the text; callers branch on codes (§8.4)."""
+    if answer["status"] != "failed" or "errorCode" in answer or options.raw_envelope:
+        return
+    if code := derived_code(answer["error"] or ""):
+        answer |= {"errorCode": code.value, "errorCodeSource": "host"}
+
+
+def _reconcile(answer: dict[str, Any]) -> None:
+    """The flat profile calls a plan failed when one of its steps is (§12)."""
+    steps: list[Step] = answer["stepResults"]
+    if not steps:
+        return
+    failed = next((step for step in steps if not step["success"]), None)
+    if failed is None:
+        answer |= {"status": "success", "error": None}
+        answer.pop("errorCode", None)
+        answer.pop("errorCodeSource", None)
+        return
+    reason = failed["data"].get("error", "failed without a code")
+    answer |= {"status": "failed", "error": f"Step {failed['id']} ({failed['actionType']}) failed: {reason}"}
+
+
+def _hint(answer: dict[str, Any]) -> None:
+    if answer.get("errorCode") == ErrorCode.SERVICE_UNAVAILABLE:
+        answer["hint"] = ErrorCode.SERVICE_UNAVAILABLE.hint

@@ -1,0 +1,147 @@
+"""Whether a payload may be sent: pure, complete, and before anything touches a device (execution §7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.contracts.advice import advice
+from clawperator.engine.contracts.aliases import IMPLIED_PARAMS, canonical, spelled
+from clawperator.engine.contracts.execution import Action, Execution
+from clawperator.engine.contracts.generation import require_generation
+from clawperator.engine.contracts.issues import Issue, Warning_, shown
+from clawperator.engine.contracts.limits import (
+    MAX_EXECUTION_TIMEOUT_MS,
+    MAX_PAYLOAD_BYTES,
+    MIN_EXECUTION_TIMEOUT_MS,
+)
+from clawperator.engine.contracts.payload import Plan, Step
+from clawperator.engine.contracts.strict_json import parse_json
+from clawperator.engine.contracts.words import UnsupportedType, is_number, issues
+from clawperator.engine.errors import EngineError, ErrorCode
+
+__all__ = ["Profile", "Validated", "Warning_", "parse_json", "require_generation", "validate"]
+
+Profile = Literal["classic", "flat"]
+
+MAX_ISSUES = 100
+"""How many issues one refusal lists: a hostile payload must not make an answer longer than itself."""
+_ISSUES_IN_REASON = 5
+_RAW_SHOWN = 512
+"""How much of a raw id or type goes into the details."""
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """``payload`` is the normalised payload, ``wire`` the exact JSON text for the device."""
+
+    execution: Execution
+    payload: dict[str, Any]
+    wire: str
+    warnings: tuple[Warning_, ...]
+
+
+def validate(payload: object, *, timeout_ms: object = None, profile: Profile = "classic") -> Validated:
+    """Check and normalise a payload that was parsed from JSON; ``timeout_ms`` replaces its own where it is not ``None``.
+
+    Raises ``EXECUTION_VALIDATION_FAILED`` or ``EXECUTION_ACTION_UNSUPPORTED``, whichever the first issue is, with
+    ``details.{path, reason, issues}`` and, where they apply, ``actionId``, ``actionType``, ``invalidKeys``, ``hint``,
+    ``supportedTypes``; and ``PAYLOAD_TOO_LARGE``.
+    """
+    execution = _execution(payload, profile)
+    if timeout_ms is not None:
+        execution = execution.with_timeout(_override(timeout_ms))
+    wire = execution.wire_json()
+    size = len(wire.encode())
+    if size > MAX_PAYLOAD_BYTES:
+        raise EngineError(
+            ErrorCode.PAYLOAD_TOO_LARGE,
+            f"Payload exceeds {MAX_PAYLOAD_BYTES} bytes (got {size})",
+            details={"limit": MAX_PAYLOAD_BYTES, "actual": size},
+        )
+    return Validated(execution, execution.to_payload(), wire, tuple(advice(execution)))
+
+
+def _execution(payload: Any, profile: Profile) -> Execution:
+    try:
+        plan = Plan.model_validate(payload, context=profile)
+    except ValidationError as exc:
+        raise _refusal(payload, issues(exc.errors(include_url=False), payload)[:MAX_ISSUES]) from None
+    return Execution(
+        command_id=plan.commandId,
+        task_id=plan.taskId,
+        source=plan.source,
+        timeout_ms=plan.timeoutMs,
+        actions=tuple(map(_action, plan.actions, payload["actions"], repeat(profile))),
+        mode=plan.mode,
+    )
+
+
+def _action(step: Step, given: Mapping[str, Any], profile: Profile) -> Action:
+    """The value of ``step``: its own parameters normalised, those that it does not use as they were ``given``."""
+    action_type = canonical(step.type)
+    own = step.params.model_dump(exclude_unset=True)
+    params = {name: own[name] if name in own else deepcopy(value) for name, value in given.get("params", {}).items()}
+    params |= IMPLIED_PARAMS.get(spelled(step.type), {})
+    if action_type == "scroll_and_click":
+        params = _one_target_name(params, "target" if profile == "classic" else "matcher")
+    return Action(step.id, action_type, params)
+
+
+def _refusal(payload: object, found: Sequence[Issue]) -> EngineError:
+    first = found[0]
+    reasons = [f"{issue.path or 'payload'}: {issue.message}" for issue in found[:_ISSUES_IN_REASON]]
+    if len(found) > _ISSUES_IN_REASON:
+        reasons.append(f"and {len(found) - _ISSUES_IN_REASON} more")
+    details: dict[str, Any] = {
+        "path": first.path,
+        "reason": "; ".join(reasons),
+        "issues": [{"path": issue.path, "message": issue.message} for issue in found],
+        **_offender(payload, first.path),
+    }
+    if first.invalid_keys:
+        details["invalidKeys"] = list(first.invalid_keys)
+    if first.hint:
+        details["hint"] = first.hint
+    if isinstance(first, UnsupportedType):
+        details["supportedTypes"] = list(ACTIONS)
+        return EngineError(
+            ErrorCode.EXECUTION_ACTION_UNSUPPORTED, first.message, hint=first.hint or None, details=details
+        )
+    return EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, first.message, hint=first.hint or None, details=details)
+
+
+def _offender(payload: object, path: str) -> dict[str, Any]:
+    """``actionId`` and ``actionType`` of the action that ``path`` leads into, as they were given."""
+    parts = path.split(".")
+    if len(parts) < 2 or parts[0] != "actions" or not isinstance(payload, dict):
+        return {}
+    action = payload["actions"][int(parts[1])]
+    if not isinstance(action, dict):
+        return {}
+    named = {"actionId": action.get("id"), "actionType": action.get("type")}
+    return {key: shown(value, _RAW_SHOWN) for key, value in named.items() if isinstance(value, str)}
+
+
+def _one_target_name(params: dict[str, Any], name: str) -> dict[str, Any]:
+    target = params.get("target", params.get("matcher"))
+    others = {key: value for key, value in params.items() if key not in ("target", "matcher")}
+    return {name: target, **others}
+
+
+def _override(timeout_ms: object) -> int:
+    if not is_number(timeout_ms) or timeout_ms in (math.inf, -math.inf):
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "timeoutMs must be a finite number")
+    if not MIN_EXECUTION_TIMEOUT_MS <= timeout_ms <= MAX_EXECUTION_TIMEOUT_MS:
+        limits = f"{MIN_EXECUTION_TIMEOUT_MS} and {MAX_EXECUTION_TIMEOUT_MS}"
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"timeoutMs must be between {limits}")
+    if timeout_ms != int(timeout_ms):
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "timeoutMs must be an integer")
+    return int(timeout_ms)

@@ -1,0 +1,162 @@
+"""The error catalogue, written down a second time by hand: code, HTTP status, retry class."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import clawperator.engine.errors
+from clawperator.engine.errors import EngineError, ErrorCode, Retry
+
+SOURCE = Path(clawperator.engine.errors.__file__)
+
+IN_A_SUCCESSFUL_RESPONSE = """
+    EXECUTION_TIMEOUT SERVICE_UNAVAILABLE SNAPSHOT_EXTRACTION_FAILED UNSUPPORTED_RUNTIME_CLOSE
+    UNSUPPORTED_RUNTIME_SCREENSHOT NODE_NOT_FOUND NODE_NOT_CLICKABLE SECURITY_BLOCK_DETECTED CONTAINER_NOT_FOUND
+    CONTAINER_NOT_SCROLLABLE CONTAINER_LOST GESTURE_FAILED GLOBAL_ACTION_FAILED TARGET_NOT_FOUND VALIDATOR_MISMATCH
+    INVALID_REGEX_PATTERN VALUE_NODE_NOT_FOUND NAVIGATION_TIMEOUT URI_NOT_HANDLED APP_NOT_FOUND NODE_TEXT_EMPTY
+    SET_TEXT_FAILED TEXT_NOT_DELIVERED UI_TREE_UNAVAILABLE VERIFY_FAILED RECORDING_ALREADY_IN_PROGRESS
+    RECORDING_NOT_IN_PROGRESS RECORDING_STORAGE_UNAVAILABLE RECORDING_START_FAILED RECORDING_STOP_FAILED
+    RECORDING_UNAVAILABLE
+"""
+
+HTTP = {
+    200: IN_A_SUCCESSFUL_RESPONSE,
+    400: """
+    EXECUTION_VALIDATION_FAILED EXECUTION_ACTION_UNSUPPORTED MULTIPLE_DEVICES_DEVICE_ID_REQUIRED MISSING_EXECUTION
+    INVALID_JSON INVALID_BODY INVALID_DEVICE_ID INVALID_RECEIVER_PACKAGE INVALID_OPERATOR_PACKAGE INVALID_PATH
+    INVALID_ARGS INVALID_TIMEOUT_MS INVALID_EXPECT_CONTAINS INVALID_NAME SKILL_SCRIPT_NOT_FOUND SKILL_EXECUTION_FAILED
+    SKILL_EXECUTION_TIMEOUT SKILL_OUTPUT_ASSERTION_FAILED SKILL_VALIDATION_FAILED COMPILE_VARS_PARSE_FAILED
+    COMPILE_VAR_MISSING COMPILE_VALIDATION_FAILED COMPILE_VARS_REQUIRED RECIPE_PARSE_FAILED RECIPE_SCHEMA_INVALID
+    RECIPE_STEP_UNSUPPORTED RECIPE_SELECTOR_INVALID RECIPE_SELECTOR_UNSUPPORTED RECIPE_INPUT_MISSING
+    RECIPE_INPUT_UNDECLARED RECIPE_INPUT_INVALID RECIPE_VERIFICATION_MISSING RECIPE_SESSION_POLICY_VIOLATED
+    RECIPE_CAPABILITY_UNDECLARED RECIPE_LIMIT_EXCEEDED RECIPE_LITERAL_FORBIDDEN
+    """,
+    401: "UNAUTHORIZED",
+    403: "CAPABILITY_DENIED PACKAGE_DENIED ACTION_DENIED READ_ONLY ORIGIN_NOT_ALLOWED",
+    404: """
+    DEVICE_NOT_FOUND NO_DEVICES EMULATOR_NOT_FOUND EMULATOR_NOT_RUNNING SKILL_NOT_FOUND ARTIFACT_NOT_FOUND NOT_FOUND
+    """,
+    405: "METHOD_NOT_ALLOWED",
+    409: "EMULATOR_ALREADY_RUNNING EMULATOR_UNSUPPORTED",
+    413: "PAYLOAD_TOO_LARGE",
+    423: "EXECUTION_CONFLICT_IN_FLIGHT",
+    429: "RATE_LIMITED",
+    500: """
+    HOST_DEPENDENCY_MISSING ADB_NOT_FOUND ADB_SERVER_FAILED ADB_NO_USB_PERMISSIONS DEVICE_UNAUTHORIZED DEVICE_OFFLINE
+    DEVICE_SHELL_UNAVAILABLE RECEIVER_NOT_INSTALLED RECEIVER_VARIANT_MISMATCH OPERATOR_NOT_INSTALLED
+    OPERATOR_VARIANT_MISMATCH BACKEND_UNAVAILABLE PAIRING_UNSUPPORTED BROADCAST_FAILED LOGCAT_UNAVAILABLE
+    RESULT_ENVELOPE_MALFORMED UNKNOWN_RUNTIME_ERROR INTERRUPTED UNBIND_REQUIRED REPLAY_DIVERGED HIERARCHY_MALFORMED
+    HIERARCHY_TOO_LARGE RUNTIME_TOO_OLD NODE_TOO_OLD DEVICE_DEV_OPTIONS_DISABLED DEVICE_USB_DEBUGGING_DISABLED
+    DEVICE_ACCESSIBILITY_NOT_RUNNING ANDROID_BUILD_FAILED ANDROID_INSTALL_FAILED ANDROID_APP_LAUNCH_FAILED
+    SMOKE_OPEN_SETTINGS_FAILED SCRCPY_NOT_FOUND CLI_VERSION_INVALID APK_VERSION_UNREADABLE APK_VERSION_INVALID
+    VERSION_INCOMPATIBLE DOCTOR_FAILED OPERATOR_APK_NOT_FOUND OPERATOR_INSTALL_FAILED OPERATOR_GRANT_FAILED
+    OPERATOR_VERIFY_FAILED GRANT_DEVICE_PERMISSIONS_FAILED ANDROID_SDK_TOOL_MISSING EMULATOR_START_FAILED
+    EMULATOR_BOOT_TIMEOUT EMULATOR_STOP_FAILED EMULATOR_DELETE_FAILED EMULATOR_CREATE_FAILED
+    ANDROID_SYSTEM_IMAGE_INSTALL_FAILED ANDROID_AVD_CREATE_FAILED RECORDING_SESSION_NOT_FOUND RECORDING_PULL_FAILED
+    RECORDING_PARSE_FAILED RECORDING_SCHEMA_VERSION_UNSUPPORTED REGISTRY_READ_FAILED SKILLS_GIT_NOT_FOUND
+    SKILLS_SYNC_FAILED SKILL_ID_INVALID SKILL_ALREADY_EXISTS SKILLS_SCAFFOLD_FAILED USAGE UNKNOWN_COMMAND
+    MISSING_ARGUMENT MISSING_SELECTOR NOT_IMPLEMENTED UNKNOWN INTERNAL_ERROR INTERNAL_SERVER_ERROR
+    """,
+    504: "RESULT_ENVELOPE_TIMEOUT",
+}
+
+WAIT = """
+    DEVICE_OFFLINE EXECUTION_CONFLICT_IN_FLIGHT EMULATOR_STOP_FAILED ANDROID_SYSTEM_IMAGE_INSTALL_FAILED RATE_LIMITED
+"""
+OBSERVE = """
+    LOGCAT_UNAVAILABLE RESULT_ENVELOPE_TIMEOUT RESULT_ENVELOPE_MALFORMED UNKNOWN_RUNTIME_ERROR EXECUTION_TIMEOUT
+    SNAPSHOT_EXTRACTION_FAILED UNSUPPORTED_RUNTIME_SCREENSHOT NODE_NOT_FOUND NODE_NOT_CLICKABLE CONTAINER_NOT_FOUND
+    CONTAINER_NOT_SCROLLABLE CONTAINER_LOST GESTURE_FAILED GLOBAL_ACTION_FAILED TARGET_NOT_FOUND VALUE_NODE_NOT_FOUND
+    NAVIGATION_TIMEOUT NODE_TEXT_EMPTY SET_TEXT_FAILED UI_TREE_UNAVAILABLE VERIFY_FAILED
+"""
+SETUP = """
+    ADB_SERVER_FAILED NO_DEVICES DEVICE_NOT_FOUND DEVICE_UNAUTHORIZED DEVICE_SHELL_UNAVAILABLE RECEIVER_NOT_INSTALLED
+    BROADCAST_FAILED SERVICE_UNAVAILABLE OPERATOR_INSTALL_FAILED OPERATOR_GRANT_FAILED OPERATOR_VERIFY_FAILED
+    GRANT_DEVICE_PERMISSIONS_FAILED EMULATOR_START_FAILED EMULATOR_BOOT_TIMEOUT
+"""
+
+
+@pytest.mark.parametrize(("status", "names"), HTTP.items())
+def test_the_status_of_every_code_is_the_catalogue_s(status: int, names: str) -> None:
+    assert {code.value for code in ErrorCode if code.http == status} == set(names.split())
+
+
+def test_the_catalogue_and_the_table_name_the_same_codes_once_each() -> None:
+    catalogue = Counter(" ".join(HTTP.values()).split())
+    assert catalogue == Counter(code.value for code in ErrorCode)
+    written = re.findall(r'^    ([A-Z_]+) = "([A-Z_]+)", ', SOURCE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert all(name == value for name, value in written)
+    assert Counter(name for name, _ in written) == catalogue
+
+
+@pytest.mark.parametrize(("retry", "names"), [(Retry.WAIT, WAIT), (Retry.OBSERVE, OBSERVE), (Retry.SETUP, SETUP)])
+def test_retry_classes_are_the_catalogue_s(retry: Retry, names: str) -> None:
+    assert {name: ErrorCode[name].retry for name in names.split()} == dict.fromkeys(names.split(), retry)
+
+
+def test_only_waiting_makes_a_code_retryable() -> None:
+    assert {code for code in ErrorCode if code.retryable} == {ErrorCode[name] for name in WAIT.split()}
+
+
+def test_every_code_exits_with_one_and_says_what_it_means() -> None:
+    assert all(code.exit_code == 1 for code in ErrorCode)
+    assert [code for code in ErrorCode if not code.meaning or code.meaning.endswith(".")] == []
+    assert [code for code in ErrorCode if code.hint and not code.hint.endswith(".")] == []
+
+
+def test_every_code_that_the_sources_raise_is_in_the_table() -> None:
+    root = SOURCE.parents[1]
+    files = [file for part in ("engine", "app", "widgets") for file in (root / part).rglob("*.py")]
+    used = {
+        name
+        for file in files
+        for name in re.findall(r"\bErrorCode\.([A-Z][A-Z_]+)\b", file.read_text(encoding="utf-8"))
+    }
+    assert used, "found no sources"
+    assert used <= set(ErrorCode.__members__)
+
+
+def test_importing_the_table_imports_next_to_nothing() -> None:
+    script = (
+        "import sys; before = set(sys.modules); import clawperator.engine.errors;"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    loaded = set(
+        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split()
+    )
+    assert not loaded & {
+        "asyncio",
+        "pydantic",
+        "dataclasses",
+        "inspect",
+        "pathlib",
+        "subprocess",
+        "logging",
+        "tempfile",
+    }
+
+
+def test_an_error_is_a_flat_object_with_its_code_s_hint() -> None:
+    error = EngineError(
+        ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "busy", details={"deviceId": "d"}, extra={"executionId": "e"}
+    )
+    assert error.to_dict() == {
+        "code": "EXECUTION_CONFLICT_IN_FLIGHT",
+        "message": "busy",
+        "hint": "Retry after two seconds or more.",
+        "details": {"deviceId": "d"},
+        "executionId": "e",
+        "retryable": True,
+    }
+    assert str(error) == "EXECUTION_CONFLICT_IN_FLIGHT: busy"
+
+
+def test_empty_parts_of_an_error_are_absent() -> None:
+    assert EngineError(ErrorCode.USAGE, "no").to_dict() == {"code": "USAGE", "message": "no", "retryable": False}
+    assert EngineError(ErrorCode.NO_DEVICES, "none", hint="plug in").to_dict()["hint"] == "plug in"

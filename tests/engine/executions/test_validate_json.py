@@ -1,0 +1,65 @@
+"""The JSON reader for payloads: one meaning per document, or a refusal that says where."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.validate import parse_json
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "Expecting value (line 1, column 1)"),
+        ("{", "Expecting property name enclosed in double quotes (line 1, column 2)"),
+        ('{"a":1,\n  "b" 2}', "Expecting ':' delimiter (line 2, column 7)"),
+        ("[1] x", "Extra data (line 1, column 5)"),
+        ("[NaN]", "NaN is not a JSON value"),
+        ("[Infinity]", "Infinity is not a JSON value"),
+        ("[-Infinity]", "-Infinity is not a JSON value"),
+        ("[1e999]", "the number 1e999 is too large"),
+        ('{"a":{"b":1,"c":2,"b":3}}', "the key 'b' appears twice in one object"),
+        ("[" * 65 + "]" * 65, "nested more than 64 levels deep"),
+        ("[" * 100_000, "nested more than 64 levels deep"),
+        ('{"a":' * 100_000, "nested more than 64 levels deep"),
+        ("[" + "9" * 5000 + "]", "a number has too many digits"),
+        (b'{"a":"\xff"}', "not UTF-8 at byte 6"),
+    ],
+)
+def test_doubtful_documents_are_refused_with_the_place(text: str | bytes, reason: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        parse_json(text)
+    error = caught.value
+    assert error.code is ErrorCode.EXECUTION_VALIDATION_FAILED
+    assert error.message == f"Invalid JSON: {reason}"
+    assert (error.details["path"], error.details["reason"]) == ("", reason)
+
+
+def test_the_doubled_key_is_named() -> None:
+    with pytest.raises(EngineError) as caught:
+        parse_json('{"mode":1,"mode":1}')
+    assert caught.value.details["invalidKeys"] == ["mode"]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":[1,2.5,"\\u00e9"]}', '\ufeff{"a":[1,2.5,"é"]}', b'\xef\xbb\xbf{"a":[1,2.5,"\xc3\xa9"]}']
+)
+def test_sound_documents_are_read(text: str | bytes) -> None:
+    assert parse_json(text) == {"a": [1, 2.5, "é"]}
+
+
+def test_numbers_are_exact_and_depth_up_to_the_bound_is_fine() -> None:
+    assert parse_json("[9007199254740993, 1.0]") == [9007199254740993, 1.0]
+    parse_json("[" * 64 + "]" * 64)
+
+
+@given(st.text() | st.binary())
+def test_any_input_is_read_or_refused(text: str | bytes) -> None:
+    with suppress(EngineError):
+        json.dumps(parse_json(text), allow_nan=False)
