@@ -13,14 +13,8 @@ from clawperator.engine.adb.parse import DeviceEntry, parse_packages
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.backends.base import Backend
 from clawperator.engine.backends.operator import OperatorBackend
+from clawperator.engine.bus import EventBus
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import (
-    AdbServerLost,
-    DevicesChanged,
-    EventBus,
-    LogAttached,
-    LogGap,
-)
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import Attempt, ExecutionResult, settling
 from clawperator.engine.executions.command import Command
@@ -29,7 +23,7 @@ from clawperator.engine.executions.run import RunOptions, run_held
 from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.observe.log import LogRoom
 from clawperator.engine.observe.probe import Probe
-from clawperator.engine.settings import Settings
+from clawperator.engine.settings import Settings, package_name
 
 if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope
@@ -38,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "ExecutionResult", "RunOptions"]
 
+_PING_SPARE_SECONDS = 2.0
+"""How much longer than its own 5 s the host waits for a handshake (doctor contract §7)."""
 _RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -107,23 +103,26 @@ class Engine:
         """
         with Attempt(self.events, payload) as attempt:
             validated = self.validate(payload, timeout_ms=timeout_ms)
+            backend = self._backend(receiver_package)
             device = await self.device(device_id)
             attempt.start(validated.execution, device.serial)
-            backend = self._backend(receiver_package)
-            advice = await backend.check(device, validated.execution)
+            attempt.warnings += [warning.to_dict() for warning in validated.warnings]
+            attempt.warnings += await backend.check(device, validated.execution)
             async with self._flights.hold(device.serial, Command.of(validated)) as flight:
-                with settling(flight, attempt):
+                with settling(flight, lambda: attempt.was_dispatched):
                     finished = await run_held(backend, device, validated, options or RunOptions(), attempt.dispatched)
-            warnings = [*(warning.to_dict() for warning in validated.warnings), *advice]
-            return attempt.finish(finished, backend.name, warnings)
+            return attempt.finish(finished, backend.name)
 
     def _backend(self, receiver_package: str | None) -> Backend:
         return OperatorBackend(
             self._logs,
             self._probe,
-            package=receiver_package or self.settings.receiver_package,
+            package=self._package(receiver_package),
             action=self.settings.action_agent_command,
         )
+
+    def _package(self, receiver_package: str | None) -> str:
+        return package_name(receiver_package or self.settings.receiver_package)
 
     async def snapshot(
         self,
@@ -200,14 +199,14 @@ class Engine:
         """Whether the installed Operator app speaks this host's contract."""
         from clawperator.engine.operator.compatibility import check_compatibility
 
-        device = await self.device(device_id)
-        return await check_compatibility(device, receiver_package or self.settings.receiver_package, strict=strict)
+        package = self._package(receiver_package)
+        return await check_compatibility(await self.device(device_id), package, strict=strict)
 
     def doctor(self, *, device_id: str | None = None, receiver_package: str | None = None) -> Doctor:
         """A doctor for one run: iterate its ``checks()``; each is published as ``CheckFinished`` by whoever shows it."""
         from clawperator.engine.doctor.run import Doctor
 
-        package = receiver_package or self.settings.receiver_package
+        package = self._package(receiver_package)
         return Doctor(
             self.server,
             device_id=device_id or self.settings.device_id,
@@ -219,15 +218,19 @@ class Engine:
     async def _ping(self, serial: str, package: str) -> Envelope:
         """The handshake, under the device's lock like everything that is dispatched."""
         device, backend = self.server.device(serial), self._backend(package)
-        command = Command.internal(build.doctor_ping())
+        command = Command.internal(build.doctor_ping(), spare_seconds=_PING_SPARE_SECONDS)
+        sent = asyncio.Event()
         await backend.check(device)
-        async with self._flights.hold(serial, command):
-            return (await backend.run(device, command, lambda: None)).envelope
+        async with self._flights.hold(serial, command) as flight:
+            with settling(flight, sent.is_set):
+                return (await backend.run(device, command, sent.set)).envelope
 
     # -- watching
 
     async def watch_devices(self) -> None:
         """Publish ``DevicesChanged`` for ever; ``AdbServerLost`` in between when the server dies. Run it as a task."""
+        from clawperator.engine.events import DevicesChanged
+
         tracking = self.server.track_devices(reconnect=True, on_lost=self._server_lost)
         async with aclosing(tracking):
             async for devices in tracking:
@@ -235,6 +238,8 @@ class Engine:
                 self.events.publish(DevicesChanged(devices=devices))
 
     def _server_lost(self, error: EngineError) -> None:
+        from clawperator.engine.events import AdbServerLost
+
         self.events.publish(AdbServerLost(reason=error.message))
 
     def _forget_absent(self, devices: tuple[DeviceEntry, ...]) -> None:
@@ -244,17 +249,35 @@ class Engine:
 
     async def watch_log(self, device_id: str) -> None:
         """Tail one device passively for ever: log batches, command progress, envelopes, snapshots. Run it as a task."""
+        package = self._package(None)
+        from clawperator.engine.events import LogAttached, LogGap
+
         async for turn in _tries():
             try:
                 device = self.server.device(device_id)
-                facts = await self._probe.facts(device, self.settings.receiver_package)
-                uid = facts.packages.get(self.settings.receiver_package, -1)
+                facts = await self._probe.facts(device, package)
+                uid = facts.packages.get(package, -1)
                 async with self._logs.open(device, facts, uid if uid >= 0 else None) as log:
                     turn.worked()
                     self.events.publish(LogAttached(device_id=device_id))
                     await log.watch()
             except EngineError as exc:
+                self._probe.forget(device_id)  # who comes back may have another Operator, or none
                 self.events.publish(LogGap(device_id=device_id, reason=exc.message))
+                if await self._had_to_wait_for(device_id):
+                    turn.worked()
+
+    async def _had_to_wait_for(self, device_id: str) -> bool:
+        """Return once adb lists the device as usable; whether that took another list than the first. Nothing is polled."""
+        waited = False
+
+        tracking = self.server.track_devices(reconnect=True)
+        async with aclosing(tracking):
+            async for devices in tracking:
+                if any(entry.serial == device_id and entry.usable for entry in devices):
+                    break
+                waited = True
+        return waited
 
 
 def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:

@@ -6,6 +6,7 @@ Resolving reads the environment (and the settings file, when asked to) at the ca
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
@@ -16,6 +17,7 @@ RELEASE_PACKAGE = "com.clawperator.operator"
 AGENT_ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
 """The broadcast action that every APK generation really listens to (wire §2.1)."""
 
+_PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*", re.ASCII)
 _ENVIRONMENT = {
     "device_id": ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL"),
     "receiver_package": ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE"),
@@ -66,6 +68,22 @@ class Settings:
         return cls(**{**chosen, "environment": dict(environment)})
 
 
+def package_name(text: str) -> str:
+    """``text`` if it can name an Operator app; what starts with a dash, say, would be an option to the device's own tools.
+
+    Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED).
+    """
+    if len(text) <= 255 and _PACKAGE.fullmatch(text):
+        return text
+    message = "receiverPackage must be an Android package name"
+    raise EngineError(
+        ErrorCode.EXECUTION_VALIDATION_FAILED,
+        message,
+        hint=f"Name an installed Operator app, such as {RELEASE_PACKAGE}.",
+        details={"path": "receiverPackage", "reason": f"{message}, got {text[:255]!r}"},
+    )
+
+
 def home_folder(env: Mapping[str, str]) -> str:
     """``~/.clawperator``: what the contract names there (locks, skills, downloads, logs) stays there on every system."""
     return os.path.join(env.get("HOME") or os.path.expanduser("~"), ".clawperator")
@@ -80,14 +98,14 @@ def settings_path() -> str:
 
 def read_settings_file(path: str) -> dict[str, Any]:
     """The settings of one file by field name; ``{}`` where there is no file."""
-    import tomllib
-
     try:
         with open(path, "rb") as stream:
+            import tomllib
+
             values = tomllib.load(stream)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, tomllib.TOMLDecodeError) as exc:
+    except (OSError, ValueError, RecursionError) as exc:  # ValueError: no TOML, or no UTF-8
         raise EngineError(ErrorCode.USAGE, f"Settings file {path} cannot be read: {exc}") from exc
     unknown = sorted(set(values) - set(_ENVIRONMENT))
     if unknown:

@@ -18,6 +18,8 @@ class Command:
     """
 
     usage = "[options]"
+    long_lived = False
+    """Whether it stays: then its garbage must be collected, which short commands save themselves."""
     notes = ""
     examples: tuple[str, ...] = ()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 from clawperator.app.cli import diagnostics, output
 from clawperator.app.cli.arguments import HelpWantedError, build_parser, find_command, read
 from clawperator.app.cli.table import GROUPS, load
@@ -20,6 +22,8 @@ def dispatch(arguments: Sequence[str]) -> int:
     try:
         outcome = _answer(arguments)
     except EngineError as exc:
+        if exc.code is ErrorCode.UNKNOWN_RUNTIME_ERROR and "--verbose" in arguments:
+            diagnostics.traceback(exc)
         outcome = exc
     except output.CannotWriteError as exc:
         return _unheard(exc)
@@ -52,6 +56,8 @@ def _answer(arguments: Sequence[str]) -> Answer | int:
         return 0
     if not words and (rest or not _has_terminal()):
         return _explain("")
+    if command.long_lived:
+        gc.enable()
     return command.run(options)
 
 

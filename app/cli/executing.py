@@ -8,11 +8,11 @@ from clawperator.app.cli import diagnostics
 from clawperator.app.cli.commands.execute import max_snapshot_bytes
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.session import run
-from clawperator.engine import RunOptions
+from clawperator.engine import EngineError, RunOptions
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
@@ -38,8 +38,15 @@ def execute(
     async def use(engine: Engine) -> ExecutionResult:
         return await engine.execute(payload, timeout_ms=options.timeout_ms, options=choices)
 
-    result = run(options, use, surroundings=surroundings)
-    _tell(result, options)
+    try:
+        result = run(options, use, surroundings=surroundings)
+    except EngineError as exc:
+        _warn(exc.extra.get("warnings", ()), options)
+        raise
+    _warn(result.warnings, options)
+    if options.verbose:
+        spent = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in result.phases.items())
+        diagnostics.note(f"spent: {spent}")
     return Answer(document(result), view="execution", failed=not result.succeeded)
 
 
@@ -53,11 +60,8 @@ def document(result: ExecutionResult) -> dict[str, Any]:
     return answer
 
 
-def _tell(result: ExecutionResult, options: Namespace) -> None:
-    """Warnings go to stderr in ``pretty`` output; in ``json`` they stand in the document, and two of them in both."""
-    for warning in result.warnings:
+def _warn(warnings: Iterable[Mapping[str, Any]], options: Namespace) -> None:
+    """Warnings go to stderr in ``pretty`` output; in ``json`` they stand in the document, and a few of them in both."""
+    for warning in warnings:
         if options.output == "pretty" or warning.get("code") in _TOLD_ON_STDERR:
             diagnostics.warn(str(warning.get("message", "")))
-    if options.verbose:
-        spent = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in result.phases.items())
-        diagnostics.note(f"spent: {spent}")

@@ -5,6 +5,7 @@ Whole processes are measured here, so nothing is imported before it is known to 
 
 from __future__ import annotations
 
+import gc
 import sys
 
 TYPE_CHECKING = False
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own arguments) and return the exit code; never raises."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    collecting = gc.isenabled()
+    gc.disable()  # most commands are over before a collection could pay: it costs a tenth of their time
     try:
         if arguments == ["--version"]:
             return _print_version()
@@ -26,6 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         from clawperator.app.cli.dispatch import interrupted
 
         return interrupted(arguments)
+    finally:
+        if argv is None:
+            gc.freeze()  # the process is about to end: Python's last collection would look at everything once more
+        if collecting:
+            gc.enable()
 
 
 def _print_version() -> int:

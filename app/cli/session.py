@@ -11,22 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from clawperator.app.cli import diagnostics
 from clawperator.engine import Engine, Settings
-from clawperator.engine.events import (
-    AdbServerLost,
-    CheckFinished,
-    CommandProgress,
-    ExecutionDispatched,
-    ExecutionFinished,
-    ExecutionStarted,
-    LogGap,
-)
 from clawperator.engine.settings import settings_path
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator, Iterator
 
-    from clawperator.engine.events import EngineEvent, EventBus, Subscription
+    from clawperator.engine import EngineError
+    from clawperator.engine.bus import EventBus, Subscription
 
 T = TypeVar("T")
 
@@ -76,7 +68,7 @@ async def _session(
                 answers.append(await use(engine))
     except asyncio.CancelledError as exc:
         if not answers:  # an interrupt that comes after the answer changes nothing about it
-            raise diagnostics.interrupted(await interrupt.dispatch_status()) from exc
+            raise await interrupt.error() from exc
     return answers[0]
 
 
@@ -113,14 +105,19 @@ class _Interrupt:
             with suppress(NotImplementedError):
                 loop.remove_signal_handler(signal.SIGINT)
 
-    async def dispatch_status(self) -> str:
-        """``sent`` where an execution that was cut off had been dispatched, else ``not_sent``."""
+    async def error(self) -> EngineError:
+        """The interrupt as an error: it names the execution that was cut off, where there was one."""
         if self._aftermath is None:
-            return "not_sent"
+            return diagnostics.interrupted()
+        from clawperator.engine.events import ExecutionFinished
+
         self._aftermath.close()
-        ended = [event for event in await self._aftermath.batch() if isinstance(event, ExecutionFinished)]
-        sent = any(event.result.get("error", {}).get("broadcastDispatchStatus") == "sent" for event in ended)
-        return "sent" if sent else "not_sent"
+        for event in await self._aftermath.batch():
+            if isinstance(event, ExecutionFinished):
+                cut_off = event.result.get("error", {})
+                names = {name: cut_off[name] for name in ("executionId", "deviceId") if name in cut_off}
+                return diagnostics.interrupted(cut_off.get("broadcastDispatchStatus", "not_sent"), names)
+        return diagnostics.interrupted()
 
 
 @asynccontextmanager
@@ -129,35 +126,12 @@ async def _storyteller(engine: Engine, *, verbose: bool) -> AsyncIterator[None]:
     if not verbose:
         yield
         return
+    from clawperator.app.cli.story import tell
+
     with engine.events.subscribe() as subscription:
-        task = asyncio.create_task(_tell(subscription), name="story")
+        task = asyncio.create_task(tell(subscription), name="story")
         try:
             yield
         finally:
             subscription.close()
             await task
-
-
-async def _tell(subscription: Subscription) -> None:
-    async for event in subscription:
-        if line := story_line(event):
-            diagnostics.note(line)
-
-
-def story_line(event: EngineEvent) -> str:
-    """One line about an event, or '' for events that come by the hundred."""
-    match event:
-        case ExecutionStarted():
-            return f"{event.command_id}: {event.action_count} actions within {event.timeout_ms} ms on {event.device_id}"
-        case ExecutionDispatched():
-            return f"{event.command_id}: dispatched"
-        case CommandProgress():
-            return event.text
-        case ExecutionFinished():
-            return f"{event.command_id}: finished after {event.duration_ms:.0f} ms"
-        case CheckFinished():
-            return f"{event.check.get('id')}: {event.check.get('status')}"
-        case AdbServerLost() | LogGap():
-            return event.reason
-        case _:
-            return ""

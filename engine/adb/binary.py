@@ -13,9 +13,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from clawperator.engine.adb.protocol import Address
 from clawperator.engine.errors import EngineError, ErrorCode
+
+_OUTPUT_BYTES = 64 * 1024
+"""What is read of a program's words: versions and complaints are short."""
 
 
 def find_adb(env: Mapping[str, str], adb_path: str | None = None) -> str:
@@ -52,24 +56,34 @@ async def start_server(address: Address, env: Mapping[str, str], adb_path: str |
     """
     command = _start_command(address, find_adb(env, adb_path))
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            env=dict(env),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
+        exit_code, output = await run_program(command, env)
     except OSError as exc:
         raise _not_startable(command, exc) from exc
-    try:
-        output, _ = await process.communicate()
-    except BaseException:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-        raise
-    if process.returncode:
-        raise _start_failed(address, output, process.returncode)
+    if exit_code:
+        raise _start_failed(address, output, exit_code)
+
+
+async def run_program(
+    command: Sequence[str], env: Mapping[str, str], *, stderr: int = asyncio.subprocess.STDOUT
+) -> tuple[int, bytes]:
+    """Exit code and output of a program of this computer; raises ``OSError``; cancelling takes the process with it.
+
+    The output goes to a file: a pipe stays open for as long as any descendant (a daemon, a child of a wrapper script) has
+    it, and would be waited for.
+    """
+    with TemporaryFile() as output:
+        process = await asyncio.create_subprocess_exec(
+            *command, env=dict(env), stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=stderr
+        )
+        try:
+            exit_code = await process.wait()
+        except BaseException:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            raise
+        output.seek(0)
+        return exit_code, output.read(_OUTPUT_BYTES)
 
 
 def start_server_blocking(
@@ -78,21 +92,24 @@ def start_server_blocking(
     """The same for light commands that run no event loop; ``timeout`` in seconds."""
     command = _start_command(address, find_adb(env, adb_path))
     try:
-        done = subprocess.run(  # noqa: S603 - an argument vector: our own flags after a path the user chose
-            command,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=timeout,
-            check=False,
-        )
+        with TemporaryFile() as output:  # not a pipe: see run_program
+            done = subprocess.run(  # noqa: S603 - an argument vector: our own flags after a path the user chose
+                command,
+                env=dict(env),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=timeout,
+                check=False,
+            )
+            output.seek(0)
+            said = output.read(_OUTPUT_BYTES)
     except subprocess.TimeoutExpired as exc:
         raise _start_failed(address, b"it did not finish in time", -1) from exc
     except OSError as exc:
         raise _not_startable(command, exc) from exc
     if done.returncode:
-        raise _start_failed(address, done.stdout, done.returncode)
+        raise _start_failed(address, said, done.returncode)
 
 
 def _start_command(address: Address, adb: str) -> list[str]:

@@ -12,13 +12,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from clawperator.engine.adb.failures import broken, timed_out
+from clawperator.engine.adb.failures import broken, endless, timed_out
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.protocol import Address, Conversation
 
 T = TypeVar("T")
 
+MAX_OUTPUT = 128 * 1024 * 1024
+"""Bytes of one command's output that are collected in memory: far above any picture, dump or log buffer of a sane device."""
 _SMALL_READ = 64 * 1024
 _LARGE_READ = 256 * 1024
 _SEND_SLICE = 256 * 1024
@@ -103,9 +105,13 @@ class Connection:
         return await self._receive()
 
     async def read_all(self) -> bytes:
-        parts = []
+        """Up to the end of the stream; endless ones are an error (``MAX_OUTPUT``)."""
+        parts, size = [], 0
         while data := await self.read():
             parts.append(data)
+            size += len(data)
+            if size > MAX_OUTPUT:
+                raise endless(MAX_OUTPUT, serial=self.serial)
         return b"".join(parts)
 
     async def send(self, data: bytes) -> None:

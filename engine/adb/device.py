@@ -15,8 +15,8 @@ from contextlib import aclosing, asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clawperator.engine.adb.connection import Connection, deadline
-from clawperator.engine.adb.failures import TransportError, broken
+from clawperator.engine.adb.connection import MAX_OUTPUT, Connection, deadline
+from clawperator.engine.adb.failures import TransportError, broken, endless
 from clawperator.engine.adb.files import Progress, Source, batches, receive_file, save, send_file, source_size
 from clawperator.engine.adb.parse import InstallResult, parse_install_result
 from clawperator.engine.adb.protocol import (
@@ -109,10 +109,14 @@ class ShellStream:
         await self._connection.send(shell_packet(CLOSE_STDIN))
 
     async def collect(self) -> ShellResult:
-        """Read to the end."""
+        """Read to the end; endless output is an error (``MAX_OUTPUT``)."""
         parts: dict[int, list[bytes]] = {STDOUT: [], STDERR: []}
+        size = 0
         async for channel, data in self:
             parts[channel].append(data)
+            size += len(data)
+            if size > MAX_OUTPUT:
+                raise endless(MAX_OUTPUT, serial=self._connection.serial)
         exit_code = self.exit_code
         assert exit_code is not None
         return ShellResult(b"".join(parts[STDOUT]), b"".join(parts[STDERR]), exit_code)
@@ -139,12 +143,14 @@ class PlainStream(ShellStream):
         """Standard output and stderr together; the exit code is read from the line that :func:`_with_exit_code` makes."""
         output = await self._connection.read_all()
         stdout, marker, code = output.rpartition(_EXIT_MARKER)
-        if not marker or not code.strip().isdigit():
+        code = code.strip()
+        if not marker or not code.isdigit() or len(code) > _LONGEST_EXIT_CODE:
             raise broken("the device's shell ended without an exit code", serial=self._connection.serial)
         return ShellResult(stdout, b"", int(code))
 
 
 _EXIT_MARKER = b"clawperator-exit:"
+_LONGEST_EXIT_CODE = 3
 
 
 def _with_exit_code(script: str) -> str:

@@ -55,6 +55,15 @@ def broken(what: str, *, serial: str = "") -> TransportError:
     return TransportError(code, what, details={"deviceId": serial} if serial else None)
 
 
+def endless(limit: int, *, serial: str) -> EngineError:
+    """A device that does not stop talking."""
+    return EngineError(
+        ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+        f"the device's answer is larger than {limit // 2**20} MiB",
+        details={"deviceId": serial, "limit": limit},
+    )
+
+
 def timed_out(what: str, seconds: float, *, serial: str = "") -> AdbTimeoutError:
     code = ErrorCode.DEVICE_SHELL_UNAVAILABLE if serial else ErrorCode.ADB_SERVER_FAILED
     details: dict[str, object] = {"deviceId": serial} if serial else {}

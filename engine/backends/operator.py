@@ -18,7 +18,6 @@ from clawperator.engine.contracts.generation import fits_every_generation, requi
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
 from clawperator.engine.logcat.correlated import CorrelatedLines
-from clawperator.engine.logcat.entries import BinaryLogParser, TextLogParser
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
 from clawperator.engine.logcat.operator_log import (
     EnvelopeSignal,
@@ -28,11 +27,11 @@ from clawperator.engine.logcat.operator_log import (
     RefusalSignal,
     Signal,
 )
-from clawperator.engine.observe.log import DeviceLog, LogRoom, logcat_words, new_nonce, nonce_command
+from clawperator.engine.observe.log import DeviceLog, LogRoom, log_parser, logcat_words, new_nonce, nonce_command
 from clawperator.engine.observe.probe import Probe, variants
+from clawperator.engine.suggestions import command_line
 
-ENVELOPE_WAIT_SECONDS = 5.0
-"""How much longer than the device's own budget the host waits for the envelope."""
+_LOOK_AGAIN_SECONDS = 5.0
 
 
 class OperatorBackend:
@@ -70,7 +69,7 @@ class OperatorBackend:
                 "checkId": "readiness.apk.presence",
                 "summary": f"{self._package} is not installed",
                 "detail": "Neither the release nor the debug variant is listed by the package manager.",
-                "installCommand": f"clawperator operator setup --apk <path> --device-id {device.serial}",
+                "installCommand": f"{command_line('operator setup', device.serial)} --apk <path>",
             },
         )
 
@@ -112,7 +111,7 @@ class OperatorBackend:
             run.dispatch_failed(exc.message, f"error: {exc.message}", exc)
             return
         if result.exit_code != 0:
-            complaint = (result.stderr or result.stdout).decode(errors="replace").strip()
+            complaint = result.error_text or f"am broadcast ended with exit code {result.exit_code} and no words"
             run.dispatch_failed(complaint, f"failed: {complaint}", None)
 
     async def _look_again(self, run: _Run, log: DeviceLog) -> None:
@@ -121,11 +120,11 @@ class OperatorBackend:
             return
         words = [*logcat_words(log.facts), "-d", "-T", f"{log.attached_at:.6f}"]
         try:
-            result = await log.device.shell(words, timeout=ENVELOPE_WAIT_SECONDS)
+            result = await log.device.shell(words, timeout=_LOOK_AGAIN_SECONDS)
         except EngineError:
             return
         run.read_anew()
-        parser = BinaryLogParser() if log.facts.binary_log else TextLogParser("threadtime")
+        parser = log_parser(log.facts)
         operator = OperatorLog(uid=log.uid, command_id="" if log.uid is not None else run.command_id)
         for entry in (*parser.feed(result.stdout), *parser.finish()):
             if entry.message.strip() == run.nonce:
@@ -141,7 +140,7 @@ class _Run:
         self.command_id = command.command_id
         self.wire = command.wire
         self.nonce = new_nonce()
-        self.wait_seconds = command.timeout_ms / 1000 + ENVELOPE_WAIT_SECONDS
+        self.wait_seconds = command.wait_seconds
         self.answered = asyncio.Event()
         self._command = command
         self._dispatched = dispatched
@@ -202,7 +201,9 @@ class _Run:
                 self._refused(signal)
 
     def on_closed(self, error: EngineError) -> None:
-        self._fail(EngineError(error.code, error.message, details=error.details, extra=self._circumstances()))
+        told = EngineError(error.code, error.message, details=error.details, extra=self._circumstances())
+        told.__cause__ = error
+        self._fail(told)
 
     def _take_envelope(self, signal: EnvelopeSignal) -> None:
         if signal.envelope is not None:
@@ -269,12 +270,9 @@ class _Run:
         if self._last_stage:
             details["lastStage"] = self._last_stage
         silent = self._status == "sent" and not self._lines.lines
-        hint = (
-            f"The Operator app said nothing: its accessibility service or version may be the reason. "
-            f"Run `clawperator doctor --device-id {self._device_id} --receiver-package {self._package}`."
-            if silent
-            else ""
-        )
+        doctor = command_line("doctor", self._device_id, "--receiver-package", self._package)
+        silence = "The Operator app said nothing: its accessibility service or version may be the reason."
+        hint = f"{silence} Run `{doctor}`." if silent else ""
         return EngineError(
             ErrorCode.RESULT_ENVELOPE_TIMEOUT,
             f"No [Clawperator-Result] envelope within {round(self.wait_seconds * 1000)}ms",

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 
-from clawperator.engine.adb.binary import find_adb
+from clawperator.engine.adb.binary import find_adb, run_program
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.doctor.check import Check, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -108,9 +108,9 @@ async def adb_presence(server: AdbServer, env: Mapping[str, str]) -> Check:
     return Check(
         "host.adb.presence",
         "fail",
-        "adb was not found",
+        f"{path} does not run" if path else "adb was not found",
         ErrorCode.ADB_NOT_FOUND,
-        "Looked in ADB_PATH, PATH and the Android SDK folders.",
+        "It did not print its version." if path else "Looked in ADB_PATH, PATH and the Android SDK folders.",
         "Install the Android platform tools",
         fix,
     )
@@ -152,22 +152,8 @@ async def tool_output(name: str, *arguments: str, env: Mapping[str, str]) -> str
     if path is None:
         return None
     try:
-        process = await asyncio.create_subprocess_exec(
-            path,
-            *arguments,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=dict(env) or None,
-        )
-    except OSError:
+        running = run_program([path, *arguments], env, stderr=asyncio.subprocess.DEVNULL)
+        exit_code, output = await asyncio.wait_for(running, _TOOL_SECONDS)
+    except (OSError, TimeoutError):
         return None
-    try:
-        out, _ = await asyncio.wait_for(process.communicate(), _TOOL_SECONDS)
-    except TimeoutError:
-        return None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return out.decode(errors="replace") if process.returncode == 0 else None
+    return output.decode(errors="replace") if exit_code == 0 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Awaitable, Callable
 
@@ -12,6 +13,7 @@ from clawperator.engine.doctor.check import Check, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.observe.probe import variants
 from clawperator.engine.operator.compatibility import check_compatibility
+from clawperator.engine.suggestions import command_line
 
 Handshake = Callable[[], Awaitable[Envelope]]
 """Sends one ping through the Operator and gives its envelope; raises ``EngineError`` when there is none."""
@@ -51,7 +53,7 @@ async def apk_presence(device: AdbDevice, package: str) -> Check:
         ErrorCode.RECEIVER_NOT_INSTALLED,
         "Without the Operator app nothing can be executed on this device.",
         "Install the Operator app",
-        manual(f"adb -s {device.serial} install -r <path of operator.apk>"),
+        manual(f"adb -s {shlex.quote(device.serial)} install -r <path of operator.apk>"),
         evidence={"receiverPackage": package},
     )
 
@@ -114,13 +116,16 @@ async def handshake(ping: Handshake, device_id: str, package: str) -> Check:
         "Accessibility Settings",
         ("Find Clawperator under the installed services.", "Turn it on."),
     )
-    grant = f"clawperator grant-device-permissions --device-id {device_id} --receiver-package {package}"
+    grant = command_line("grant-device-permissions", device_id, "--receiver-package", package)
     try:
         envelope = await ping()
     except EngineError as exc:
-        look = f"clawperator observe snapshot --device-id {device_id} --receiver-package {package} --timeout-ms 5000 --verbose"
-        steps = shell(grant, look) if exc.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT else ()
-        if exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
+        flags = ("--receiver-package", package, "--timeout-ms", "5000", "--verbose")
+        look = command_line("observe snapshot", device_id, *flags)
+        steps = manual(exc.hint) if exc.hint else ()
+        if exc.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT:
+            steps = shell(grant, look)
+        elif exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
             steps = manual("Wait until the running execution has ended, then run doctor again.")
         return Check(
             check_id,
@@ -154,4 +159,5 @@ async def handshake(ping: Handshake, device_id: str, package: str) -> Check:
 
 def _dispatch_story(exc: EngineError, device_id: str, package: str) -> str:
     status = exc.extra.get("broadcastDispatchStatus", "not_sent")
-    return f"Broadcast: {status}; receiver {package}; device {device_id}."
+    more = " It did log something: --verbose shows it." if exc.extra.get("lastCorrelatedEvents") else ""
+    return f"Broadcast: {status}; receiver {package}; device {device_id}.{more}"

@@ -11,7 +11,10 @@ from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.doctor import device as device_checks
 from clawperator.engine.doctor import host, readiness
 from clawperator.engine.doctor.check import Check
-from clawperator.engine.errors import EngineError
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.suggestions import command_line
+
+_LOOK = "clawperator observe snapshot --device-id <device_id>"
 
 
 class Doctor:
@@ -48,14 +51,17 @@ class Doctor:
         yield reached
         if reached.stops:
             return
-        found, self.device_id = device_checks.discovery(await self._server.devices(), self._wanted)
-        yield found
+        yield await self._guard("device.discovery", self._discover())
         if self.device_id:
             async for check in self._device_checks(self._server.device(self.device_id)):
                 yield check
 
+    async def _discover(self) -> Check:
+        found, self.device_id = device_checks.discovery(await self._server.devices(), self._wanted)
+        return found
+
     async def _device_checks(self, device: AdbDevice) -> AsyncIterator[Check]:
-        yield await device_checks.capability(device)
+        yield await self._guard("device.capability", device_checks.capability(device))
         present = await self._guard("readiness.apk.presence", readiness.apk_presence(device, self._package))
         yield present
         fits = present.status == "pass"
@@ -69,7 +75,8 @@ class Doctor:
         yield await self._guard("readiness.settings.dev_options", readiness.developer_options(device))
         yield await self._guard("readiness.settings.usb_debugging", readiness.usb_debugging(device))
         if fits:
-            yield await readiness.handshake(lambda: self._ping(device.serial), device.serial, self._package)
+            answered = readiness.handshake(lambda: self._ping(device.serial), device.serial, self._package)
+            yield await self._guard("readiness.handshake", answered)
 
     async def _guard(self, check_id: str, check: Awaitable[Check]) -> Check:
         """A check that cannot run is a finding, not the end of the run."""
@@ -77,6 +84,9 @@ class Doctor:
             return await check
         except EngineError as exc:
             return Check(check_id, "fail", f"The check could not run: {exc.message}", exc.code)
+        except Exception as exc:  # noqa: BLE001 -- one crashed check must not hide what the others find
+            summary = f"The check crashed: {type(exc).__name__}: {exc}"
+            return Check(check_id, "fail", summary, ErrorCode.DOCTOR_FAILED)
 
 
 def report(checks: Sequence[Check], *, device_id: str, package: str) -> dict[str, Any]:
@@ -93,7 +103,8 @@ def report(checks: Sequence[Check], *, device_id: str, package: str) -> dict[str
 
 def next_actions(checks: Sequence[Check], device_id: str) -> list[str]:
     if all(check.status == "pass" for check in checks):
-        return ["Everything is ready.", f"Try: clawperator observe snapshot --device-id {device_id or '<device_id>'}"]
+        look = command_line("observe snapshot", device_id) if device_id else _LOOK
+        return ["Everything is ready.", f"Try: {look}"]
     actions: list[str] = []
     for check in checks:
         if check.status == "pass":

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from clawperator.engine.bus import EventBus
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import EventBus, ExecutionDispatched, ExecutionFinished, ExecutionStarted
 from clawperator.engine.executions.flight import Flight
 from clawperator.engine.executions.run import Finished
 
@@ -59,6 +59,8 @@ class Attempt:
         command_id = payload.get("commandId") if isinstance(payload, Mapping) else None
         self.execution_id = str(uuid.uuid4())
         self.was_dispatched = False
+        self.warnings: list[Mapping[str, Any]] = []
+        """What the caller should know whatever the outcome: stands in results and in errors."""
         self._bus = bus
         self._command_id = command_id if isinstance(command_id, str) else ""
         self._device_id: str | None = None
@@ -67,26 +69,34 @@ class Attempt:
 
     def start(self, execution: Execution, device_id: str) -> None:
         self._command_id, self._device_id, self._mode = execution.command_id, device_id, execution.mode
-        self._bus.publish(
-            ExecutionStarted(
-                device_id=device_id,
-                execution_id=self.execution_id,
-                command_id=execution.command_id,
-                task_id=execution.task_id,
-                source=execution.source,
-                timeout_ms=execution.timeout_ms,
-                action_count=len(execution.actions),
+        if self._bus.watched:
+            from clawperator.engine.events import ExecutionStarted
+
+            self._bus.publish(
+                ExecutionStarted(
+                    device_id=device_id,
+                    execution_id=self.execution_id,
+                    command_id=execution.command_id,
+                    task_id=execution.task_id,
+                    source=execution.source,
+                    timeout_ms=execution.timeout_ms,
+                    action_count=len(execution.actions),
+                )
             )
-        )
 
     def dispatched(self) -> None:
         """From here on the device may act, whatever becomes of us."""
         self.was_dispatched = True
-        self._bus.publish(
-            ExecutionDispatched(device_id=self._device_id, execution_id=self.execution_id, command_id=self._command_id)
-        )
+        if self._bus.watched:
+            from clawperator.engine.events import ExecutionDispatched
 
-    def finish(self, finished: Finished, backend: str, warnings: Sequence[Mapping[str, Any]]) -> ExecutionResult:
+            self._bus.publish(
+                ExecutionDispatched(
+                    device_id=self._device_id, execution_id=self.execution_id, command_id=self._command_id
+                )
+            )
+
+    def finish(self, finished: Finished, backend: str) -> ExecutionResult:
         assert self._device_id is not None
         result = ExecutionResult(
             finished.envelope,
@@ -94,7 +104,7 @@ class Attempt:
             self.execution_id,
             self._mode,
             backend,
-            (*warnings, *finished.warnings),
+            (*self.warnings, *finished.warnings),
             finished.phases,
         )
         self._end(result.to_dict())
@@ -107,31 +117,45 @@ class Attempt:
         if error is None:
             return
         if isinstance(error, EngineError):
-            error.extra.setdefault("executionId", self.execution_id)
-            if self._device_id is not None:
-                error.extra.setdefault("deviceId", self._device_id)
             self._end_with(error)
         elif isinstance(error, Exception):
-            self._end_with(EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, f"{type(error).__name__}: {error}"))
+            fault = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, f"{type(error).__name__}: {error}")
+            self._end_with(fault)
+            raise fault from error
         else:
             self._end_with(interrupted(dispatched=self.was_dispatched))
 
+    def _name(self, error: EngineError) -> None:
+        """What every error of an execution says besides itself, as far as it is known (errors contract §1.1)."""
+        error.extra.setdefault("executionId", self.execution_id)
+        if error.code is ErrorCode.LOGCAT_UNAVAILABLE and not self.was_dispatched and error.hint == error.code.hint:
+            error.hint = "Check the adb connection; nothing was dispatched."
+        if self._device_id is not None:
+            error.extra.setdefault("broadcastDispatchStatus", "sent" if self.was_dispatched else "not_sent")
+            error.extra.setdefault("deviceId", self._device_id)
+        if self.warnings:
+            error.extra.setdefault("warnings", [dict(warning) for warning in self.warnings])
+
     def _end_with(self, error: EngineError) -> None:
+        self._name(error)
         answer: dict[str, Any] = {"ok": False, "error": error.to_dict(), "executionId": self.execution_id}
         if self._device_id is not None:
             answer["deviceId"] = self._device_id
         self._end(answer)
 
     def _end(self, result: Mapping[str, Any]) -> None:
-        self._bus.publish(
-            ExecutionFinished(
-                device_id=self._device_id,
-                execution_id=self.execution_id,
-                command_id=self._command_id,
-                result=result,
-                duration_ms=(time.monotonic() - self._began) * 1000,
+        if self._bus.watched:
+            from clawperator.engine.events import ExecutionFinished
+
+            self._bus.publish(
+                ExecutionFinished(
+                    device_id=self._device_id,
+                    execution_id=self.execution_id,
+                    command_id=self._command_id,
+                    result=result,
+                    duration_ms=(time.monotonic() - self._began) * 1000,
+                )
             )
-        )
 
 
 def interrupted(*, dispatched: bool) -> EngineError:
@@ -146,15 +170,15 @@ def interrupted(*, dispatched: bool) -> EngineError:
 
 
 @contextmanager
-def settling(flight: Flight, attempt: Attempt) -> Iterator[None]:
+def settling(flight: Flight, was_dispatched: Callable[[], bool]) -> Iterator[None]:
     """Keep the device taken a little longer when it is left with an unknown outcome."""
     try:
         yield
     except EngineError as exc:
-        if attempt.was_dispatched and exc.code in _UNSETTLED:
+        if was_dispatched() and exc.code in _UNSETTLED:
             flight.settle()
         raise
     except BaseException:
-        if attempt.was_dispatched:
+        if was_dispatched():
             flight.settle()
         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ DEFAULT_TIMEOUT_MS = 30_000
 
 def generated_id(name: str, separator: str = "-") -> str:
     """``<name>-<epochMs>-<7 base36>``: unpredictable, so that no other app can forge its result in the log."""
-    tail = "".join(secrets.choice(_BASE36) for _ in range(7))
+    tail = "".join(_BASE36[byte % 36] for byte in os.urandom(7))
     return f"{name}{separator}{time.time_ns() // 1_000_000}{separator}{tail}"
 
 

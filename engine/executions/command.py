@@ -11,9 +11,16 @@ if TYPE_CHECKING:
     from clawperator.engine.executions.validate import Validated
 
 
+ENVELOPE_WAIT_SECONDS = 5.0
+"""How much longer than the device's own budget the host waits for the envelope (execution contract §9)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
-    """``wire`` is the compact JSON that leaves for the device; ``last_action`` is ``(id, type)`` of the plan's last step."""
+    """``wire`` is the compact JSON that leaves for the device; ``last_action`` is ``(id, type)`` of the plan's last step.
+
+    ``spare_seconds`` is how much longer than ``timeout_ms`` the host waits.
+    """
 
     command_id: str
     task_id: str
@@ -21,6 +28,11 @@ class Command:
     timeout_ms: int
     wire: str
     last_action: tuple[str, str]
+    spare_seconds: float = ENVELOPE_WAIT_SECONDS
+
+    @property
+    def wait_seconds(self) -> float:
+        return self.timeout_ms / 1000 + self.spare_seconds
 
     @classmethod
     def of(cls, validated: Validated) -> Self:
@@ -36,7 +48,7 @@ class Command:
         )
 
     @classmethod
-    def internal(cls, payload: Mapping[str, Any]) -> Self:
+    def internal(cls, payload: Mapping[str, Any], *, spare_seconds: float = ENVELOPE_WAIT_SECONDS) -> Self:
         """A command of our own that the public contract does not offer (the doctor's ping): not validated."""
         last = payload["actions"][-1]
         wire = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
@@ -47,4 +59,5 @@ class Command:
             payload["timeoutMs"],
             wire,
             (last["id"], last["type"]),
+            spare_seconds,
         )

@@ -7,14 +7,14 @@ holds it, for whoever is turned away. A lock file is never removed (removing one
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -24,6 +24,9 @@ SETTLE_SECONDS = 2.0
 """How long a device stays taken after its outcome became unknown (execution contract §10)."""
 
 _LOOKS = 100
+_BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+"""How the systems say that somebody else has a lock."""
+_CONTENT_BYTES = 16 * 1024
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -66,7 +69,7 @@ class LockStatus:
 
 
 class FileLock:
-    """An exclusive, non-blocking OS lock on one file, with a few bytes of content beside it."""
+    """An exclusive, non-blocking OS lock on one file, with a few bytes of content beside it. Raises ``OSError``."""
 
     def __init__(self, path: str) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -74,12 +77,14 @@ class FileLock:
     def try_acquire(self) -> bool:
         try:
             _lock(self._fd)
-        except OSError:
-            return False
+        except OSError as exc:
+            if exc.errno in _BUSY:
+                return False
+            raise
         return True
 
     def read(self) -> bytes:
-        return os.pread(self._fd, 4096, 0)
+        return os.pread(self._fd, _CONTENT_BYTES, 0)
 
     def write(self, content: bytes) -> None:
         os.pwrite(self._fd, content, 0)
@@ -115,10 +120,9 @@ class Flight:
         self._settling = True
 
     def release(self) -> None:
-        if self._settling:
-            self._lock.write(_encode(self._holder, not_before=self._clock() + SETTLE_SECONDS))
-        else:
-            self._lock.write(b"")
+        content = _encode(self._holder, not_before=self._clock() + SETTLE_SECONDS) if self._settling else b""
+        with suppress(OSError):  # a full disk keeps the name of a holder who is gone: without the lock it means nothing
+            self._lock.write(content)
         self._lock.close()
 
 
@@ -133,7 +137,8 @@ class SingleFlight:
     async def hold(self, device_id: str, command: Command) -> AsyncIterator[Flight]:
         """Hold ``device_id`` for the block, in the name of ``command``.
 
-        Raises ``EngineError`` (EXECUTION_CONFLICT_IN_FLIGHT, naming the holder) at once when somebody has it.
+        Raises ``EngineError`` at once: EXECUTION_CONFLICT_IN_FLIGHT, naming the holder, when somebody has it; USAGE when
+        the folder of the locks cannot be used.
         """
         holder = Holder(
             device_id,
@@ -144,7 +149,10 @@ class SingleFlight:
             command.timeout_ms,
             self._clock(),
         )
-        flight = await self._acquire(device_id, holder)
+        try:
+            flight = await self._acquire(device_id, holder)
+        except OSError as exc:
+            raise self._unusable(exc) from exc
         try:
             yield flight
         finally:
@@ -169,7 +177,7 @@ class SingleFlight:
         for _ in range(_LOOKS):
             if lock.try_acquire():
                 other = _decode(lock.read())
-                if other is not None and other.not_before > self._clock():
+                if other is not None and self._settles(other):
                     return other
                 lock.write(_encode(holder))
                 return None
@@ -181,16 +189,24 @@ class SingleFlight:
         return other or Holder(holder.device_id, 0, "", "", "", 0, 0.0)
 
     def status(self, device_id: str) -> LockStatus:
-        """How ``device_id``'s lock looks now. Takes the lock for an instant where it is free."""
-        return self._look(self._path(device_id), device_id)
+        """How ``device_id``'s lock looks now. Takes the lock for an instant where it is free.
+
+        Raises ``EngineError`` (USAGE) when the folder of the locks cannot be used.
+        """
+        try:
+            return self._look(self._path(device_id), device_id)
+        except OSError as exc:
+            raise self._unusable(exc) from exc
 
     def taken(self) -> list[LockStatus]:
-        """Every device that somebody holds or that is settling, in the order of their names."""
+        """Every device that somebody holds or that is settling, in the order of their names. Raises as ``status``."""
         try:
             names = sorted(name for name in os.listdir(self._folder) if name.endswith(".lock"))
-        except FileNotFoundError:
+            looks = [self._look(os.path.join(self._folder, name), "") for name in names]
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        looks = (self._look(os.path.join(self._folder, name), "") for name in names)
+        except OSError as exc:
+            raise self._unusable(exc) from exc
         return [look for look in looks if look.state != "free"]
 
     def _look(self, path: str, device_id: str) -> LockStatus:
@@ -206,22 +222,37 @@ class SingleFlight:
             device_id = device_id or holder.device_id
         if not free:
             return LockStatus(device_id, "held", holder)
-        if holder is not None and holder.not_before > self._clock():
+        if holder is not None and self._settles(holder):
             return LockStatus(device_id, "settling", holder)
         return LockStatus(device_id, "free", None)
+
+    def _settles(self, holder: Holder) -> bool:
+        """Whether the device still settles after ``holder``. A clock that was set back must not keep it for hours."""
+        return 0 < holder.not_before - self._clock() <= 2 * SETTLE_SECONDS
+
+    def _unusable(self, exc: OSError) -> EngineError:
+        reason = exc.strerror or str(exc)
+        return EngineError(
+            ErrorCode.USAGE,
+            f"The folder of the device locks, {self._folder}, cannot be used: {reason}",
+            hint="Set HOME to a folder that this user can write: the locks keep two programs off one device.",
+            details={"path": self._folder, "reason": reason},
+        )
 
     def _path(self, device_id: str) -> str:
         """A file name that no serial can escape from: unsafe characters replaced, told apart by a hash where any were."""
         safe = _UNSAFE.sub("_", device_id)
         if safe != device_id or len(safe) > 100:
-            safe = f"{safe[:80]}-{sha256(device_id.encode()).hexdigest()[:12]}"
+            import hashlib
+
+            safe = f"{safe[:80]}-{hashlib.sha256(device_id.encode()).hexdigest()[:12]}"
         return os.path.join(self._folder, f"{safe}.lock")
 
 
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError, TypeError):  # the latter two: no pid at all
         return False
     except OSError:
         return True  # somebody else's process: it exists
@@ -235,9 +266,13 @@ def _encode(holder: Holder, *, not_before: float = 0.0) -> bytes:
 def _decode(content: bytes) -> Holder | None:
     """``None`` for nobody, and for whatever is not ours or only half written."""
     try:
-        return Holder(**json.loads(content))
-    except (ValueError, TypeError):
+        holder = Holder(**json.loads(content))
+    except (ValueError, TypeError, RecursionError):
         return None
+    numbers = (holder.pid, holder.timeout_ms, holder.since, holder.not_before)
+    names = (holder.device_id, holder.command_id, holder.task_id, holder.source)
+    ours = all(isinstance(value, int | float) for value in numbers) and all(isinstance(name, str) for name in names)
+    return holder if ours else None
 
 
 def _conflict(device_id: str, wanted: Holder, other: Holder) -> EngineError:

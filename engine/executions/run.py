@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,11 +77,16 @@ async def close_apps(device: AdbDevice, execution: Execution) -> dict[str, bool]
 
 
 async def _force_stop(device: AdbDevice, application_id: str) -> None:
-    result = await device.shell(["am", "force-stop", application_id])
+    failed = f"close_app pre-flight force-stop failed for {application_id}"
+    try:
+        result = await device.shell(["am", "force-stop", application_id])
+    except EngineError as exc:
+        details = {**exc.details, "applicationId": application_id}
+        raise EngineError(exc.code, f"{failed}: {exc.message}", details=details) from exc
     if result.exit_code != 0:
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-            f"close_app pre-flight force-stop failed for {application_id}",
+            failed,
             details={
                 "applicationId": application_id,
                 "adbExitCode": result.exit_code,
@@ -99,8 +104,7 @@ async def take_screenshots(
     shots: dict[str, Shot] = {}
     for action in execution.actions:
         if action.type == "take_screenshot" and action.id in left:
-            wanted = action.to_payload().get("params", {}).get("path")
-            path = str(Path(wanted).expanduser()) if wanted else default_path(execution.command_id, action.id)
+            path = picture_path(action.to_payload().get("params", {}).get("path"), execution.command_id, action.id)
             try:
                 await capture(device, path, overwrite=options.screenshot_overwrite)
             except CaptureError as exc:
@@ -110,10 +114,17 @@ async def take_screenshots(
     return shots
 
 
+def picture_path(wanted: str | None, command_id: str, step_id: str) -> str:
+    """The file that was asked for (a ``~`` of nobody's stays as it is), else a default."""
+    return os.path.expanduser(wanted) if wanted else default_path(command_id, step_id)
+
+
 def default_path(command_id: str, step_id: str) -> str:
     """A name in the system's folder for temporary files that no id can lead out of it."""
     names = (_UNSAFE.sub("_", name)[:80] for name in (command_id, step_id))
     command, step = names
+    import tempfile
+
     return str(
         Path(tempfile.gettempdir()) / f"clawperator-screenshot-{command}-{time.time_ns() // 1_000_000}-{step}.png"
     )

@@ -7,32 +7,34 @@ nonce comes by, nothing logged after it is missed. The log is never cleared: it 
 from __future__ import annotations
 
 import asyncio
-import secrets
+import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
 from clawperator.engine.adb.quote import device_script
+from clawperator.engine.bus import EventBus
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import CommandProgress, EngineEvent, EnvelopeSeen, EventBus, LogBatch, SnapshotSeen
-from clawperator.engine.logcat.entries import BinaryLogParser, LogEntry, TextLogParser
+from clawperator.engine.logcat.binary import BinaryLogParser
+from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.operator_log import (
-    EnvelopeSignal,
-    HierarchySignal,
     OperatorLog,
-    ProgressSignal,
     Signal,
 )
 from clawperator.engine.observe.probe import DeviceFacts
+
+if TYPE_CHECKING:
+    from clawperator.engine.logcat.text import TextLogParser
 
 NONCE_TAG = "clawperator"
 ATTACH_SECONDS = 5.0
 _NONCE_AGAIN_SECONDS = 1.5
 _NONCE = "clawperator-nonce-"
 _NONCE_BYTES = _NONCE.encode()
+_SEAM = 128  # a nonce's entry may begin in one read and end in the next
 _SILENCE_SECONDS = 0.5
 _STDOUT = 1
 
@@ -60,6 +62,15 @@ def logcat_words(facts: DeviceFacts) -> list[str]:
     return [*words, "-v", "threadtime"]
 
 
+def log_parser(facts: DeviceFacts) -> BinaryLogParser | TextLogParser:
+    """Reads what ``logcat_words`` prints."""
+    if facts.binary_log:
+        return BinaryLogParser()
+    from clawperator.engine.logcat.text import TextLogParser
+
+    return TextLogParser("threadtime")
+
+
 def attach_script(facts: DeviceFacts, nonce: str) -> str:
     """Read the clock, write the nonce, become logcat: one device shell, one stream (android-facts 2g)."""
     clock = "T=${EPOCHREALTIME:-$(date +%s).000000}" if facts.sdk >= 24 else "T=\"$(date '+%m-%d %H:%M:%S').000\""
@@ -73,7 +84,7 @@ def nonce_command(nonce: str) -> list[str]:
 
 
 def new_nonce() -> str:
-    return f"{_NONCE}{secrets.token_hex(8)}"
+    return f"{_NONCE}{os.urandom(8).hex()}"
 
 
 class DeviceLog:
@@ -88,6 +99,7 @@ class DeviceLog:
         self.uid = uid
         self._operator = OperatorLog(uid=uid, command_id="" if uid is not None else command_id)
         self._silence: asyncio.TimerHandle | None = None
+        self._seam = b""
         self._listeners: list[LogListener] = []
         self._nonce = new_nonce()
         self._attached: asyncio.Future[LogEntry] = asyncio.get_running_loop().create_future()
@@ -156,18 +168,22 @@ class DeviceLog:
             )
         except EngineError as exc:
             error = exc
+        except Exception as exc:  # noqa: BLE001 -- whoever waits must hear of the end, whatever we stumbled over
+            message = f"Reading the log failed: {type(exc).__name__}: {exc}"
+            error = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, message)
+            error.__cause__ = exc
         self._end(error)
 
     async def _follow(self) -> None:
-        parser = BinaryLogParser() if self.facts.binary_log else TextLogParser("threadtime")
+        parser = log_parser(self.facts)
         complaint = b""
         async with self.device.stream(attach_script(self.facts, self._nonce)) as stream:
             async for channel, data in stream:
                 if channel == _STDOUT:
-                    self._take(parser.feed(data))
+                    self._take(parser.feed(data), data)
                 else:
                     complaint = (complaint + data)[:2048]
-        self._take(parser.finish())
+        self._take(parser.finish(), b"")
         if complaint.strip():
             raise EngineError(
                 ErrorCode.LOGCAT_UNAVAILABLE,
@@ -186,16 +202,22 @@ class DeviceLog:
         for listener in tuple(self._listeners):
             listener.on_closed(error)
 
-    def _take(self, entries: Sequence[LogEntry]) -> None:
+    def _take(self, entries: list[LogEntry], data: bytes) -> None:
+        """``entries`` are what ``data`` completed; a look at the bytes tells nearly always that no nonce is among them."""
         start = 0
-        for index, entry in enumerate(entries):
-            if entry.payload.startswith(_NONCE_BYTES):
-                self._deliver(self._operator.feed(entries[start:index]))
-                self._nonce_seen(entry)
-                start = index + 1
-        self._deliver(self._operator.feed(entries[start:]))
+        recent = self._seam + data
+        if _NONCE_BYTES in recent:
+            for index, entry in enumerate(entries):
+                if entry.payload.startswith(_NONCE_BYTES):
+                    self._deliver(self._operator.feed(entries[start:index]))
+                    self._nonce_seen(entry)
+                    start = index + 1
+        self._seam = recent[-_SEAM:]
+        self._deliver(self._operator.feed(entries[start:] if start else entries))
         self._watch_for_silence()
         if entries and self._watchers and self._bus.watched:
+            from clawperator.engine.events import LogBatch
+
             self._bus.publish(LogBatch(device_id=self.device.serial, entries=tuple(entries)))
 
     def _nonce_seen(self, entry: LogEntry) -> None:
@@ -216,9 +238,11 @@ class DeviceLog:
             self._silence = loop.call_later(_SILENCE_SECONDS, self._watch_for_silence)
 
     def _deliver(self, signals: Sequence[Signal]) -> None:
+        if signals and self._bus.watched:
+            from clawperator.engine.observe.news import publish
+
+            publish(self._bus, signals, self.device.serial)
         for signal in signals:
-            if self._bus.watched and (event := to_event(signal, self.device.serial)) is not None:
-                self._bus.publish(event)
             for listener in tuple(self._listeners):
                 listener.on_signal(signal)
 
@@ -231,37 +255,6 @@ class DeviceLog:
     def attached_at(self) -> float:
         """Device time (seconds since the epoch, or NaN) of the moment since which nothing is missed."""
         return self._attached.result().time
-
-
-def to_event(signal: Signal, device_id: str) -> EngineEvent | None:
-    """What the bus says about a signal; ``None`` for what only the execution concerned has to know."""
-    match signal:
-        case EnvelopeSignal():
-            return EnvelopeSeen(
-                device_id=device_id,
-                command_id=signal.command_id,
-                envelope=signal.envelope.to_dict() if signal.envelope is not None else None,
-                raw=signal.raw,
-                problem=signal.problem,
-                parts=signal.parts,
-            )
-        case ProgressSignal():
-            return CommandProgress(
-                device_id=device_id,
-                kind=signal.kind,
-                command_id=signal.command_id,
-                fields=signal.fields,
-                text=signal.text,
-            )
-        case HierarchySignal():
-            return SnapshotSeen(
-                device_id=device_id,
-                command_id=signal.command_id,
-                step_id=signal.captured.step_id,
-                xml=signal.captured.xml,
-                complete=signal.captured.complete,
-            )
-    return None
 
 
 class LogRoom:

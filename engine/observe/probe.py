@@ -13,6 +13,7 @@ from clawperator.engine.adb.quote import device_script
 from clawperator.engine.errors import EngineError, ErrorCode
 
 REMEMBER_SECONDS = 60.0
+_SDK = re.compile(r"\d{1,4}", re.ASCII)
 VERSION_NAME = re.compile(r"^\s*versionName=(.+)$", re.MULTILINE)
 """The version in the text of ``dumpsys package``; the first one counts (doctor contract §6)."""
 
@@ -75,7 +76,7 @@ async def ask(device: AdbDevice, package: str) -> DeviceFacts:
     script = device_script("getprop ro.build.version.sdk; pm list packages -U {base}", base=base)
     result = await device.script(script)
     first, _, rest = result.text.partition("\n")
-    if not first.strip().isdigit():
+    if not _SDK.fullmatch(first.strip()):
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             f"{device.serial} did not tell its Android version",

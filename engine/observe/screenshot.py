@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import secrets
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.errors import EngineError
@@ -50,7 +49,7 @@ def _png(output: bytes) -> bytes:
 
 def _write(path: str, picture: bytes, overwrite: bool) -> None:
     """Whole or not at all: written beside ``path`` first. Without ``overwrite`` a file that appeared meanwhile stays."""
-    part = os.path.join(os.path.dirname(path), f".clawperator-{secrets.token_hex(8)}.png")
+    part = os.path.join(os.path.dirname(path), f".clawperator-{os.urandom(8).hex()}.png")
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(fd, "wb") as stream:
@@ -58,7 +57,18 @@ def _write(path: str, picture: bytes, overwrite: bool) -> None:
         if overwrite:
             os.replace(part, path)
         else:
-            os.link(part, path)
+            _claim(part, path)
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
+
+
+def _claim(part: str, path: str) -> None:
+    """Give ``part`` the name ``path`` unless somebody has it. Some file systems (and Android itself) have no hard links."""
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        os.replace(part, path)

@@ -15,8 +15,8 @@ from clawperator.engine.version import CONTRACT_VERSION
 ACCEPTED = frozenset({tuple(int(part) for part in CONTRACT_VERSION.split(".")[:2])})
 """``(major, minor)`` of the Operator versions that are wire-compatible with this host."""
 
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-[A-Za-z0-9]+(?:\.\d+)?)?", re.ASCII)
-_VERSION_CODE = re.compile(r"^\s*versionCode=(\d+)", re.MULTILINE)
+_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-[A-Za-z0-9]+(?:\.\d+)?)?", re.ASCII)
+_VERSION_CODE = re.compile(r"^\s*versionCode=(\d{1,18})\b", re.MULTILINE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,7 +249,6 @@ class LogReader:
 
 
 def _c_string(text: str) -> bytes:
-    """UTF-8 with a closing NUL; a NUL inside is written in two bytes, as the Java runtime does."""
-    if "\0" in text:
-        return text.encode("utf-8", "replace").replace(b"\0", b"\xc0\x80") + b"\0"
-    return text.encode("utf-8", "replace") + b"\0"
+    """UTF-8 with a closing NUL; a NUL inside and half a surrogate pair are written as the Java runtime does."""
+    data = text.encode("utf-8", "surrogatepass")
+    return (data.replace(b"\0", b"\xc0\x80") if b"\0" in data else data) + b"\0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -23,6 +24,10 @@ class FaultOf(Protocol):
     """The fault of a kind that hits the command, if any."""
 
     def __call__(self, kind: type[_F], /) -> _F | None: ...
+
+
+_AT_ONCE = 500
+"""Entries of a dump that are logged before readers get a turn."""
 
 
 class OperatorSurface:
@@ -54,20 +59,23 @@ class OperatorSurface:
         if window is None:
             return None
         self._lines.scope("Logging UI tree")
-        self._write_dump(window)
+        await self._write_dump(window)
         return {"foreground_package": window.app.package, "has_overlay": "false", "window_count": "3"}
 
-    def _write_dump(self, window: Window) -> None:
+    async def _write_dump(self, window: Window) -> None:
+        """Readers get the first lines while the last are still being written: the app and its log are not one process."""
         entries = window.log_entries
         cut, mixed = self._fault_of(faults.TruncatedDump), self._fault_of(faults.InterleavedDump)
         if cut is not None:
             entries = entries[: cut.entries]
-        if mixed is None:
-            self._lines.dump(entries)
+        if mixed is not None:
+            for start in range(0, len(entries), mixed.every):
+                self._lines.dump(entries[start : start + mixed.every])
+                self._device.noise.line()
             return
-        for start in range(0, len(entries), mixed.every):
-            self._lines.dump(entries[start : start + mixed.every])
-            self._device.noise.line()
+        for start in range(0, len(entries), _AT_ONCE):
+            self._lines.dump(entries[start : start + _AT_ONCE])
+            await asyncio.sleep(0)
 
     async def foreground(self) -> str:
         return self._device.ui.package

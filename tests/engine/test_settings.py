@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.settings import AGENT_ACTION, RELEASE_PACKAGE, Settings
+from clawperator.engine.settings import AGENT_ACTION, RELEASE_PACKAGE, Settings, package_name
 
 
 def test_defaults_of_an_empty_world() -> None:
@@ -58,3 +58,32 @@ def test_a_bad_file_is_refused_with_the_place(tmp_path: Path, text: str, word: s
 
 def test_a_missing_file_is_an_empty_one(tmp_path: Path) -> None:
     assert Settings.resolve(env={}, file=str(tmp_path / "none.toml")).device_id == ""
+
+
+def test_a_path_through_a_file_is_a_missing_file(tmp_path: Path) -> None:
+    (tmp_path / "config").touch()
+    assert Settings.resolve(env={}, file=str(tmp_path / "config" / "settings.toml")).device_id == ""
+
+
+@pytest.mark.parametrize("content", [b'device_id = "\xff\xfe"', b"a = " + b"[" * 20_000], ids=["no UTF-8", "too deep"])
+def test_no_content_of_a_file_is_an_internal_fault(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_bytes(content)
+    with pytest.raises(EngineError, match="cannot be read") as caught:
+        Settings.resolve(env={}, file=str(file))
+    assert caught.value.code is ErrorCode.USAGE
+
+
+@pytest.mark.parametrize(
+    "name", ["-f", "x; rm -rf /", "a..b", "com.example.", "1.a", "com.é", "a\n", " ", "a." * 200 + "a"]
+)
+def test_what_names_no_app_reaches_no_device(name: str) -> None:
+    with pytest.raises(EngineError, match="must be an Android package name") as caught:
+        package_name(name)
+    assert caught.value.code is ErrorCode.EXECUTION_VALIDATION_FAILED
+    assert caught.value.details["path"] == "receiverPackage"
+
+
+@pytest.mark.parametrize("name", [RELEASE_PACKAGE, f"{RELEASE_PACKAGE}.dev", "org.Example_2.op3"])
+def test_package_names(name: str) -> None:
+    assert package_name(name) == name

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 class Console(Command):
+    long_lived = True
     usage = "[--theme <name>] [--ascii] [options]"
     examples = ("", "--device-id emulator-5554", "--ascii")
 

@@ -18,6 +18,7 @@ MAX_DEVICES = 64
 
 
 class Sim(Command):
+    long_lived = True
     usage = "[--devices <n>] [--scenario <file>] [--generation 0.3|0.5] [--port <n>] [--emulator-pair | --server]"
     notes = (
         "Prints one JSON line as soon as the devices can be reached, then serves them until Ctrl-C. By default each device "

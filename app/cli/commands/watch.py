@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 class Watch(Command):
+    long_lived = True
     usage = "[--count <n>] [--no-trees] [options]"
     notes = "Nothing is dispatched and nothing in the device's log is cleared. Ctrl-C ends it."
     examples = ("", "--no-trees", "--count 1")

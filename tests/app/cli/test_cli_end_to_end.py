@@ -293,6 +293,16 @@ def test_a_scenario_that_cannot_be_read(process: ProcessCli, tmp_path: Path) -> 
     assert "bad.yaml" in run.document["message"]
 
 
+def test_the_wrong_build_of_the_app_is_said_on_stderr_too(cli: Cli, simulate: Simulate, tmp_path: Path) -> None:
+    """Whoever waits in vain for an answer must learn that another build would have given one."""
+    (tmp_path / "debug.yaml").write_text("operator: {package: com.clawperator.operator.dev}\n", encoding="utf-8")
+    simulate("--scenario", str(tmp_path / "debug.yaml"))
+    run = cli("observe", "snapshot", "--timeout-ms", "1000")
+    assert (run.exit_code, run.document["code"]) == (1, "RESULT_ENVELOPE_TIMEOUT")
+    assert run.document["warnings"][0]["code"] == "RECEIVER_VARIANT_MISMATCH"
+    assert run.err.startswith("[clawperator] WARN: com.clawperator.operator is not installed")
+
+
 SILENT = "faults:\n- kind: silence\n"
 
 
@@ -309,6 +319,7 @@ class TestInterrupts:
         assert child.returncode == 130
         error = json.loads(out)
         assert (error["code"], error["broadcastDispatchStatus"]) == ("INTERRUPTED", "sent")
+        assert (error["deviceId"], len(error["executionId"])) == (SERIAL, 36)
         status = cli("lock", "status", *QUIET).document["locks"][0]["state"]
         assert status in ("free", "settling")
         if status == "settling":

@@ -114,7 +114,7 @@ IMPORT_RULES = {
     ("devices", "--help"): LIGHT,
     ("doctor", "--help"): LIGHT,
     ("no-such-command",): LIGHT,
-    ("execute", "--execution", PLAN, "--dry-run"): (*HEAVY, "asyncio", "socket", "clawperator.engine.adb"),
+    ("execute", "--execution", PLAN, "--dry-run"): (*HEAVY, "asyncio", "clawperator.engine.adb"),
     ("execute", "--execution", PLAN): HEAVY,
     ("observe", "snapshot"): HEAVY,
     ("packages", "list"): HEAVY,

@@ -102,6 +102,18 @@ def test_an_unforeseen_exception_is_one_document(cli: Cli, monkeypatch: pytest.M
     assert "Traceback" in told.err
 
 
+def test_a_fault_inside_an_execution_is_told_with_its_place(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(Engine, "validate", broken)
+    run = cli("observe", "snapshot")
+    assert (run.exit_code, run.err) == (1, "")
+    assert (run.document["code"], run.document["message"]) == ("UNKNOWN_RUNTIME_ERROR", "ZeroDivisionError: oops")
+    assert run.document["executionId"]
+    assert "Traceback" in cli("observe", "snapshot", "--verbose").err
+
+
 @asynccontextmanager
 async def slow_to_leave() -> AsyncIterator[Settings]:
     yield Settings.resolve()

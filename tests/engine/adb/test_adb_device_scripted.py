@@ -7,7 +7,8 @@ from contextlib import aclosing
 
 import pytest
 
-from clawperator.engine.adb import blocking
+from clawperator.engine.adb import blocking, connection
+from clawperator.engine.adb import device as device_module
 from clawperator.engine.adb.device import AdbDevice, ShellResult
 from clawperator.engine.adb.failures import AdbTimeoutError, TransportError
 from clawperator.engine.adb.protocol import CLOSE_STDIN, EXIT, STDERR, STDIN, STDOUT, shell_packet
@@ -198,6 +199,23 @@ async def test_a_command_may_end_without_reading_its_input(fake: FakeAdb) -> Non
     assert await device(fake).script("x", stdin=b"y" * 5_000_000) == ShellResult(b"bye", b"", 1)
 
 
+async def test_a_device_that_never_stops_talking(fake: FakeAdb, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"OKAY")
+        while not writer.is_closing():
+            writer.write(shell_packet(STDOUT, b"x" * 4096))
+            await writer.drain()
+
+    for module in (connection, device_module):
+        monkeypatch.setattr(module, "MAX_OUTPUT", 2**20)
+    fake.answers |= {"shell,v2,raw:": flood, "exec:": flood}
+    for call in (device(fake).shell(["yes"]), device(fake).exec_out(["yes"])):
+        with pytest.raises(EngineError, match="larger than 1 MiB") as caught:
+            await call
+        assert caught.value.code is ErrorCode.DEVICE_SHELL_UNAVAILABLE
+    await fake.all_closed()
+
+
 async def test_exec_out_reads_to_the_end(fake: FakeAdb) -> None:
     png = bytes(range(256)) * 5000
     fake.answers["exec:screencap -p"] = b"OKAY" + png
@@ -224,9 +242,10 @@ async def test_a_device_without_shell_v2_reports_exit_codes_in_its_output(fake: 
     fake.answers["exec:"] = b"OKAYno such file\nclawperator-exit:2\n"
     assert await device(fake).shell(["ls", "x y"]) == ShellResult(b"no such file\n", b"", 2)
     assert fake.requests[-1].startswith("exec:( ls 'x y'\n)")
-    fake.answers["exec:"] = b"OKAYcut off"
-    with pytest.raises(TransportError):
-        await device(fake).shell(["ls"])
+    for nonsense in (b"clawperator-exit:" + b"9" * 5000, b"cut off"):
+        fake.answers["exec:"] = b"OKAY" + nonsense
+        with pytest.raises(TransportError):
+            await device(fake).shell(["ls"])
     async with device(fake).stream("exec logcat") as stream:
         assert [piece async for piece in stream] == [(STDOUT, b"cut off")]
     with pytest.raises(EngineError, match="takes no input"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from contextlib import aclosing
@@ -177,6 +178,26 @@ async def test_a_start_that_hangs_takes_its_process_with_it(tmp_path: Path, how:
             await task
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+@pytest.mark.parametrize("fate", ["exit 1", "wait"])
+async def test_what_an_adb_leaves_behind_is_not_waited_for(tmp_path: Path, fate: str) -> None:
+    """A wrapper script's child, or a daemon, that keeps the output open."""
+    body = f"sleep 1000 & echo $! > {tmp_path}/pid; {fate}"
+    env = {"ADB_PATH": fake_binary(tmp_path, body), "PATH": os.environ["PATH"]}
+    env |= {"ANDROID_ADB_SERVER_PORT": str(free_port())}
+    calls = (
+        lambda: AdbServer.from_env(env).devices(timeout=1),
+        lambda: asyncio.to_thread(blocking.devices, env, timeout=1),
+    )
+    for call in calls:
+        try:
+            async with asyncio.timeout(20):
+                with pytest.raises(EngineError) as caught:
+                    await call()
+            assert caught.value.code is ErrorCode.ADB_SERVER_FAILED
+        finally:
+            os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
 
 
 async def test_nothing_is_started_for_a_server_elsewhere_or_on_request(tmp_path: Path) -> None:

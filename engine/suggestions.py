@@ -1,0 +1,11 @@
+"""Command lines that people and agents are told to run. A serial is a device's own text, so it is quoted for their shell."""
+
+from __future__ import annotations
+
+import shlex
+
+
+def command_line(command: str, device_id: str, *more: str) -> str:
+    """``clawperator <command>`` for one device; ``more`` are further words."""
+    device = [f"--device-id={device_id}"] if device_id.startswith("-") else ["--device-id", device_id]
+    return f"clawperator {command} {shlex.join([*device, *more])}"

@@ -1,0 +1,232 @@
+"""What surrounds an execution is broken, hostile or unforeseen: through the real adb, there is still one honest outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clawperator.engine import Engine, EngineError, ErrorCode, facade
+from clawperator.engine.events import EnvelopeSeen, LogAttached
+from clawperator.engine.executions import build
+from clawperator.engine.observe import log
+from clawperator.engine.observe.screenshot import CaptureError, capture
+from clawperator.engine.simulator.device import SimulatedDevice
+
+pytestmark = pytest.mark.adb
+Connect = Callable[..., Awaitable[Any]]
+
+RELEASE = "com.clawperator.operator"
+
+
+async def failure(engine: Engine, payload: object, **more: Any) -> dict[str, Any]:
+    with pytest.raises(EngineError) as caught:
+        await engine.execute(payload, **more)
+    return caught.value.to_dict()
+
+
+async def screenshot_step(bench: Any, path: str) -> dict[str, Any]:
+    result = await bench.engine.screenshot(path=path)
+    step: dict[str, Any] = result.envelope["stepResults"][0]
+    return step
+
+
+# -- whatever goes wrong names the execution and says whether anything left for the device
+
+
+async def test_a_lock_folder_that_cannot_be_used(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    (tmp_path / "file").touch()
+    settings = replace(bench.engine.settings, lock_dir=str(tmp_path / "file" / "locks"))
+    error = await failure(Engine(settings), build.snapshot())
+    assert (error["code"], error["deviceId"]) == (ErrorCode.USAGE, bench.serial)
+    assert error["broadcastDispatchStatus"] == "not_sent"
+    assert error["executionId"]
+
+
+async def test_an_internal_fault_after_dispatch(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*arguments: Any) -> None:
+        arguments[-1]()
+        raise ZeroDivisionError("oops")
+
+    bench = await connect()
+    monkeypatch.setattr(facade, "run_held", broken)
+    error = await failure(bench.engine, build.snapshot())
+    assert (error["code"], error["message"]) == (ErrorCode.UNKNOWN_RUNTIME_ERROR, "ZeroDivisionError: oops")
+    assert (error["broadcastDispatchStatus"], error["deviceId"]) == ("sent", bench.serial)
+    assert error["executionId"]
+    assert bench.engine.lock(bench.serial).state == "settling"
+
+
+async def test_a_muted_log_dispatches_nothing(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = await connect()
+    monkeypatch.setattr(bench.world.log, "write", lambda **_: None)
+    error = await failure(bench.engine, build.press_key("home"))
+    assert (error["code"], error["broadcastDispatchStatus"]) == (ErrorCode.LOGCAT_UNAVAILABLE, "not_sent")
+    assert "nothing was dispatched" in error["hint"]
+    assert bench.engine.lock(bench.serial).state == "free"
+
+
+async def test_a_refused_force_stop_dispatches_nothing(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: SimulatedDevice, package: str) -> None:
+        raise RuntimeError(package)
+
+    bench = await connect()
+    payload = build.single("close", "close_app", {"applicationId": "com.android.settings"})
+    monkeypatch.setattr(SimulatedDevice, "force_stop", refuse)
+    error = await failure(bench.engine, payload)
+    assert error["code"] == ErrorCode.DEVICE_SHELL_UNAVAILABLE
+    assert error["broadcastDispatchStatus"] == "not_sent"
+    assert bench.engine.lock(bench.serial).state == "free"
+
+
+async def test_a_device_that_leaves_during_a_force_stop(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = await connect()
+    monkeypatch.setattr(SimulatedDevice, "force_stop", lambda world, _: world.disconnect())
+    error = await failure(bench.engine, build.single("close", "close_app", {"applicationId": "com.android.settings"}))
+    assert error["code"] == ErrorCode.DEVICE_SHELL_UNAVAILABLE
+    assert error["message"].startswith("close_app pre-flight force-stop failed for com.android.settings: ")
+    assert error["details"]["applicationId"] == "com.android.settings"
+    assert error["broadcastDispatchStatus"] == "not_sent"
+
+
+async def test_a_logcat_that_does_not_start(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = await connect()
+    monkeypatch.setattr(log, "logcat_words", lambda _: ["logcat", "--no-such-option"])
+    error = await failure(bench.engine, build.snapshot())
+    assert (error["code"], error["broadcastDispatchStatus"]) == (ErrorCode.LOGCAT_UNAVAILABLE, "not_sent")
+    assert "nothing was dispatched" in error["hint"]
+    assert error["details"]["stderr"]
+
+
+async def test_only_the_other_build_is_installed(connect: Connect) -> None:
+    bench = await connect(operator={"package": f"{RELEASE}.dev"})
+    error = await failure(bench.engine, build.snapshot(), timeout_ms=1_000)
+    assert error["code"] == ErrorCode.RESULT_ENVELOPE_TIMEOUT
+    (warning,) = error["warnings"]
+    assert warning["code"] == ErrorCode.RECEIVER_VARIANT_MISMATCH
+    assert f"--receiver-package {RELEASE}.dev" in warning["message"]
+
+
+async def test_a_hostile_receiver_package_reaches_no_device(connect: Connect) -> None:
+    bench = await connect()
+    for name in ("-f", "x; rm -rf /sdcard"):
+        error = await failure(bench.engine, build.snapshot(), receiver_package=name)
+        assert (error["code"], error["details"]["path"]) == (ErrorCode.EXECUTION_VALIDATION_FAILED, "receiverPackage")
+        with pytest.raises(EngineError, match="Android package name"):
+            await bench.engine.compatibility(receiver_package=name)
+        with pytest.raises(EngineError, match="Android package name"):
+            bench.engine.doctor(receiver_package=name)
+
+
+# -- screenshots
+
+
+@pytest.mark.parametrize("path", ["~nobody-of-this-name/x.png", "/no/such/folder/x.png", "/"])
+async def test_paths_that_cannot_be_written(connect: Connect, path: str) -> None:
+    bench = await connect()
+    step = await screenshot_step(bench, path)
+    assert (step["success"], step["data"]["error"]) == (False, "UNSUPPORTED_RUNTIME_SCREENSHOT")
+    assert step["data"]["capture_error"].startswith(path)
+
+
+async def test_a_name_that_no_system_call_takes(connect: Connect) -> None:
+    bench = await connect()
+    with pytest.raises(CaptureError, match="cannot be written"):
+        await capture(bench.engine.server.device(bench.serial), "a\0b.png", overwrite=False)
+
+
+async def test_a_file_system_without_hard_links(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    bench = await connect()
+    monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "x.png"
+    assert (await screenshot_step(bench, str(path)))["success"] is True
+    assert path.read_bytes().startswith(b"\x89PNG")
+    path.write_bytes(b"mine")
+    assert (await screenshot_step(bench, str(path)))["success"] is False
+    assert path.read_bytes() == b"mine"
+    assert [name for name in os.listdir(tmp_path) if name.startswith(".clawperator-")] == []
+
+
+async def test_half_a_picture_is_none(connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = await connect()
+    whole = bench.world.screenshot_png()
+    monkeypatch.setattr(SimulatedDevice, "screenshot_png", lambda _: whole[:-20])
+    step = await screenshot_step(bench, str(tmp_path / "x.png"))
+    assert "broke off" in step["data"]["capture_error"]
+    assert not (tmp_path / "x.png").exists()
+
+
+async def test_words_before_a_picture_are_no_part_of_it(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = await connect()
+    whole = bench.world.screenshot_png()
+    warning = b"[Warning] Multiple displays were found, but no display id was specified!\n"
+    monkeypatch.setattr(SimulatedDevice, "screenshot_png", lambda _: warning + whole)
+    step = await screenshot_step(bench, str(tmp_path / "x.png"))
+    assert step["success"] is True
+    assert (tmp_path / "x.png").read_bytes() == whole
+
+
+# -- the doctor
+
+
+async def test_a_handshake_waits_for_seven_seconds_and_leaves_the_device_to_settle(connect: Connect) -> None:
+    bench = await connect(faults=[{"kind": "silence"}])
+    checks = {check.id: check async for check in bench.engine.doctor().checks()}
+    handshake = checks["readiness.handshake"]
+    assert handshake.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT
+    assert "within 7000ms" in handshake.summary
+    assert bench.engine.lock(bench.serial).state == "settling"
+
+
+async def test_one_crashed_check_hides_no_other(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    from clawperator.engine.doctor import readiness
+
+    def crash(_: str) -> list[str]:
+        raise ZeroDivisionError("oops")
+
+    bench = await connect()
+    monkeypatch.setattr(readiness, "parse_packages", crash)
+    checks = {check.id: check async for check in bench.engine.doctor().checks()}
+    assert checks["readiness.apk.presence"].code is ErrorCode.DOCTOR_FAILED
+    assert "ZeroDivisionError: oops" in checks["readiness.apk.presence"].summary
+    assert checks["readiness.settings.usb_debugging"].status == "pass"
+
+
+# -- watching
+
+
+async def test_a_device_that_comes_back_is_asked_anew_who_its_operator_is(connect: Connect) -> None:
+    bench = await connect()
+    bench.world.packages[RELEASE].uid += 1
+    with bench.engine.events.subscribe() as subscription:
+
+        async def until(kind: type) -> None:
+            while not any(isinstance(event, kind) for event in await subscription.batch()):
+                pass
+
+        watching = asyncio.create_task(bench.engine.watch_log(bench.serial))
+        await until(LogAttached)
+        bench.world.packages[RELEASE].uid -= 1
+        bench.world.disconnect(reconnect_after_ms=0)
+        await bench.engine.server.connect_device(bench.serial)
+        await until(LogAttached)
+        async with bench.another_engine() as other:
+            await other.execute(build.snapshot())
+        async with asyncio.timeout(10):
+            await until(EnvelopeSeen)
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
