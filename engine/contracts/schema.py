@@ -45,6 +45,16 @@ def json_schema(name: str) -> Schema:
     return {"$schema": DIALECT, "$id": f"urn:clawperator:{name}", "title": name, **SCHEMAS[name]()}
 
 
+_DEFINITIONS = {
+    "NodeMatcher": "matcher",
+    "Retry": "retry",
+    "Coordinate": "coordinate",
+    "Skill": "skill",
+    "SkillAgent": "skill_agent",
+    "SkillContract": "skill_contract",
+}
+
+
 class _Generator(GenerateJsonSchema):
     """No titles, which only repeat names; no null defaults, which mean absence; parameters inside of their action."""
 
@@ -61,7 +71,7 @@ class _Generator(GenerateJsonSchema):
         return answer
 
     def normalize_name(self, name: str) -> str:
-        return {"NodeMatcher": "matcher", "Retry": "retry", "Coordinate": "coordinate"}.get(name, name)
+        return _DEFINITIONS.get(name, name)
 
     def model_schema(self, schema: core_schema.ModelSchema) -> Schema:
         answer = super().model_schema(schema)
@@ -157,6 +167,12 @@ def _result() -> Schema:
     }
 
 
+def _skill() -> Any:
+    from clawperator.engine.contracts import skill
+
+    return skill
+
+
 SCHEMAS: dict[str, Callable[[], Schema]] = {
     "execution": _of(execution_type),
     "action": _of(action_type),
@@ -167,6 +183,8 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "result": _result,
     "error": _error,
     "warning": _warning,
+    "skill": _of(lambda: _skill().Skill),
+    "skills-registry": _of(lambda: _skill().SkillRegistry),
     **{name: _of(partial(step_model, name)) for name in ACTIONS},
 }
 """Every schema by name; the names of action types are among them."""

@@ -1,0 +1,61 @@
+"""What a skill says about itself: the entry of a registry, which is also the skill's own ``skill.json`` (skills §1.2).
+
+Paths are relative to the folder of the repository and never lead out of it. Unknown keys are kept: newer skills say more.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+_NAME = r"[a-zA-Z0-9_-][a-zA-Z0-9._-]*"  # no name begins with a dot, so no path climbs
+_FOLDER = rf"skills/(utils/)?{_NAME}"
+
+Id = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]+$", description="Normally <applicationId>.<intent>.")]
+ScriptPath = Annotated[str, Field(pattern=rf"^{_FOLDER}/scripts/({_NAME}/)*{_NAME}\.(sh|js|py)$")]
+ArtifactPath = Annotated[str, Field(pattern=rf"^{_FOLDER}/artifacts/({_NAME}/)*{_NAME}\.(json|md)$")]
+
+
+class _Open(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
+
+
+class SkillAgent(_Open):
+    """The agent that runs an orchestrated skill."""
+
+    cli: Annotated[str, Field(min_length=1)]
+    cliPath: str | None = None  # noqa: N815 - named as JSON names it
+    timeoutMs: Annotated[int, Field(ge=1)] | None = None  # noqa: N815
+
+
+class SkillContract(_Open):
+    """What a skill takes and how its result is verified."""
+
+    inputs: dict[str, str] = {}
+    goal: dict[str, Any] | None = None
+    verification: dict[str, Any] | None = None
+
+
+class Skill(_Open):
+    """One skill."""
+
+    id: Id
+    applicationId: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._]+$")]  # noqa: N815
+    intent: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+    summary: Annotated[str, Field(min_length=1)]
+    path: Annotated[str, Field(pattern=rf"^{_FOLDER}$", description="The skill's folder.")]
+    skillFile: Annotated[str, Field(pattern=rf"^{_FOLDER}/SKILL\.md$")]  # noqa: N815
+    scripts: Annotated[list[ScriptPath], Field(min_length=1)]
+    artifacts: list[ArtifactPath]
+    keywords: Annotated[list[Annotated[str, Field(min_length=1)]], Field(json_schema_extra={"uniqueItems": True})] = []
+    agent: SkillAgent | None = None
+    contract: SkillContract | None = None
+
+
+class SkillRegistry(_Open):
+    """All skills of a repository."""
+
+    schemaVersion: Literal["1.0"]  # noqa: N815
+    generatedAt: AwareDatetime  # noqa: N815
+    skills: list[Skill]
