@@ -22,10 +22,10 @@ _LOOK_ALIKES = {
     ":": "\u2236\ua789",
     "x": "\u00d7",
     # Cyrillic and Greek letters that most fonts draw like Latin ones
-    **dict(zip("ABEKMHOPCTYXIJ", "АВЕКМНОРСТУХІЈ", strict=True)),  # noqa: RUF001 - look-alikes are the subject
-    **dict(zip("aeopcyij", "аеорсуіј", strict=True)),  # noqa: RUF001 - look-alikes are the subject
+    **dict(zip("ABEKMHOPCTYXIJ", "АВЕКМНОРСТУХІЈ", strict=True)),
+    **dict(zip("aeopcyij", "аеорсуіј", strict=True)),
 }
-_GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEZHIKMNOPTYXo", strict=True))  # noqa: RUF001 - look-alikes are the subject
+_GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEZHIKMNOPTYXo", strict=True))
 _INVISIBLE = "\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\ufe0e\ufe0f"
 _PLAIN = str.maketrans(
     {other: plain for plain, others in _LOOK_ALIKES.items() for other in others}

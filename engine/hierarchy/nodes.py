@@ -50,6 +50,12 @@ class Bounds(NamedTuple):
             and left < right and top < bottom and other_left < other_right and other_top < other_bottom
         )  # fmt: skip
 
+    def clip(self, to: Bounds) -> Bounds:
+        """The part inside ``to``; without one, an empty rectangle at the nearest edge."""
+        left, right = (min(max(x, to.left), to.right) for x in (self.left, self.right))
+        top, bottom = (min(max(y, to.top), to.bottom) for y in (self.top, self.bottom))
+        return Bounds(left, top, right, bottom)
+
     def contains(self, x: int, y: int) -> bool:
         return self.left <= x < self.right and self.top <= y < self.bottom
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.engine.runtime import retry as presets
 from clawperator.engine.runtime.plan import (
     Action,
@@ -36,7 +37,7 @@ from clawperator.engine.runtime.plan import (
     WaitForNavigation,
     WaitForNode,
 )
-from clawperator.engine.runtime.query import FIELDS, Query
+from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
 
 __all__ = ["Generation", "PayloadError", "Plan", "read_payload", "read_plan"]

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clawperator.engine.hierarchy.match import Matcher, find_all
+from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 
-FIELDS = ("resourceId", "role", "textEquals", "textContains", "contentDescEquals", "contentDescContains")
 _CONTAINS = frozenset({"textContains", "contentDescContains"})
 
 

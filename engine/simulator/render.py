@@ -7,7 +7,8 @@ import io
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from clawperator.engine.simulator.apps.layout import Box, Node
+from clawperator.engine.hierarchy.nodes import Bounds
+from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.ui import Ui
 
 if TYPE_CHECKING:
@@ -103,12 +104,12 @@ class _Painter:
         box, name = node.seen, node.view.text
         side = round(54 * self._scale)
         x, top = box.center[0], box.top + round(8 * self._scale)
-        tile = Box(x - side // 2, top, x + side // 2, top + side)
+        tile = Bounds(x - side // 2, top, x + side // 2, top + side)
         self._draw.rounded_rectangle(tuple(tile), side // 3, _tint(name))
         self._centred(tile, name[:1], 24, "#ffffff")
-        self._centred(Box(box.left, tile.bottom, box.right, box.bottom), name, 12, self._palette.text)
+        self._centred(Bounds(box.left, tile.bottom, box.right, box.bottom), name, 12, self._palette.text)
 
-    def _centred(self, box: Box, text: str, size: float, ink: str) -> None:
+    def _centred(self, box: Bounds, text: str, size: float, ink: str) -> None:
         x, y = box.center
         self._draw.text((x, y), text, fill=ink, font=self._font(round(size * self._scale)), anchor="mm")
 
@@ -130,7 +131,7 @@ class _Painter:
             outline = colours.accent if node.focused else None
             self._draw.rounded_rectangle(tuple(_inside(node.seen)), radius, fill, outline, width=4 if outline else 0)
 
-    def _switch(self, box: Box, *, on: bool) -> None:
+    def _switch(self, box: Bounds, *, on: bool) -> None:
         track = self._palette.accent if on else self._palette.faint
         radius = box.height // 2
         self._draw.rounded_rectangle(tuple(_inside(box)), radius, track)
@@ -139,7 +140,7 @@ class _Painter:
         y = (box.top + box.bottom) // 2
         self._draw.ellipse((x - knob, y - knob, x + knob, y + knob), self._palette.surface)
 
-    def _spinner(self, box: Box) -> None:
+    def _spinner(self, box: Bounds) -> None:
         radius = min(box.width, box.height) // 3
         x, y = box.center
         ring = (x - radius, y - radius, x + radius, y + radius)
@@ -235,6 +236,6 @@ def _tint(text: str) -> str:
     return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
 
 
-def _inside(box: Box) -> Box:
+def _inside(box: Bounds) -> Bounds:
     """Pillow's rectangles include their far edges."""
-    return Box(box.left, box.top, box.right - 1, box.bottom - 1)
+    return Bounds(box.left, box.top, box.right - 1, box.bottom - 1)

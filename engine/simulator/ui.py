@@ -7,10 +7,11 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from clawperator.engine.hierarchy.nodes import Bounds
 from clawperator.engine.hierarchy.serialise import hierarchy_xml, nodes_xml, render_node
-from clawperator.engine.hierarchy.tree import Bounds, UiTree, build
+from clawperator.engine.hierarchy.tree import UiTree, build
 from clawperator.engine.simulator.apps.effects import Effect
-from clawperator.engine.simulator.apps.layout import Box, Node, Path, Placing, place
+from clawperator.engine.simulator.apps.layout import Node, Path, Placing, place
 from clawperator.engine.simulator.apps.view import App, Scene, Screen
 from clawperator.engine.simulator.operator_log import split_message
 
@@ -153,7 +154,7 @@ class Ui:
         launchers = tuple((a.package, a.label) for a in self.apps.values() if a.launchable)
         scene = Scene(self.state, self.settings, launchers, frame.arg, self._tick, self.facts)
         screen = app.screens[frame.screen](scene)
-        box = Box(0, 0, self.metrics.width, self.metrics.height)
+        box = Bounds(0, 0, self.metrics.width, self.metrics.height)
         how = Placing(app.package, self.metrics.density / 160, frame.offsets, frame.focus)
         self._settings_seen = deepcopy(self.settings)
         return Window(app, screen, place(screen.root, box, how), Bounds(*box))
@@ -370,4 +371,4 @@ class Ui:
         if not self.awake:
             return None
         nodes = reversed(self.window().nodes)
-        return next((node for node in nodes if node.seen.holds(x, y) and wanted(node)), None)
+        return next((node for node in nodes if node.seen.contains(x, y) and wanted(node)), None)

@@ -4,46 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from clawperator.engine.hierarchy.nodes import Bounds
 from clawperator.engine.simulator.apps.view import View
 
 Path = tuple[int, ...]
 _EDITABLE = "EditText"
-
-
-class Box(NamedTuple):
-    """Pixels: left, top, right, bottom."""
-
-    left: int
-    top: int
-    right: int
-    bottom: int
-
-    @property
-    def width(self) -> int:
-        return self.right - self.left
-
-    @property
-    def height(self) -> int:
-        return self.bottom - self.top
-
-    @property
-    def empty(self) -> bool:
-        return self.right <= self.left or self.bottom <= self.top
-
-    @property
-    def center(self) -> tuple[int, int]:
-        return (self.left + self.right) // 2, (self.top + self.bottom) // 2
-
-    def clip(self, to: Box) -> Box:
-        """The part inside ``to``; without one, an empty box at the nearest edge."""
-        left, right = (min(max(x, to.left), to.right) for x in (self.left, self.right))
-        top, bottom = (min(max(y, to.top), to.bottom) for y in (self.top, self.bottom))
-        return Box(left, top, right, bottom)
-
-    def holds(self, x: int, y: int) -> bool:
-        return self.left <= x < self.right and self.top <= y < self.bottom
 
 
 @dataclass(slots=True)
@@ -53,8 +19,8 @@ class Node:
     """
 
     view: View
-    box: Box
-    seen: Box
+    box: Bounds
+    seen: Bounds
     path: Path
     package: str
     parent: Node | None
@@ -122,7 +88,7 @@ class Placing:
     focus: Path | None = None
 
 
-def place(root: View, screen: Box, how: Placing) -> list[Node]:
+def place(root: View, screen: Bounds, how: Placing) -> list[Node]:
     """All nodes of a screen in document order; the first is the root. ``index`` and ``end`` are positions in that list."""
     nodes: list[Node] = []
     _place(Node(root, screen, screen, (), how.package, None, focused=how.focus == ()), how, nodes)
@@ -145,7 +111,7 @@ def _place(node: Node, how: Placing, nodes: list[Node]) -> None:
     node.end = len(nodes)
 
 
-def _reach(view: View, box: Box, scale: float) -> int:
+def _reach(view: View, box: Bounds, scale: float) -> int:
     """How much longer the children are than the viewport, in pixels."""
     along = [_extent(child, view.scroll) for child in view.children]
     needed = round((sum(along) + view.gap * max(0, len(along) - 1) + 2 * view.pad) * scale)
@@ -156,9 +122,9 @@ def _extent(view: View, axis: str) -> float:
     return view.natural_height if axis == "column" else view.width
 
 
-def _arrange(view: View, box: Box, offset: int, scale: float) -> Sequence[Box]:
+def _arrange(view: View, box: Bounds, offset: int, scale: float) -> Sequence[Bounds]:
     pad = round(view.pad * scale)
-    inner = Box(box.left + pad, box.top + pad, box.right - pad, box.bottom - pad)
+    inner = Bounds(box.left + pad, box.top + pad, box.right - pad, box.bottom - pad)
     if view.axis == "stack":
         return [_float(child, inner, scale) for child in view.children]
     axis = view.scroll or view.axis
@@ -170,7 +136,7 @@ def _arrange(view: View, box: Box, offset: int, scale: float) -> Sequence[Box]:
     return boxes
 
 
-def _lengths(view: View, axis: str, inner: Box, scale: float) -> Sequence[int]:
+def _lengths(view: View, axis: str, inner: Bounds, scale: float) -> Sequence[int]:
     """Pixels along the axis: fixed and natural sizes first, the rest by weight (in a row, a child without size weighs 1)."""
     fixed = [0 if _weight(child, axis) else round(_extent(child, axis) * scale) for child in view.children]
     weights = [_weight(child, axis) for child in view.children]
@@ -186,22 +152,22 @@ def _weight(view: View, axis: str) -> float:
     return 1.0 if axis == "row" and not view.width else 0.0
 
 
-def _cell(child: View, inner: Box, axis: str, span: tuple[int, int], scale: float) -> Box:
+def _cell(child: View, inner: Bounds, axis: str, span: tuple[int, int], scale: float) -> Bounds:
     """A child's box: ``span`` along the axis; across it whole or, when it has a size, centred."""
     start, end = span
     if axis == "column":
         width = min(round(child.width * scale), inner.width) or inner.width
         left = inner.left + (inner.width - width) // 2
-        return Box(left, start, left + width, end)
+        return Bounds(left, start, left + width, end)
     height = min(round(child.height * scale), inner.height) or inner.height
     top = inner.top + (inner.height - height) // 2
-    return Box(start, top, end, top + height)
+    return Bounds(start, top, end, top + height)
 
 
-def _float(child: View, inner: Box, scale: float) -> Box:
+def _float(child: View, inner: Bounds, scale: float) -> Bounds:
     width = round(child.width * scale) or inner.width
     height = round((child.height or (child.natural_height if child.at else 0)) * scale) or inner.height
     x, y = (round(v * scale) for v in child.at or (0, 0))
     left = inner.right + x - width if x < 0 else inner.left + x
     top = inner.bottom + y - height if y < 0 else inner.top + y
-    return Box(left, top, left + width, top + height)
+    return Bounds(left, top, left + width, top + height)
