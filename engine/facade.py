@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import DeviceEntry, parse_packages
+from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_packages
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.backends.base import Backend
 from clawperator.engine.backends.operator import OperatorBackend
@@ -180,7 +180,7 @@ class Engine:
             raise EngineError(
                 ErrorCode.DEVICE_SHELL_UNAVAILABLE,
                 f"The package manager of {device.serial} did not answer",
-                details={"exitCode": result.exit_code, "stderr": result.stderr.decode(errors="replace").strip()},
+                details={"exitCode": result.exit_code, "stderr": result.error_text},
             )
         return parse_packages(result.text)
 
@@ -234,18 +234,13 @@ class Engine:
         tracking = self.server.track_devices(reconnect=True, on_lost=self._server_lost)
         async with aclosing(tracking):
             async for devices in tracking:
-                self._forget_absent(devices)
+                self._probe.keep_only({entry.serial for entry in devices if entry.usable})
                 self.events.publish(DevicesChanged(devices=devices))
 
     def _server_lost(self, error: EngineError) -> None:
         from clawperator.engine.events import AdbServerLost
 
         self.events.publish(AdbServerLost(reason=error.message))
-
-    def _forget_absent(self, devices: tuple[DeviceEntry, ...]) -> None:
-        for entry in devices:
-            if not entry.usable:
-                self._probe.forget(entry.serial)
 
     async def watch_log(self, device_id: str) -> None:
         """Tail one device passively for ever: log batches, command progress, envelopes, snapshots. Run it as a task."""
@@ -286,15 +281,21 @@ def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:
     if device_id:
         if device_id in usable:
             return device_id
-        state = next((entry.state for entry in devices if entry.serial == device_id), "")
+        chosen = [entry for entry in devices if entry.serial == device_id]
         raise EngineError(
             ErrorCode.DEVICE_NOT_FOUND,
             f"Device {device_id} not found or not in device state",
-            details={"connected": usable, **({"state": state} if state else {})},
+            hint=_what_keeps(chosen),
+            details={"connected": usable, **({"state": chosen[0].state} if chosen else {})},
         )
     if not usable:
         states = {entry.serial: entry.state for entry in devices}
-        raise EngineError(ErrorCode.NO_DEVICES, "No connected devices", details={"states": states} if states else None)
+        raise EngineError(
+            ErrorCode.NO_DEVICES,
+            "No connected devices",
+            hint=_what_keeps(devices),
+            details={"states": states} if states else None,
+        )
     if len(usable) > 1:
         raise EngineError(
             ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
@@ -302,3 +303,14 @@ def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:
             details={"devices": usable},
         )
     return usable[0]
+
+
+def _what_keeps(devices: Iterable[DeviceEntry]) -> str | None:
+    """What to do about devices that are listed but not usable; ``None`` where that is not known."""
+    reasons = {
+        DeviceState.UNAUTHORIZED: ErrorCode.DEVICE_UNAUTHORIZED,
+        DeviceState.AUTHORIZING: ErrorCode.DEVICE_UNAUTHORIZED,
+        DeviceState.OFFLINE: ErrorCode.DEVICE_OFFLINE,
+        DeviceState.NO_PERMISSIONS: ErrorCode.ADB_NO_USB_PERMISSIONS,
+    }
+    return next((reasons[entry.state].hint for entry in devices if entry.state in reasons), None)

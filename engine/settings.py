@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 
 RELEASE_PACKAGE = "com.clawperator.operator"
 AGENT_ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
 """The broadcast action that every APK generation really listens to (wire §2.1)."""
 
-_PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*", re.ASCII)
 _ENVIRONMENT = {
     "device_id": ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL"),
     "receiver_package": ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE"),
@@ -73,7 +73,7 @@ def package_name(text: str) -> str:
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED).
     """
-    if len(text) <= 255 and _PACKAGE.fullmatch(text):
+    if len(text) <= 255 and re.fullmatch(PACKAGE, text, re.ASCII):
         return text
     message = "receiverPackage must be an Android package name"
     raise EngineError(

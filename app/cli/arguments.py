@@ -30,11 +30,9 @@ _GLOBAL_VALUES = (
     "--format",
     "--timeout-ms",
     "--timeout",
-    "--log-level",
 )
 _GLOBAL_SWITCHES = ("--json", "--verbose", "--version", "--no-daemon", *_HELP)
 FORMATS = ("json", "pretty")
-LOG_LEVELS = ("debug", "info", "warn", "error")
 
 
 class HelpWantedError(Exception):
@@ -225,9 +223,6 @@ def add_globals(parser: Parser) -> None:
         everywhere=True,
     )
     parser.switch("--verbose", about="tell the story on stderr", everywhere=True)
-    parser.value(
-        "--log-level", metavar="<level>", choices=LOG_LEVELS, about="least level of log lines", everywhere=True
-    )
     parser.switch("--help", "-h", about="explain the command", everywhere=True)
     parser.switch("--version", about="print the version", everywhere=True)
     parser.switch("--no-daemon", about="accepted and ignored: some skills send it", everywhere=True)

@@ -29,9 +29,10 @@ from clawperator.engine.logcat.operator_log import (
 )
 from clawperator.engine.observe.log import DeviceLog, LogRoom, log_parser, logcat_words, new_nonce, nonce_command
 from clawperator.engine.observe.probe import Probe, variants
-from clawperator.engine.suggestions import command_line
+from clawperator.engine.suggestions import adb_line, command_line
 
-_LOOK_AGAIN_SECONDS = 5.0
+_LOOK_AGAIN_SECONDS = 2.0
+"""Beyond the time that the caller granted, so a device that hangs must not make it much longer."""
 
 
 class OperatorBackend:
@@ -69,7 +70,7 @@ class OperatorBackend:
                 "checkId": "readiness.apk.presence",
                 "summary": f"{self._package} is not installed",
                 "detail": "Neither the release nor the debug variant is listed by the package manager.",
-                "installCommand": f"{command_line('operator setup', device.serial)} --apk <path>",
+                "installCommand": adb_line(device.serial, "install", "-r", "<path>"),
             },
         )
 
@@ -123,14 +124,16 @@ class OperatorBackend:
             result = await log.device.shell(words, timeout=_LOOK_AGAIN_SECONDS)
         except EngineError:
             return
-        run.read_anew()
         parser = log_parser(log.facts)
         operator = OperatorLog(uid=log.uid, command_id="" if log.uid is not None else run.command_id)
+        dispatched = False
         for entry in (*parser.feed(result.stdout), *parser.finish()):
             if entry.message.strip() == run.nonce:
-                run.on_nonce(run.nonce)
+                dispatched = True
+                run.read_anew()
             for signal in operator.push(entry):
-                run.on_signal(signal)
+                if dispatched:
+                    run.on_signal(signal)
 
 
 class _Run:
@@ -178,8 +181,8 @@ class _Run:
     # -- the log
 
     def read_anew(self) -> None:
-        """Everything comes by once more, from before the dispatch on."""
-        self._armed = False
+        """Everything comes by once more, from the dispatch on."""
+        self._armed = True
         self._hierarchies.clear()
         self._lines = CorrelatedLines(self.command_id)
 

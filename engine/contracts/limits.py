@@ -38,3 +38,7 @@ MAX_JSON_DEPTH = 64
 def utf16_length(text: str) -> int:
     """The length of ``text`` as Java and JavaScript count it; a lone surrogate counts as one unit."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+PACKAGE = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$"
+"""What can name an Android package. What starts with a dash, say, would be an option to the device's own tools."""

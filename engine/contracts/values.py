@@ -16,6 +16,7 @@ from clawperator.engine.contracts.limits import (
     MAX_PAYLOAD_BYTES,
     MAX_RETRY_ATTEMPTS_PER_STEP,
     MAX_URI_LENGTH,
+    PACKAGE,
     utf16_length,
 )
 from clawperator.engine.contracts.strict import Strict
@@ -24,7 +25,6 @@ SINCE = "x-since-operator"
 """Where the JSON Schema says which Operator version came with a thing."""
 NOT_BLANK = r"[^\s\x1c-\x1f]"
 """Something that Java does not take for white space either."""
-PACKAGE = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$"
 SESSION_ID = r"^[A-Za-z0-9_-]+$"
 
 

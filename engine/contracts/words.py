@@ -11,8 +11,9 @@ from pydantic_core import ErrorDetails
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import canonical
 from clawperator.engine.contracts.issues import Issue, joined, shown
+from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.contracts.strict import RULES
-from clawperator.engine.contracts.values import PACKAGE, SESSION_ID
+from clawperator.engine.contracts.values import SESSION_ID
 
 _JSON_NAMES = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
 _EXPECTED = {

@@ -105,13 +105,12 @@ async def capability(device: AdbDevice) -> Check:
         )
     for result in (sdk, size, density):
         if result.exit_code != 0:
-            complaint = result.stderr.decode(errors="replace").strip()
             return Check(
                 "device.capability",
                 "fail",
                 "The device's shell is unavailable",
                 ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-                complaint,
+                result.error_text,
             )
     evidence = {"sdk": sdk.text.strip(), "wmSize": size.text.strip(), "wmDensity": density.text.strip()}
     return Check("device.capability", "pass", f"Android API {evidence['sdk']}, {evidence['wmSize']}", evidence=evidence)

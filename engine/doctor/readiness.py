@@ -9,11 +9,14 @@ from collections.abc import Awaitable, Callable
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.envelope import Envelope
-from clawperator.engine.doctor.check import Check, manual, shell
+from clawperator.engine.doctor.check import Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.observe.probe import variants
 from clawperator.engine.operator.compatibility import check_compatibility
-from clawperator.engine.suggestions import command_line
+from clawperator.engine.suggestions import adb_line, command_line
+
+SERVICE_CLASS = "clawperator.operator.accessibilityservice.OperatorAccessibilityService"
+"""The Operator's accessibility service in either package (wire §1)."""
 
 Handshake = Callable[[], Awaitable[Envelope]]
 """Sends one ping through the Operator and gives its envelope; raises ``EngineError`` when there is none."""
@@ -28,7 +31,7 @@ async def apk_presence(device: AdbDevice, package: str) -> Check:
             "fail",
             "The package manager did not answer",
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-            result.stderr.decode(errors="replace").strip(),
+            result.error_text,
             evidence={"receiverPackage": package, "exitCode": result.exit_code},
         )
     installed = parse_packages(result.text)
@@ -116,7 +119,7 @@ async def handshake(ping: Handshake, device_id: str, package: str) -> Check:
         "Accessibility Settings",
         ("Find Clawperator under the installed services.", "Turn it on."),
     )
-    grant = command_line("grant-device-permissions", device_id, "--receiver-package", package)
+    grant = enabling(device_id, package)
     try:
         envelope = await ping()
     except EngineError as exc:
@@ -124,7 +127,7 @@ async def handshake(ping: Handshake, device_id: str, package: str) -> Check:
         look = command_line("observe snapshot", device_id, *flags)
         steps = manual(exc.hint) if exc.hint else ()
         if exc.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT:
-            steps = shell(grant, look)
+            steps = (*grant, *shell(look))
         elif exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
             steps = manual("Wait until the running execution has ended, then run doctor again.")
         return Check(
@@ -145,8 +148,8 @@ async def handshake(ping: Handshake, device_id: str, package: str) -> Check:
             "The Operator's accessibility service is not running",
             ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING,
             envelope.error or "",
-            "Grant the permissions again",
-            shell(grant),
+            "Switch the accessibility service on",
+            grant,
             guidance_screen,
             guidance,
         )
@@ -154,6 +157,15 @@ async def handshake(ping: Handshake, device_id: str, package: str) -> Check:
     data = dict(envelope.step_results[0].data) if envelope.step_results else {}
     return Check(
         check_id, "pass", f"The Operator app answered in {elapsed} ms", evidence={**data, "roundTripMs": elapsed}
+    )
+
+
+def enabling(device_id: str, package: str) -> tuple[FixStep, ...]:
+    """Two commands that switch the service on. Left to a person: the list of enabled services is replaced by them."""
+    put = ("shell", "settings", "put", "secure")
+    return manual(
+        adb_line(device_id, *put, "enabled_accessibility_services", f"{package}/{SERVICE_CLASS}"),
+        adb_line(device_id, *put, "accessibility_enabled", "1"),
     )
 
 

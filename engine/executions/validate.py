@@ -138,10 +138,11 @@ def _one_target_name(params: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _override(timeout_ms: object) -> int:
     if not is_number(timeout_ms) or timeout_ms in (math.inf, -math.inf):
-        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "timeoutMs must be a finite number")
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "timeoutMs must be a finite number", hint="")
     if not MIN_EXECUTION_TIMEOUT_MS <= timeout_ms <= MAX_EXECUTION_TIMEOUT_MS:
         limits = f"{MIN_EXECUTION_TIMEOUT_MS} and {MAX_EXECUTION_TIMEOUT_MS}"
-        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"timeoutMs must be between {limits}")
+        hint = f"Give whole milliseconds between {limits}."
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"timeoutMs must be between {limits}", hint=hint)
     if timeout_ms != int(timeout_ms):
-        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "timeoutMs must be an integer")
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "timeoutMs must be an integer", hint="")
     return int(timeout_ms)

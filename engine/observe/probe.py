@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from clawperator.engine.adb.device import AdbDevice
@@ -66,8 +66,12 @@ class Probe:
         return self._versions[key]
 
     def forget(self, serial: str) -> None:
+        self.keep_only({known for known, _ in self._known} - {serial})
+
+    def keep_only(self, serials: Collection[str]) -> None:
+        """Forget every other device: who goes away may come back as somebody else."""
         for known in (self._known, self._versions):
-            for key in [key for key in known if key[0] == serial]:
+            for key in [key for key in known if key[0] not in serials]:
                 del known[key]
 
 
@@ -86,6 +90,12 @@ async def ask(device: AdbDevice, package: str) -> DeviceFacts:
     if not packages and result.exit_code != 0:
         # Android before 8 does not know -U: the names alone are enough, entries are then bound by pid.
         names = await device.shell(["pm", "list", "packages", base])
+        if names.exit_code != 0:
+            raise EngineError(
+                ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+                f"The package manager of {device.serial} did not answer",
+                details={"exitCode": names.exit_code, "stderr": names.error_text},
+            )
         packages = dict.fromkeys(parse_packages(names.text), -1)
     wanted = variants(package)
     return DeviceFacts(int(first), {name: uid for name, uid in packages.items() if name in wanted})

@@ -93,7 +93,7 @@ async def _missing(device: AdbDevice, package: str) -> Compatibility | None:
         error = EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
             f"The package manager of {device.serial} did not answer",
-            details={"exitCode": result.exit_code, "stderr": result.stderr.decode(errors="replace").strip()},
+            details={"exitCode": result.exit_code, "stderr": result.error_text},
         )
         return Compatibility(package, error=error, remediation=("Unlock or reboot the device, then run doctor again.",))
     installed = parse_packages(result.text)

@@ -54,10 +54,10 @@ async def guarded(service: Service, channel: Channel) -> None:
     """Run a service. A host that goes away is an ordinary end; a defect of ours ends this service and is reported."""
     try:
         await service(channel)
-    except ConnectionError:
+    except* ConnectionError:
         pass
-    except Exception as exc:  # noqa: BLE001 - one faulty service must not take the other streams with it
-        report = {"message": "a simulated device's service failed", "exception": exc}
+    except* Exception as faults:  # noqa: BLE001 - one faulty service must not take the other streams with it
+        report = {"message": "a simulated device's service failed", "exception": faults}
         asyncio.get_running_loop().call_exception_handler(report)
 
 

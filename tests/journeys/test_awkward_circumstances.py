@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode, facade
+from clawperator.engine.adb.device import AdbDevice, ShellResult
 from clawperator.engine.events import EnvelopeSeen, LogAttached
 from clawperator.engine.executions import build
 from clawperator.engine.observe import log
+from clawperator.engine.observe.log import DeviceLog
 from clawperator.engine.observe.screenshot import CaptureError, capture
 from clawperator.engine.simulator.device import SimulatedDevice
 
@@ -230,3 +232,36 @@ async def test_a_device_that_comes_back_is_asked_anew_who_its_operator_is(connec
             await until(EnvelopeSeen)
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+
+
+# -- the last look before giving up
+
+
+async def test_what_was_seen_live_is_told_though_the_buffer_has_rolled_past_it(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = await connect(faults=[{"kind": "silence"}])
+    shell = AdbDevice.shell
+
+    async def rolled(device: AdbDevice, argv: list[str], **more: Any) -> ShellResult:
+        return ShellResult(b"", b"", 0) if "-d" in argv else await shell(device, argv, **more)
+
+    monkeypatch.setattr(AdbDevice, "shell", rolled)
+    error = await failure(bench.engine, build.snapshot(), timeout_ms=1_000)
+    assert error["code"] == ErrorCode.RESULT_ENVELOPE_TIMEOUT
+    assert error["details"]["lastStage"] == "logUiTree"
+    assert any("stage-start" in line for line in error["lastCorrelatedEvents"])
+
+
+async def test_an_envelope_that_the_stream_lost_is_found_in_the_buffer(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = await connect()
+    take = DeviceLog._take
+
+    def lossy(log: DeviceLog, entries: list[Any], data: bytes) -> None:
+        take(log, [entry for entry in entries if b"[Clawperator-Result]" not in entry.payload], data)
+
+    monkeypatch.setattr(DeviceLog, "_take", lossy)
+    result = await bench.engine.execute(build.snapshot(), timeout_ms=1_000)
+    assert result.envelope["stepResults"][0]["data"]["text"].endswith("</hierarchy>")

@@ -60,7 +60,6 @@ REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     (("devices", "--json=yes"), "USAGE", "--json takes no value"),
     (("devices", "--output", "yaml"), "USAGE", "--output must be one of: json, pretty"),
     (("devices", "--format=JSON"), "USAGE", "--format must be one of: json, pretty"),
-    (("devices", "--log-level", "loud"), "USAGE", "--log-level must be one of: debug, info, warn, error"),
     (("action", "click", "--coordinate", "5"), "USAGE", "--coordinate requires 2 values"),
     (("action", "click", "--coordinate=5"), "USAGE", "--coordinate requires 2 values"),
     (("execute", "--execution"), "USAGE", "--execution requires a value"),

@@ -309,7 +309,6 @@ def test_the_device_s_own_code_stays_and_gets_its_hint() -> None:
     assert "errorCodeSource" not in answer
     assert answer["hint"] == ErrorCode.SERVICE_UNAVAILABLE.hint
     assert "doctor" in answer["hint"]
-    assert "--fix" in answer["hint"]
 
 
 def test_a_successful_plan_has_no_code() -> None:

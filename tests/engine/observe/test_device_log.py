@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.bus import EventBus
+from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.logcat.operator_log import OperatorLog, Signal
 from clawperator.engine.observe.log import DeviceLog
 from clawperator.engine.observe.probe import DeviceFacts

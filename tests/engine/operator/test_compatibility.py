@@ -92,3 +92,10 @@ async def test_what_keeps_the_version_unknown(device: Shell, code: ErrorCode) ->
     assert found.error is not None
     assert found.error.code is code
     assert found.remediation
+
+
+async def test_what_a_refusing_package_manager_says_is_told_wherever_it_says_it() -> None:
+    device = Shell("Error: Could not access the Package Manager. Is the system running?\n", exit_code=1)
+    found = await check_compatibility(device, PACKAGE)  # type: ignore[arg-type]  # only shell() is used
+    assert found.error is not None
+    assert "Is the system running?" in found.error.details["stderr"]

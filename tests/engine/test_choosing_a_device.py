@@ -1,0 +1,44 @@
+"""One resolution for every command, and a hint that fits what is in the way."""
+
+from __future__ import annotations
+
+import pytest
+
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.facade import choose_device
+
+GOOD, OTHER = DeviceEntry("A", "device"), DeviceEntry("B", "device")
+
+
+def test_the_only_usable_one_or_the_one_asked_for() -> None:
+    assert choose_device((GOOD, DeviceEntry("X", "offline")), "") == "A"
+    assert choose_device((GOOD, OTHER), "B") == "B"
+
+
+@pytest.mark.parametrize(
+    ("devices", "wanted", "code", "hint"),
+    [
+        ((), "", ErrorCode.NO_DEVICES, ErrorCode.NO_DEVICES),
+        ((DeviceEntry("A", "unauthorized"),), "", ErrorCode.NO_DEVICES, ErrorCode.DEVICE_UNAUTHORIZED),
+        ((DeviceEntry("A", "recovery"),), "", ErrorCode.NO_DEVICES, ErrorCode.NO_DEVICES),
+        ((GOOD, DeviceEntry("B", "offline")), "B", ErrorCode.DEVICE_NOT_FOUND, ErrorCode.DEVICE_OFFLINE),
+        (
+            (GOOD, DeviceEntry("B", "no permissions")),
+            "B",
+            ErrorCode.DEVICE_NOT_FOUND,
+            ErrorCode.ADB_NO_USB_PERMISSIONS,
+        ),
+        ((GOOD,), "B", ErrorCode.DEVICE_NOT_FOUND, ErrorCode.DEVICE_NOT_FOUND),
+        (
+            (GOOD, OTHER),
+            "",
+            ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
+            ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
+        ),
+    ],
+)
+def test_refusals(devices: tuple[DeviceEntry, ...], wanted: str, code: ErrorCode, hint: ErrorCode) -> None:
+    with pytest.raises(EngineError) as caught:
+        choose_device(devices, wanted)
+    assert (caught.value.code, caught.value.hint) == (code, hint.hint)
