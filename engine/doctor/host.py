@@ -152,8 +152,8 @@ async def tool_output(name: str, *arguments: str, env: Mapping[str, str]) -> str
     if path is None:
         return None
     try:
-        running = run_program([path, *arguments], env, stderr=asyncio.subprocess.DEVNULL)
-        exit_code, output = await asyncio.wait_for(running, _TOOL_SECONDS)
+        async with asyncio.timeout(_TOOL_SECONDS):
+            exit_code, output = await run_program([path, *arguments], env, stderr=asyncio.subprocess.DEVNULL)
     except (OSError, TimeoutError):
         return None
     return output.decode(errors="replace") if exit_code == 0 else None

@@ -122,12 +122,14 @@ class DeviceLog:
 
     async def _await_nonce(self) -> None:
         try:
-            await asyncio.wait_for(asyncio.shield(self._attached), _NONCE_AGAIN_SECONDS)
+            async with asyncio.timeout(_NONCE_AGAIN_SECONDS):
+                await asyncio.shield(self._attached)
         except TimeoutError:
             # The one nonce may have been dropped by a busy logd: write it again from beside the stream.
             await self.device.shell(nonce_command(self._nonce), timeout=ATTACH_SECONDS)
             try:
-                await asyncio.wait_for(asyncio.shield(self._attached), ATTACH_SECONDS)
+                async with asyncio.timeout(ATTACH_SECONDS):
+                    await asyncio.shield(self._attached)
             except TimeoutError:
                 raise EngineError(
                     ErrorCode.LOGCAT_UNAVAILABLE,

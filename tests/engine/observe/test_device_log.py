@@ -90,3 +90,16 @@ async def test_a_fault_of_our_own_is_heard_by_whoever_waits(monkeypatch: pytest.
     assert error.code is ErrorCode.UNKNOWN_RUNTIME_ERROR
     assert isinstance(error.__cause__, ZeroDivisionError)
     await log.close()
+
+
+async def test_a_cancellation_that_comes_together_with_the_nonce_is_not_lost() -> None:
+    """``asyncio.wait_for`` of Python 3.11 drops it: whoever was told to stop then watched for ever."""
+    log = log_of(Dripping("binary", 10_000))
+    attaching = asyncio.create_task(log.attach())
+    await asyncio.sleep(0)
+    log._attached.add_done_callback(lambda _: attaching.cancel())
+    with pytest.raises(asyncio.CancelledError):
+        await attaching
+    assert log.closed is None
+    assert log._reader is not None
+    assert log._reader.done()
