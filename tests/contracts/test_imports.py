@@ -46,7 +46,12 @@ print(json.dumps({"acts": acts, "loaded": sorted(sys.modules)}))
 
 def import_all(names: list[str]) -> dict[str, list[str]]:
     done = subprocess.run(
-        [sys.executable, "-c", IMPORT_ALL], input=json.dumps(names), capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", IMPORT_ALL],
+        input=json.dumps(names),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     answer: dict[str, list[str]] = json.loads(done.stdout)

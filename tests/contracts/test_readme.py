@@ -1,0 +1,66 @@
+"""What the README shows works as shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clawperator.engine.executions.validate import validate
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def command_lines() -> list[list[str]]:
+    lines = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("clawperator ")]
+    inline = [code for code in re.findall(r"`(clawperator [^`\n]+)`", README) if "--" not in code]
+    return [shlex.split(line, comments=True)[1:] for line in (*lines, *inline)]
+
+
+@pytest.mark.parametrize("words", command_lines(), ids=" ".join)
+def test_every_command_line_is_understood(words: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "clawperator.app.cli", *words, "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "usage: clawperator " in done.stdout
+
+
+def test_the_plan_is_valid() -> None:
+    (plan,) = blocks("json")
+    assert validate(json.loads(plan)).warnings == ()
+
+
+def test_the_python_example_prints_a_tree(tmp_path: Path) -> None:
+    (example,) = blocks("python")
+    phone = [sys.executable, str(ROOT / "tests" / "benchmarks" / "phone.py"), "0"]
+    with subprocess.Popen(phone, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as simulated:
+        assert simulated.stdout is not None
+        port, _ = simulated.stdout.readline().split()
+        env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "ANDROID_ADB_SERVER_PORT": port}
+        done = subprocess.run(
+            [sys.executable, "-c", example], env=env, capture_output=True, text=True, check=False, timeout=60
+        )
+        simulated.communicate("")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.rstrip().endswith("</hierarchy>")
+
+
+def test_what_it_links_to_exists() -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
