@@ -13,8 +13,8 @@ from clawperator.engine import EngineError, ErrorCode
 from clawperator.engine.events import (
     CommandProgress,
     EnvelopeSeen,
+    ExecutionDispatched,
     ExecutionFinished,
-    ExecutionStarted,
     LogAttached,
     LogGap,
     SnapshotSeen,
@@ -223,7 +223,7 @@ async def test_faults_that_leave_no_result(connect: Connect, scenario: dict[str,
         fault("slow_action", extra_ms=300) | {"speed": 1.0},
         fault("huge_tree", nodes=3_000),
     ],
-    ids=lambda value: json.dumps(value),
+    ids=json.dumps,
 )
 async def test_faults_that_do_not_matter(connect: Connect, scenario: dict[str, Any]) -> None:
     bench = await connect(**scenario)
@@ -285,10 +285,9 @@ async def test_two_engines_collide_and_the_loser_is_told_at_once(connect: Connec
     slow = plan({"type": "sleep", "params": {"durationMs": 1_500}}, command_id="slow")
     with bench.engine.events.subscribe() as subscription:
         running = asyncio.create_task(bench.engine.execute(slow))
-        while not any(isinstance(event, ExecutionStarted) for event in await subscription.batch()):
+        while not any(isinstance(event, ExecutionDispatched) for event in await subscription.batch()):
             pass
-        while bench.engine.lock(bench.serial).state != "held":
-            await asyncio.sleep(0)
+        assert bench.engine.lock(bench.serial).state == "held"
         async with bench.another_engine() as other:
             with pytest.raises(EngineError) as caught:
                 await other.execute(PING)

@@ -27,7 +27,7 @@ class Console(Command):
         if not has_terminal():
             raise EngineError(
                 ErrorCode.USAGE,
-                "console needs a terminal on stdin and stdout",
+                "console needs a terminal on stdin, stdout and stderr",
                 extra={"example": "clawperator observe snapshot"},
             )
         return open_console(options)
@@ -40,9 +40,9 @@ def add_look_flags(parser: Parser) -> None:
 
 
 def has_terminal() -> bool:
-    """Whether a person sits at both ends of something that can draw a screen."""
+    """Whether a person sits in front of something that can draw a screen, which is drawn on stderr."""
     try:
-        people = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+        people = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     except ValueError:  # closed
         return False
     return people and os.environ.get("TERM") != "dumb"
@@ -50,12 +50,7 @@ def has_terminal() -> bool:
 
 def open_console(options: Namespace, *, demo: bool = False) -> int:
     """Open the console on this terminal, on the user's devices or on a simulated one; returns the exit code."""
-    from textual.app import InvalidThemeError
-
-    try:
-        return _demonstrate(options) if demo else _open(options)
-    except InvalidThemeError as exc:
-        raise EngineError(ErrorCode.USAGE, f"Unknown theme: {options.theme}", hint=str(exc)) from exc
+    return _demonstrate(options) if demo else _open(options)
 
 
 def _open(options: Namespace) -> int:

@@ -92,7 +92,7 @@ REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     (("schema", "car"), "USAGE", "Unknown schema: car."),
     (("completion",), "USAGE", "completion requires one of: bash, zsh, tcsh"),
     (("completion", "fish"), "USAGE", "completion requires one of: bash, zsh, tcsh"),
-    (("console",), "USAGE", "console needs a terminal on stdin and stdout"),
+    (("console",), "USAGE", "console needs a terminal on stdin, stdout and stderr"),
     (("version", "--strict-version"), "USAGE", "--strict-version belongs to --check-compat"),
     (("sim", "--server", "--emulator-pair"), "USAGE", "--server and --emulator-pair contradict each other"),
     (("sim", "--generation", "0.4"), "USAGE", "--generation must be one of: 0.3, 0.5"),

@@ -1,0 +1,1 @@
+"""The Textual console: composes widgets, translates engine events into messages."""

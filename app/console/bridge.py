@@ -1,0 +1,322 @@
+"""Between engine and screen: engine events become batched messages, wishes of the user become engine calls.
+
+The bridge knows no widget; it posts ``News`` through one callable. Events are taken from a bounded queue and told at most
+once per tick, so a device that logs a thousand lines a second costs the screen ten messages, not a thousand. Trees are
+parsed and compared in a worker thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from clawperator.app.console.messages import (
+    DevicesNews,
+    DoctorNews,
+    LocksNews,
+    News,
+    NoticeNews,
+    SnapshotNews,
+    StreamNews,
+    WorkNews,
+)
+from clawperator.app.console.session import seen_again
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.bus import EventBus
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events import (
+    AdbServerLost,
+    CheckFinished,
+    DevicesChanged,
+    EngineEvent,
+    ExecutionFinished,
+    ExecutionStarted,
+    LogAttached,
+    LogBatch,
+    LogGap,
+    SnapshotSeen,
+)
+from clawperator.engine.hierarchy.tree import UiTree, parse
+from clawperator.engine.logcat.entries import LogEntry
+from clawperator.widgets.doctor_panel import DoctorReport
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.times import Clock
+from clawperator.widgets.models.align import NOTHING, Alignment, align
+from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.notice_line import Notice
+
+TICK_SECONDS = 0.1
+FOCUSED_TICK_SECONDS = 0.033
+LOCK_LOOK_SECONDS = 1.0
+_TREES_WAITING = 8
+_OWN_COMMANDS = 500
+
+
+class DoctorRun(Protocol):
+    """One run of the doctor; its checks come one by one, as mappings or as values with ``to_dict``."""
+
+    def checks(self) -> AsyncIterator[Any]: ...
+
+
+class ConsoleEngine(Protocol):
+    """The part of the engine that the console uses."""
+
+    events: EventBus
+
+    async def devices(self) -> tuple[DeviceEntry, ...]: ...
+    async def snapshot(self, *, device_id: str | None = None) -> Any: ...
+    def doctor(self, *, device_id: str | None = None) -> DoctorRun: ...
+    def locks(self) -> Sequence[Any]: ...
+    async def watch_devices(self) -> None: ...
+    async def watch_log(self, device_id: str) -> None: ...
+
+
+class Bridge:
+    """Run ``run`` as one task; it ends only by cancellation. All other methods may be called while it runs."""
+
+    def __init__(
+        self, engine: ConsoleEngine, post: Callable[[News], object], clock: Clock, *, tick: float = TICK_SECONDS
+    ) -> None:
+        self._engine = engine
+        self._post = post
+        self._clock = clock
+        self.tick = tick
+        self.device_id = ""
+        self._group: asyncio.TaskGroup | None = None
+        self._tail: asyncio.Task[None] | None = None
+        self._jobs: dict[str, asyncio.Task[None]] = {}
+        self._devices: tuple[DeviceEntry, ...] = ()
+        self._own: deque[str] = deque(maxlen=_OWN_COMMANDS)
+        self._dumps: deque[SnapshotSeen] = deque()
+        self._dump_ready = asyncio.Event()
+        self._look_at_locks = asyncio.Event()
+        self._newest: dict[str, Snapshot] = {}
+        self._broken: set[str | None] = set()
+        self._serial = 0
+        self._lost = 0
+
+    async def run(self) -> None:
+        """Watch everything, for ever."""
+        with self._engine.events.subscribe() as subscription:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                group.create_task(self._guarded(self._engine.watch_devices()), name="devices")
+                group.create_task(self._watch_locks(), name="locks")
+                group.create_task(self._read_dumps(), name="trees")
+                while events := await subscription.batch():
+                    self._tell(events, dropped=subscription.dropped - self._lost)
+                    self._lost = subscription.dropped
+                    await asyncio.sleep(self.tick)  # what arrives meanwhile is the next batch
+
+    # -- wishes
+
+    def use_device(self, serial: str) -> None:
+        """Follow the log of ``serial`` instead of the present device's."""
+        if serial == self.device_id:
+            return
+        self.device_id = serial
+        if self._tail is not None:
+            self._tail.cancel()
+        if serial and self._group is not None:
+            self._tail = self._group.create_task(self._guarded(self._engine.watch_log(serial)), name=f"log of {serial}")
+
+    def take_snapshot(self) -> bool:
+        """Ask the device for its tree; false when one is on its way already. The tree comes back as an event like any other."""
+        return self._start("snapshot", self._snapshot(self.device_id))
+
+    def run_doctor(self) -> bool:
+        """Run the checks; false when they run already."""
+        return self._start("doctor", self._doctor(self.device_id))
+
+    def first_look(self) -> None:
+        """What the console does by itself for a newly chosen device: its tree, then the checks, one after the other."""
+        self._start("first look", self._first_look(self.device_id))
+
+    def _start(self, name: str, job: Awaitable[None]) -> bool:
+        running = self._jobs.get(name)
+        if self._group is None or (running is not None and not running.done()):
+            if asyncio.iscoroutine(job):
+                job.close()
+            return False
+        self._jobs[name] = self._group.create_task(self._guarded(job), name=name)
+        return True
+
+    async def _guarded(self, job: Awaitable[None]) -> None:
+        """A failure of the engine is news; anything else is a bug and ends the console with its traceback."""
+        try:
+            await job
+        except EngineError as exc:
+            self._post(NoticeNews(_notice_of(exc)))
+
+    # -- jobs
+
+    async def _first_look(self, device_id: str) -> None:
+        holder = (await self._locks()).get(device_id)
+        if holder is not None:
+            words = (
+                f"{device_id} is busy: {holder.get('commandId') or 'an execution'}. r reads the screen when it is free."
+            )
+            self._post(NoticeNews(Notice(Status.WAITING, words)))
+            return
+        await self._guarded(self._snapshot(device_id))
+        await self._doctor(device_id)
+
+    async def _snapshot(self, device_id: str) -> None:
+        self._post(WorkNews("Reading the screen…", self._clock.now()))
+        try:
+            await self._engine.snapshot(device_id=device_id or None)
+        finally:
+            self._post(WorkNews(""))
+
+    async def _doctor(self, device_id: str) -> None:
+        report = DoctorReport(running=True, device_id=device_id)
+        self._post(DoctorNews(report))
+        try:
+            async for check in self._engine.doctor(device_id=device_id or None).checks():
+                report = replace(report, checks=(*report.checks, as_mapping(check)))
+                self._post(DoctorNews(report))
+        except EngineError as exc:
+            report = replace(report, problem=f"{exc.message} ({exc.code.value})")
+        finally:
+            self._post(DoctorNews(replace(report, running=False, ended=self._clock.now())))
+
+    async def _watch_locks(self) -> None:
+        """Locks live in files of other processes: looked at once a second, and at once when we start or finish one."""
+        known: Mapping[str, Mapping[str, Any]] = {}
+        while True:
+            self._look_at_locks.clear()
+            locks = await self._locks()
+            if locks != known:
+                known = locks
+                self._post(LocksNews(locks))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOCK_LOOK_SECONDS):
+                    await self._look_at_locks.wait()
+
+    async def _locks(self) -> dict[str, Mapping[str, Any]]:
+        looks = await asyncio.to_thread(self._engine.locks)
+        return {str(look["deviceId"]): look for look in map(as_mapping, looks)}
+
+    # -- events
+
+    def _tell(self, events: Sequence[EngineEvent], *, dropped: int) -> None:
+        """One batch of events as a few messages, in their order."""
+        stream: list[EngineEvent] = []
+        entries: list[LogEntry] = []
+        for event in events:
+            match event:
+                case DevicesChanged():
+                    self._devices = event.devices
+                    self._post(DevicesNews(event.devices))
+                case AdbServerLost():
+                    self._post(DevicesNews(self._devices, event.reason))
+                case LogBatch():
+                    entries.extend(event.entries)
+                    dropped += event.dropped
+                case CheckFinished():
+                    pass  # our own run reports its checks itself; another front end's run is not ours to show
+                case _:
+                    stream.append(event)
+                    self._notice(event)
+        if stream or entries or dropped:
+            self._post(StreamNews(stream, entries, dropped))
+
+    def _notice(self, event: EngineEvent) -> None:
+        """What the bridge itself has to know of an event that goes on to the stream."""
+        if isinstance(event, ExecutionStarted):
+            self._own.append(event.command_id)
+            self._look_at_locks.set()
+        elif isinstance(event, ExecutionFinished):
+            self._look_at_locks.set()
+        elif isinstance(event, LogAttached):
+            if event.device_id in self._broken:
+                self._broken.discard(event.device_id)
+                self._post(
+                    NoticeNews(Notice(Status.OK, f"The log of {event.device_id} is followed again", at=event.at))
+                )
+        elif isinstance(event, LogGap) and event.device_id not in self._broken:
+            self._broken.add(event.device_id)
+            self._post(
+                NoticeNews(Notice(Status.WARN, f"The log broke off and is being reopened: {event.reason}", at=event.at))
+            )
+        elif isinstance(event, SnapshotSeen):
+            if len(self._dumps) >= _TREES_WAITING:
+                self._dumps.popleft()
+            self._dumps.append(event)
+            self._dump_ready.set()
+
+    async def _read_dumps(self) -> None:
+        """Dumps in their order, one at a time, off the event loop."""
+        while True:
+            await self._dump_ready.wait()
+            self._dump_ready.clear()
+            while self._dumps:
+                await self._read_dump(self._dumps.popleft())
+
+    async def _read_dump(self, event: SnapshotSeen) -> None:
+        device_id = event.device_id or ""
+        source = "r" if event.command_id in self._own else "stream"
+        newest = self._newest.get(device_id, Snapshot.EMPTY)
+        if newest and newest.xml == event.xml:
+            snapshot = seen_again(newest, at=event.at, source=source, command_id=event.command_id)
+        else:
+            tree, changes, problem = await asyncio.to_thread(read_tree, event.xml, newest.tree)
+            if tree is None:
+                words = f"A tree could not be read: {problem}"
+                self._post(NoticeNews(Notice(Status.FAILED, words, ErrorCode.HIERARCHY_MALFORMED.value)))
+                return
+            self._serial += 1
+            snapshot = Snapshot(
+                serial=self._serial,
+                device_id=device_id,
+                source=source,
+                command_id=event.command_id,
+                at=event.at,
+                xml=event.xml,
+                tree=tree,
+                complete=event.complete and tree.complete,
+                problem=problem,
+                since=newest.serial,
+                changes=changes,
+            )
+        self._newest[device_id] = snapshot
+        self._post(SnapshotNews(snapshot))
+
+
+def read_tree(xml: str, before: UiTree | None) -> tuple[UiTree | None, Alignment, str]:
+    """Parse a dump and compare it with the tree before it: the tree, the changes, and what is wrong with the dump.
+
+    Runs in a worker thread. What panes ask of every node is worked out here, not while drawing.
+    """
+    try:
+        tree = parse(xml, recover=True)
+    except EngineError as exc:
+        return None, NOTHING, exc.message
+    _ = tree.on_screen
+    changes = align(before, tree) if before is not None else NOTHING
+    return tree, changes, tree.recovered
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """An engine value as its dictionary form."""
+    return value if isinstance(value, Mapping) else value.to_dict()
+
+
+def _notice_of(error: EngineError) -> Notice:
+    hint = f" {error.hint}" if error.hint else ""
+    status = Status.WAITING if error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT else Status.FAILED
+    return Notice(status, f"{_conflict_words(error) or error.message}.{hint}".replace("..", "."), error.code.value)
+
+
+def _conflict_words(error: EngineError) -> str:
+    """Who has the device, in the words of the lock: nothing was sent."""
+    if error.code is not ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
+        return ""
+    details = error.details
+    holder = details.get("inFlightCommandId") or "another execution"
+    source = f" from {details['source']}" if details.get("source") else ""
+    return f"Device busy: {holder}{source}. Nothing was sent"

@@ -1,0 +1,141 @@
+"""The header's chips and the facts lines of the panes, composed from the session. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from clawperator.widgets.format.checks import tally_line
+from clawperator.widgets.format.lines import Line, Span
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import Symbols
+from clawperator.widgets.format.times import age, duration, rate
+from clawperator.widgets.header import Chip
+
+if TYPE_CHECKING:
+    from clawperator.app.console.session import Session
+
+STALE_SECONDS = 10.0
+"""A tree older than this is called stale."""
+
+
+def header_chips(session: Session, symbols: Symbols, *, narrow: bool) -> list[Chip]:
+    """Device, lock, tree age, doctor, log rate, losses: what folds last comes first."""
+    chips = [_device_chip(session, symbols, narrow=narrow)]
+    if session.device_id:
+        chips.append(_lock_chip(session, symbols, narrow=narrow))
+        chips.append(_tree_chip(session))
+    if session.report.checks or session.report.running:
+        chips.append(_doctor_chip(session, symbols, narrow=narrow))
+    if session.dropped:
+        text = f"{symbols.dropped} {session.dropped:,} dropped"
+        chips.append(Chip("dropped", ((text, "warn"),), keep=True, action="mode('stream')"))
+    if speed := rate(session.lines_per_second):
+        chips.append(Chip("rate", ((speed, "muted"),), action="mode('stream')"))
+    if session.demo:
+        chips.append(Chip("demo", (("demo", "accent"),)))
+    return chips
+
+
+def count_words(count: int, noun: str) -> str:
+    """``1 device``, ``3 devices``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _device_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
+    spans: list[Span]
+    if session.device_id:
+        device = session.device
+        line = Line(24 if narrow else 40).device(session.device_id, "strong")
+        if session.gone_since:
+            line.add(f" away {age(session.clock.now() - session.gone_since)}", "warn")
+        elif device is not None:
+            line.add(f" {Status.OK.sign(ascii_only=symbols.ascii)}", "ok")
+        spans = line.spans
+    elif session.adb_problem:
+        spans = [(f"{Status.FAILED.sign(ascii_only=symbols.ascii)} adb", "fail")]
+    elif not session.devices_known:
+        spans = [(f"{Status.WAITING.sign(ascii_only=symbols.ascii)} asking adb", "muted")]
+    elif session.usable:
+        spans = [(f"{count_words(len(session.usable), 'device')}: D chooses", "warn")]
+    else:
+        spans = [("no device", "warn")]
+    return Chip("device", tuple(spans), keep=True, action="choose_device")
+
+
+def _lock_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
+    lock = session.lock
+    if not lock:
+        return Chip(
+            "lock", ((f"{Status.IDLE.sign(ascii_only=symbols.ascii)} free", "muted"),), keep=True, action="lock"
+        )
+    now = session.clock.now()
+    if lock.get("state") == "settling":
+        left = max(0.0, float(lock.get("notBefore") or now) - now)
+        spans: tuple[Span, ...] = (
+            (f"{Status.WAITING.sign(ascii_only=symbols.ascii)} settling {duration(left)}", "warn"),
+        )
+        return Chip("lock", spans, keep=True, action="lock")
+    line = Line(26 if narrow else 44).add(f"{Status.RUNNING.sign(ascii_only=symbols.ascii)} ", "run")
+    line.device(str(lock.get("commandId") or f"pid {lock.get('pid')}"), "run", room=16)
+    if not narrow and lock.get("source"):
+        line.device(str(lock["source"]), "muted", before=" ", room=14)
+    line.add(f" {lock_time(lock, now)}", "muted")
+    return Chip("lock", tuple(line.spans), keep=True, action="lock")
+
+
+def lock_time(lock: Mapping[str, Any], now: float) -> str:
+    """How long it is held, of how long it may be: ``4.1 s/30 s``."""
+    since = lock.get("since")
+    held = duration(now - float(since)) if isinstance(since, (int, float)) else ""
+    budget = lock.get("timeoutMs")
+    return f"{held}/{int(budget) // 1000} s" if isinstance(budget, (int, float)) and held else held
+
+
+def _tree_chip(session: Session) -> Chip:
+    snapshot = session.trees.shown
+    if not snapshot:
+        return Chip("tree", (("no tree", "muted"),), action="mode('inspect')")
+    seconds = session.clock.now() - snapshot.at
+    stale = seconds > STALE_SECONDS
+    words = f"tree {age(seconds)}" + (" stale" if stale else "")
+    return Chip("tree", ((words, "stale" if stale else "muted"),), action="mode('inspect')")
+
+
+def _doctor_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
+    report = session.report
+    status = report.worst()
+    if narrow:
+        bad = sum(1 for check in report.checks if check.get("status") != "pass")
+        sign = status.sign(ascii_only=symbols.ascii)
+        spans: tuple[Span, ...] = ((f"{sign} {bad}" if bad else sign, status.role),)
+    else:
+        running = ((f" {Status.RUNNING.sign(ascii_only=symbols.ascii)}", "run"),) if report.running else ()
+        spans = (*tally_line(report.checks, symbols).spans, *running)
+    return Chip("doctor", spans, action="mode('doctor')")
+
+
+def snapshot_words(session: Session, symbols: Symbols) -> Line:
+    """Where the shown tree comes from and how old it is: ``r 0.8 s ago``, ``stream cmd-1 12 s ago stale``."""
+    snapshot = session.trees.shown
+    line = Line(80)
+    if not snapshot:
+        return line
+    if session.trees.back:
+        line.add(f"{symbols.left} {session.trees.back} back of {len(session.trees)}", "stale").add(
+            f" {symbols.dot} ", "faint"
+        )
+    source = snapshot.source
+    line.add(source, "muted")
+    if source == "stream" and snapshot.command_id:
+        line.add(" ").device(snapshot.command_id, "muted", room=16)
+    seconds = session.clock.now() - snapshot.at
+    stale = seconds > STALE_SECONDS
+    line.add(f" {duration(seconds) if seconds < STALE_SECONDS else age(seconds)} ago", "stale" if stale else "muted")
+    if stale:
+        line.add(" stale", "stale")
+    if not snapshot.complete:
+        line.add(" incomplete", "warn")
+    elif snapshot.problem:
+        line.add(" repaired", "warn")
+    return line

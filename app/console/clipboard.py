@@ -1,0 +1,93 @@
+"""Copying: by the system's own tool where there is one, else by the terminal (OSC 52), always also to a file."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+OSC52_LIMIT = 74_000
+"""Bytes that terminals accept by OSC 52; more goes to the file only."""
+
+_TOOLS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("WAYLAND_DISPLAY", ("wl-copy",)),
+    ("DISPLAY", ("xclip", "-selection", "clipboard")),
+    ("", ("pbcopy",)),
+    ("WSL_DISTRO_NAME", ("clip.exe",)),
+)
+"""Environment variable without which the tool is of no use, and its command."""
+
+_TOOL_SECONDS = 2.0
+
+
+class Clipboard(Protocol):
+    """Takes text; answers how it got out, as a phrase that follows "Copied 84 characters"."""
+
+    async def copy(self, text: str) -> str: ...
+
+
+class SystemClipboard:
+    """``osc52`` writes the terminal's escape sequence; ``file`` keeps the last copy."""
+
+    def __init__(self, osc52: Callable[[str], None], file: Path, env: Mapping[str, str]) -> None:
+        self._osc52 = osc52
+        self._file = file
+        self._env = env
+
+    async def copy(self, text: str) -> str:
+        kept = await asyncio.to_thread(self._keep, text)
+        if tool := await self._by_tool(text):
+            return f" by {tool}"
+        if len(text.encode("utf-8", "replace")) > OSC52_LIMIT:
+            return (
+                f" to {self._file} only: too long for the terminal"
+                if kept
+                else "" + " nowhere: too long for the terminal"
+            )
+        self._osc52(text)
+        return f" by OSC 52. Not in your clipboard? It is in {self._file}" if kept else " by OSC 52"
+
+    def _keep(self, text: str) -> bool:
+        """Write the file so that nobody else can read it; a full or missing disk must not cost the copy itself."""
+        with contextlib.suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with open(handle, "w", encoding="utf-8", errors="replace") as stream:
+                stream.write(text)
+            return True
+        return False
+
+    async def _by_tool(self, text: str) -> str:
+        """Through a tool of this desktop, and which; not over ssh, where it would be the wrong machine's clipboard."""
+        if self._env.get("SSH_CONNECTION"):
+            return ""
+        for variable, argv in _TOOLS:
+            if variable and not self._env.get(variable):
+                continue
+            path = shutil.which(argv[0], path=self._env.get("PATH"))
+            if path is not None and await _feed((path, *argv[1:]), text):
+                return argv[0]
+        return ""
+
+
+async def _feed(argv: tuple[str, ...], text: str) -> bool:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+        )
+        async with asyncio.timeout(_TOOL_SECONDS):
+            await process.communicate(text.encode("utf-8", "replace"))
+    except (OSError, TimeoutError):
+        return False
+    return process.returncode == 0
+
+
+def last_copy_path() -> Path:
+    """Where the last copy is kept: the platform's state folder."""
+    from platformdirs import user_state_path
+
+    return user_state_path("clawperator") / "console" / "last-copy"

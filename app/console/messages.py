@@ -1,0 +1,90 @@
+"""What the bridge tells the console: few, small, documented messages.
+
+Each carries frozen values. Those that only state the present are replaceable: when the screen was busy, the newest one is
+enough. Those that carry a stream are not, and come at most once per tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from textual.message import Message
+
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.events import EngineEvent
+from clawperator.engine.logcat.entries import LogEntry
+from clawperator.widgets.doctor_panel import DoctorReport
+from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.notice_line import Notice
+
+
+class News(Message, bubble=False):
+    """Base of everything the bridge posts to the app."""
+
+
+class StateNews(News, bubble=False):
+    """News that states the present: a newer one of the same kind replaces one that was not handled yet."""
+
+    def can_replace(self, message: Message) -> bool:
+        return type(message) is type(self)
+
+
+class DevicesNews(StateNews, bubble=False):
+    """The adb server's device list; ``problem`` says why presence is unknown, and is empty when it is known."""
+
+    def __init__(self, devices: tuple[DeviceEntry, ...], problem: str = "") -> None:
+        super().__init__()
+        self.devices = devices
+        self.problem = problem
+
+
+class SnapshotNews(News, bubble=False):
+    """A tree was read, or the one shown was seen again (then only its ``at`` and ``source`` differ)."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        super().__init__()
+        self.snapshot = snapshot
+
+
+class StreamNews(News, bubble=False):
+    """One tick of the log: events in order, log lines in order, and how many of either the host had to drop."""
+
+    def __init__(self, events: Sequence[EngineEvent], entries: Sequence[LogEntry], dropped: int) -> None:
+        super().__init__()
+        self.events = events
+        self.entries = entries
+        self.dropped = dropped
+
+
+class DoctorNews(StateNews, bubble=False):
+    """The doctor's report so far."""
+
+    def __init__(self, report: DoctorReport) -> None:
+        super().__init__()
+        self.report = report
+
+
+class LocksNews(StateNews, bubble=False):
+    """Who holds which device, by serial: the lock status of the engine as a mapping; free devices are absent."""
+
+    def __init__(self, locks: Mapping[str, Mapping[str, Any]]) -> None:
+        super().__init__()
+        self.locks = locks
+
+
+class WorkNews(StateNews, bubble=False):
+    """What the console itself waits for, and since when; an empty text means nothing."""
+
+    def __init__(self, text: str, since: float = 0.0) -> None:
+        super().__init__()
+        self.text = text
+        self.since = since
+
+
+class NoticeNews(News, bubble=False):
+    """Something worth a line in the strip."""
+
+    def __init__(self, notice: Notice) -> None:
+        super().__init__()
+        self.notice = notice

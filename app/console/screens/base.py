@@ -1,0 +1,224 @@
+"""What all modes share: header, body, strip, key bar; panes, zoom, drawers; the copy and go menus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.app.console.session import Facet
+from clawperator.widgets import keys
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.header import Header
+from clawperator.widgets.key_bar import KeyBar, hints
+from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.notice_line import Notice, NoticeLine
+from clawperator.widgets.pane import Pane
+
+if TYPE_CHECKING:
+    from clawperator.app.console.app import ConsoleApp
+    from clawperator.app.console.session import Session
+
+MIN_WIDTH, MIN_HEIGHT = 60, 16
+
+
+class Copyable(NamedTuple):
+    """Something that can be copied now: its name in the strip, and how to get it."""
+
+    what: str
+    text: Callable[[], str]
+
+
+class ConsoleScreen(Screen[None], inherit_bindings=False):
+    """One mode. Subclasses give ``compose_body``, ``draw`` and what can be copied and gone to."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("screen")]
+    AUTO_FOCUS: ClassVar[str | None] = None
+    MAIN = ""
+    """Selector of the widget that has the focus at first."""
+
+    def compose(self) -> ComposeResult:
+        yield Header()
+        yield from self.compose_body()
+        yield NoticeLine()
+        yield KeyBar()
+        yield Static("", id="too-small", markup=False)
+
+    def compose_body(self) -> ComposeResult:
+        raise NotImplementedError
+
+    @property
+    def console(self) -> ConsoleApp:
+        """The app, by its own type."""
+        return cast("ConsoleApp", self.app)
+
+    @property
+    def session(self) -> Session:
+        return self.console.session
+
+    def on_mount(self) -> None:
+        self.bindings_updated_signal.subscribe(self, lambda _: self.call_after_refresh(self._show_keys))
+        if self.MAIN:
+            self.set_focus(self.query_one(self.MAIN))
+
+    def on_screen_resume(self) -> None:
+        self.show(Facet.EVERYTHING)
+        self._show_keys()
+
+    def on_resize(self) -> None:
+        self._say_too_small()
+        self.call_after_refresh(self.show, Facet.EVERYTHING)
+
+    def _say_too_small(self) -> None:
+        width, height = self.size
+        words = f"{width}×{height} is too small – needs {MIN_WIDTH}×{MIN_HEIGHT}"
+        self.query_one("#too-small", Static).update(words)
+
+    @property
+    def narrow(self) -> bool:
+        return self.size.width < 100
+
+    # -- drawing
+
+    def show(self, changed: Facet) -> None:
+        """Draw the parts that changed. Called for the present mode only."""
+        if not self.is_mounted:
+            return
+        if changed != Facet.STREAM:  # its rate is told once a second: the header need not keep up with a log
+            self.show_header()
+        if changed & (Facet.NOTICE | Facet.WORK):
+            self._show_notice()
+        self.draw(changed)
+
+    def draw(self, changed: Facet) -> None:
+        """Draw the body's panes."""
+        raise NotImplementedError
+
+    def tick(self) -> None:
+        """A second has passed: ages are drawn anew."""
+        self.show_header()
+        self._show_notice()
+        self.draw_ages()
+
+    def draw_ages(self) -> None:
+        """Draw what changes by time alone."""
+
+    def show_header(self) -> None:
+        self.query_one(Header).show(self.console.tabs(), self.console.chips(narrow=self.narrow))
+
+    def _show_notice(self) -> None:
+        session = self.session
+        notice = session.last_notice
+        if session.work:
+            waited = session.clock.now() - session.work_since
+            notice = Notice(Status.RUNNING, f"{session.work} {waited:.1f} s" if waited >= 0.3 else session.work)
+        self.query_one(NoticeLine).show(notice)
+
+    def _show_keys(self) -> None:
+        if self.is_current or self.is_active:
+            self.query_one(KeyBar).show(hints(self.active_bindings, self.console.symbols))
+
+    # -- panes
+
+    def focused_pane(self) -> Pane | None:
+        """The pane that has the focus."""
+        return (
+            next((node for node in self.focused.ancestors_with_self if isinstance(node, Pane)), None)
+            if self.focused
+            else None
+        )
+
+    def go_to(self, selector: str) -> None:
+        """Focus a pane's widget, opening its drawer or leaving the zoom when it is hidden."""
+        target = self.query_one(selector)
+        pane = next((node for node in target.ancestors_with_self if isinstance(node, Pane)), None)
+        if self.has_class("-zoomed"):
+            self._unzoom()
+        if self.narrow:
+            self.open_drawer(pane)
+        self.set_focus(target)
+
+    def open_drawer(self, pane: Pane | None) -> None:
+        """Show a pane that small screens hide; modes without drawers have nothing to do."""
+
+    def close_drawers(self) -> bool:
+        """Hide what was opened; whether there was anything."""
+        return False
+
+    def action_zoom(self) -> None:
+        if self.has_class("-zoomed"):
+            self._unzoom()
+            return
+        pane = self.focused_pane()
+        if pane is None:
+            return
+        for node in pane.ancestors_with_self:
+            if node is self:
+                break
+            node.add_class("-zoom")
+        self.add_class("-zoomed")
+
+    def _unzoom(self) -> None:
+        self.remove_class("-zoomed")
+        for node in self.query(".-zoom"):
+            node.remove_class("-zoom")
+
+    def action_escape(self) -> None:
+        """The ladder: zoom, drawer, then what the focused pane has to clear; never leaves."""
+        if self.has_class("-zoomed"):
+            self._unzoom()
+        elif not self.close_drawers():
+            self.clear_pane()
+
+    def clear_pane(self) -> None:
+        """Clear find, filter or marks of the focused pane."""
+
+    # -- menus
+
+    def action_copy_menu(self) -> None:
+        things = self.copyable()
+        choices = [
+            Choice(item, things[item.id].text() if item.id in things else "", item.id in things)
+            for item in keys.MENUS["copy"]
+            if item.id in things or item.id in self.COPY_SHOWN
+        ]
+        self.app.push_screen(MenuDialog("copy", choices, self.console.symbols), self._copy)
+
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = ()
+    """Entries of the copy menu that are shown here even when there is nothing to copy."""
+
+    def copyable(self) -> dict[str, Copyable]:
+        """What can be copied now, by the id of the menu's entry."""
+        problem = self.session.last_problem
+        if problem is None:
+            return {}
+        return {"notice": Copyable("the notice", lambda: f"{problem.code}: {problem.text}")}
+
+    def _copy(self, choice: str | None) -> None:
+        thing = self.copyable().get(choice or "")
+        if thing is not None:
+            self.run_worker(self.console.copy(thing.text(), thing.what), exit_on_error=True)
+
+    PLACES: ClassVar[Mapping[str, str]] = {}
+    """Where ``g`` leads in this mode: entry id → selector."""
+
+    def action_go_menu(self) -> None:
+        known = {*self.PLACES, "top"}
+        choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["go"] if item.id in known]
+        self.app.push_screen(MenuDialog("go to", choices, self.console.symbols), self._go)
+
+    def _go(self, choice: str | None) -> None:
+        if choice == "top" and isinstance(self.focused, LinePane):
+            self.focused.action_top()
+        elif choice is not None and choice in self.PLACES:
+            self.go_to(self.PLACES[choice])
+
+    def focused_within(self, selector: str) -> bool:
+        """Whether the focus is in a widget."""
+        widget: Widget = self.query_one(selector)
+        return self.focused is not None and widget in self.focused.ancestors_with_self

@@ -1,0 +1,109 @@
+"""The prefix menus: a small dialog that names the second key. It waits; there is no time limit and no lost key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from clawperator.widgets import keys
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.symbols import Symbols
+from clawperator.widgets.keys import MenuItem
+from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.row_list import ListRow, RowList
+
+
+class Choice(NamedTuple):
+    """One entry: the item of the key table, a few words beside it, and whether it can be chosen now."""
+
+    item: MenuItem
+    words: str
+    enabled: bool
+
+
+class Dialog(ModalScreen[Any], inherit_bindings=False):
+    """A framed box over the mode. The keys below it do not work while it is open."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dialog")]
+    TITLE_TEXT = ""
+    NOTE = ""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog") as box:
+            box.border_title = Content(self.TITLE_TEXT)
+            if self.NOTE:
+                box.border_subtitle = Content(self.NOTE)
+            yield from self.compose_dialog()
+
+    def compose_dialog(self) -> ComposeResult:
+        raise NotImplementedError
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
+class MenuList(RowList, can_focus=False):
+    """The entries. The dialog has the keys: every letter is a second key, none of them moves the cursor."""
+
+    @property
+    def looks_focused(self) -> bool:
+        return True
+
+
+class MenuDialog(Dialog, inherit_bindings=False):
+    """Answers with the id of the chosen entry, or ``None``."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("menu")]
+
+    def __init__(self, title: str, choices: Sequence[Choice], symbols: Symbols) -> None:
+        super().__init__()
+        self.TITLE_TEXT = title
+        self._choices = choices
+        self._symbols = symbols
+        # Bindings, not a handler: the app looks them up when the key arrives there, so that the second key of a burst
+        # finds them although the first one has only just opened this.
+        for choice in choices:
+            if choice.enabled:
+                self._bindings.bind(choice.item.key, f"pick('{choice.item.id}')", choice.item.label, show=False)
+
+    def compose_dialog(self) -> ComposeResult:
+        yield MenuList(id="menu")
+
+    def on_mount(self) -> None:
+        menu = self.query_one("#menu", MenuList)
+        menu.empty_text = "Nothing here can be chosen now."
+        menu.show_rows(
+            ListRow(_draw(choice), value=choice.item.id, quiet=not choice.enabled) for choice in self._choices
+        )
+
+    def action_pick(self, choice: str) -> None:
+        self.dismiss(choice)
+
+    def action_move(self, rows: int) -> None:
+        self.query_one("#menu", MenuList).action_move(rows)
+
+    def action_choose(self) -> None:
+        value = self.query_one("#menu", MenuList).value
+        if value is not None:
+            self.dismiss(value)
+
+    @on(LinePane.RowChosen)
+    def _chosen(self, message: LinePane.RowChosen) -> None:
+        message.stop()
+        self.action_choose()
+
+
+def _draw(choice: Choice) -> Any:
+    def draw(width: int) -> Row:
+        item, words, enabled = choice
+        line = Line(width).add("  ").add(keys.sign(item.key), "key" if enabled else "faint").add("  ")
+        line.add(f"{item.label:<22}", "text" if enabled else "faint").add(" ")
+        return Row(line.device(words or "nothing here", "muted" if enabled else "faint"))
+
+    return draw

@@ -1,0 +1,232 @@
+"""Everything the console knows, in one place without a screen: devices, trees, the stream, the doctor, notices.
+
+Screens draw from it and keep nothing of it. ``absorb`` takes the bridge's news and says what changed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from enum import Flag, auto
+from typing import Any
+
+from clawperator.app.console.messages import (
+    DevicesNews,
+    DoctorNews,
+    LocksNews,
+    News,
+    NoticeNews,
+    SnapshotNews,
+    StreamNews,
+    WorkNews,
+)
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.logcat.entries import LogEntry
+from clawperator.engine.logcat.operator_log import is_operator_line
+from clawperator.widgets.doctor_panel import DoctorReport
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.times import Clock
+from clawperator.widgets.models.executions import ExecutionLog
+from clawperator.widgets.models.ring import Ring
+from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.notice_line import Notice
+
+LINES_KEPT = 100_000
+OPERATOR_LINES_KEPT = 20_000
+TREES_KEPT = 50
+NOTICES_KEPT = 200
+_RATE_SECONDS = 5.0
+
+
+class Facet(Flag):
+    """A part of what is known; screens redraw the panes of the parts that changed."""
+
+    NOTHING = 0
+    DEVICES = auto()
+    TREE = auto()
+    STREAM = auto()
+    DOCTOR = auto()
+    LOCKS = auto()
+    NOTICE = auto()
+    WORK = auto()
+    EVERYTHING = DEVICES | TREE | STREAM | DOCTOR | LOCKS | NOTICE | WORK
+
+
+class Trees:
+    """The last trees of one device and which of them is shown. ``back`` counts from the newest one: 0 is live."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Snapshot] = deque(maxlen=TREES_KEPT)
+        self.back = 0
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Take a new tree, or the newest one again with a new time. Whoever looks at an older one keeps looking at it."""
+        if self._kept and self._kept[-1].serial == snapshot.serial:
+            self._kept[-1] = snapshot
+            return
+        self._kept.append(snapshot)
+        if self.back:
+            self.back = min(self.back + 1, len(self._kept) - 1)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def shown(self) -> Snapshot:
+        return self._kept[-1 - self.back] if self._kept else Snapshot.EMPTY
+
+    @property
+    def newest(self) -> Snapshot:
+        return self._kept[-1] if self._kept else Snapshot.EMPTY
+
+    def step(self, towards_older: int) -> bool:
+        """Look at an older (1) or newer (-1) one; whether there is one."""
+        back = self.back + towards_older
+        if not 0 <= back < len(self._kept):
+            return False
+        self.back = back
+        return True
+
+
+class Session:
+    """See the module. ``wanted_device`` is what the settings ask for; empty: the only usable one."""
+
+    def __init__(self, clock: Clock, *, wanted_device: str = "", demo: bool = False) -> None:
+        self.clock = clock
+        self.demo = demo
+        self.devices: tuple[DeviceEntry, ...] = ()
+        self.devices_known = False
+        self.adb_problem = ""
+        self.device_id = ""
+        self.gone_since = 0.0
+        self.locks: Mapping[str, Mapping[str, Any]] = {}
+        self.log = ExecutionLog()
+        self.lines: Ring[LogEntry] = Ring(LINES_KEPT)
+        self.operator_lines: Ring[LogEntry] = Ring(OPERATOR_LINES_KEPT)
+        self.dropped = 0
+        self.report = DoctorReport.EMPTY
+        self.notices: deque[Notice] = deque(maxlen=NOTICES_KEPT)
+        self.work = ""
+        self.work_since = 0.0
+        self.wanted_device = wanted_device
+        self._trees: dict[str, Trees] = {}
+        self._arrivals: deque[tuple[float, int]] = deque()
+        self._takes: dict[type[News], Callable[[Any], Facet]] = {
+            DevicesNews: self._take_devices,
+            SnapshotNews: self._take_snapshot,
+            StreamNews: self._take_stream,
+            DoctorNews: self._take_report,
+            LocksNews: self._take_locks,
+            WorkNews: self._take_work,
+            NoticeNews: self._take_notice,
+        }
+
+    def absorb(self, news: News) -> Facet:
+        """Take one piece of news; what changed by it."""
+        return self._takes[type(news)](news)
+
+    # -- news
+
+    def _take_devices(self, news: DevicesNews) -> Facet:
+        self.adb_problem = news.problem
+        if not news.problem:
+            self.devices, self.devices_known = news.devices, True
+        device = self.device
+        if self.device_id and (device is None or not device.usable or news.problem):
+            self.gone_since = self.gone_since or self.clock.now()
+        else:
+            self.gone_since = 0.0
+        return Facet.DEVICES
+
+    def _take_snapshot(self, news: SnapshotNews) -> Facet:
+        self.trees_of(news.snapshot.device_id).add(news.snapshot)
+        return Facet.TREE if news.snapshot.device_id == self.device_id else Facet.NOTHING
+
+    def _take_stream(self, news: StreamNews) -> Facet:
+        now = self.clock.now()
+        self.log.apply(news.events)
+        if news.dropped:
+            self.dropped += news.dropped
+            self.log.drop(news.dropped, now, self.device_id)
+        if news.entries:
+            self.lines.extend(news.entries)
+            self.operator_lines.extend(entry for entry in news.entries if is_operator_line(entry.message))
+            self._arrivals.append((now, len(news.entries)))
+        return Facet.STREAM
+
+    def _take_report(self, news: DoctorNews) -> Facet:
+        self.report = news.report
+        return Facet.DOCTOR
+
+    def _take_locks(self, news: LocksNews) -> Facet:
+        self.locks = news.locks
+        return Facet.LOCKS
+
+    def _take_work(self, news: WorkNews) -> Facet:
+        self.work, self.work_since = news.text, news.since
+        return Facet.WORK
+
+    def _take_notice(self, news: NoticeNews) -> Facet:
+        notice = news.notice if news.notice.at else news.notice._replace(at=self.clock.now())
+        self.notices.append(notice)
+        return Facet.NOTICE
+
+    # -- questions
+
+    @property
+    def device(self) -> DeviceEntry | None:
+        """The chosen device as adb lists it now; ``None`` when it is not there or none is chosen."""
+        return next((entry for entry in self.devices if entry.serial == self.device_id), None)
+
+    @property
+    def usable(self) -> tuple[DeviceEntry, ...]:
+        return tuple(entry for entry in self.devices if entry.usable)
+
+    def choice(self) -> str:
+        """The device to take without asking: the wanted one, else the only usable one; empty when a person must choose."""
+        serials = [entry.serial for entry in self.usable]
+        if self.wanted_device:
+            return self.wanted_device if self.wanted_device in serials else ""
+        return serials[0] if len(serials) == 1 else ""
+
+    def trees_of(self, device_id: str) -> Trees:
+        return self._trees.setdefault(device_id, Trees())
+
+    @property
+    def trees(self) -> Trees:
+        """Those of the chosen device."""
+        return self.trees_of(self.device_id)
+
+    @property
+    def lock(self) -> Mapping[str, Any]:
+        """Who holds the chosen device; empty when nobody does."""
+        return self.locks.get(self.device_id, {})
+
+    @property
+    def lines_per_second(self) -> float:
+        """Log lines per second over the last few seconds."""
+        now = self.clock.now()
+        while self._arrivals and self._arrivals[0][0] < now - _RATE_SECONDS:
+            self._arrivals.popleft()
+        return sum(count for _, count in self._arrivals) / _RATE_SECONDS
+
+    @property
+    def last_notice(self) -> Notice | None:
+        return self.notices[-1] if self.notices else None
+
+    @property
+    def last_problem(self) -> Notice | None:
+        """The newest notice that has a code."""
+        return next((notice for notice in reversed(self.notices) if notice.code), None)
+
+    def say(self, status: Status, text: str, code: str = "") -> Notice:
+        """A notice of the console's own, for the strip and the list behind ``!``."""
+        notice = Notice(status, text, code, self.clock.now())
+        self.notices.append(notice)
+        return notice
+
+
+def seen_again(snapshot: Snapshot, *, at: float, source: str, command_id: str) -> Snapshot:
+    """The same tree, younger: its bytes came by again."""
+    return replace(snapshot, at=at, source=source, command_id=command_id)

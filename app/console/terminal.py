@@ -1,0 +1,50 @@
+"""What kind of terminal this is, and what follows from it: whether to start, which glyphs, which theme."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+from typing import NamedTuple
+
+REFUSAL = "the console needs a terminal; try `clawperator observe snapshot`"
+
+
+class Look(NamedTuple):
+    """How the console is drawn. ``no_colour``: only bold, dim, underline and reverse reach the terminal."""
+
+    theme: str
+    ascii: bool
+    no_colour: bool
+
+
+PLAIN = Look("claw-dark", ascii=False, no_colour=False)
+
+
+def refuses(env: Mapping[str, str], *, interactive: bool) -> bool:
+    """Whether nothing full-screen can be drawn here."""
+    return not interactive or env.get("TERM", "") == "dumb"
+
+
+def choose_look(env: Mapping[str, str], *, theme: str | None, ascii_only: bool | None, encoding: str) -> Look:
+    """Theme: as asked, else mono where colour is unwanted or scarce, else light or dark by ``COLORFGBG``, else dark."""
+    no_colour = bool(env.get("NO_COLOR"))
+    chosen = "claw-mono" if no_colour else theme or _fitting_theme(env)
+    return Look(chosen, _needs_ascii(encoding) if ascii_only is None else ascii_only, no_colour)
+
+
+def _fitting_theme(env: Mapping[str, str]) -> str:
+    term = env.get("TERM", "")
+    rich_colour = (
+        env.get("COLORTERM", "") in ("truecolor", "24bit") or "256" in term or term in ("xterm-kitty", "alacritty")
+    )
+    if term and not rich_colour and term in ("linux", "vt100", "vt220", "ansi", "xterm-16color", "screen"):
+        return "claw-mono"
+    background = env.get("COLORFGBG", "").rpartition(";")[2]
+    return "claw-light" if background in ("7", "15") else "claw-dark"
+
+
+def _needs_ascii(encoding: str) -> bool:
+    try:
+        return codecs.lookup(encoding).name != "utf-8"
+    except LookupError:
+        return True

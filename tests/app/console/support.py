@@ -1,0 +1,575 @@
+"""An engine without a device, with invented data: what the console's tests and looks are driven with.
+
+Everything it publishes is scripted by the test; nothing happens by itself, and the clock stands still unless moved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import Any, Self
+
+from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.terminal import Look
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.bus import EventBus
+from clawperator.engine.errors import EngineError
+from clawperator.engine.events import (
+    CommandProgress,
+    DevicesChanged,
+    EngineEvent,
+    EnvelopeSeen,
+    ExecutionFinished,
+    ExecutionStarted,
+    LogBatch,
+    SnapshotSeen,
+)
+from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, render_node
+from clawperator.engine.logcat.entries import LogEntry
+from clawperator.widgets.format.times import Clock
+
+NOON = 1_700_000_940.0
+"""The moment at which all scripts play: 22:29:00 UTC."""
+
+DEVICE = DeviceEntry("emulator-5554", "device", "sdk_gphone64", "sdk_gphone64_x86_64", "emu64x", 1)
+PHONE = DeviceEntry("R5CT20ABCDE", "unauthorized", transport_id=2, usb="3-1")
+TABLET = DeviceEntry("10.0.0.7:5555", "offline", transport_id=3)
+LOCKED_OUT = DeviceEntry(
+    "0123456789ABCDEF", "no permissions", detail="missing udev rules? user is in the plugdev group"
+)
+SECOND = DeviceEntry("emulator-5556", "device", "sdk_gphone64", "Pixel_7", "emu64x", 4)
+
+
+class MovableClock:
+    """Stands still until moved."""
+
+    def __init__(self, at: float = NOON) -> None:
+        self.at = at
+
+    def __call__(self) -> float:
+        return self.at
+
+    @property
+    def clock(self) -> Clock:
+        return Clock(self, UTC)
+
+
+class FakeClipboard:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    async def copy(self, text: str) -> str:
+        self.texts.append(text)
+        return ""
+
+
+class FakeDoctor:
+    def __init__(self, checks: Sequence[Mapping[str, Any]], error: EngineError | None) -> None:
+        self._checks = checks
+        self._error = error
+
+    async def checks(self) -> AsyncIterator[Mapping[str, Any]]:
+        for check in self._checks:
+            yield check
+        if self._error is not None:
+            raise self._error
+
+
+@dataclass
+class FakeEngine:
+    """``calls`` lists what the console asked for. ``screen`` is the XML that a snapshot answers with."""
+
+    screen: str = ""
+    present: tuple[DeviceEntry, ...] = (DEVICE,)
+    checks: Sequence[Mapping[str, Any]] = ()
+    taken: list[Mapping[str, Any]] = field(default_factory=list)
+    now: Callable[[], float] = lambda: NOON
+    snapshot_error: EngineError | None = None
+    doctor_error: EngineError | None = None
+    hold_snapshot: asyncio.Event | None = None
+    events: EventBus = field(default_factory=EventBus)
+    calls: list[str] = field(default_factory=list)
+    watched: list[str] = field(default_factory=list)
+    _commands: int = 0
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.calls.append("closed")
+
+    async def devices(self) -> tuple[DeviceEntry, ...]:
+        return self.present
+
+    async def watch_devices(self) -> None:
+        self.publish(DevicesChanged(devices=self.present, at=self.now()))
+        await asyncio.Event().wait()
+
+    async def watch_log(self, device_id: str) -> None:
+        self.watched.append(device_id)
+        await asyncio.Event().wait()
+
+    def locks(self) -> Sequence[Mapping[str, Any]]:
+        return tuple(self.taken)
+
+    def doctor(self, *, device_id: str | None = None) -> FakeDoctor:
+        self.calls.append(f"doctor {device_id}")
+        return FakeDoctor(self.checks, self.doctor_error)
+
+    async def snapshot(self, *, device_id: str | None = None) -> Any:
+        self.calls.append(f"snapshot {device_id}")
+        if self.hold_snapshot is not None:
+            await self.hold_snapshot.wait()
+        if self.snapshot_error is not None:
+            raise self.snapshot_error
+        self._commands += 1
+        command = f"snap-{self._commands}"
+        serial = device_id or self.present[0].serial
+        at = self.now()
+        self.publish(
+            ExecutionStarted(
+                device_id=serial,
+                execution_id=command,
+                command_id=command,
+                task_id="console",
+                source="clawperator-console",
+                timeout_ms=30_000,
+                action_count=1,
+                at=at,
+            )
+        )
+        self.publish(SnapshotSeen(device_id=serial, command_id=command, step_id="s1", xml=self.screen, at=at))
+        envelope = make_envelope(command, [("s1", "snapshot_ui", True, {"actual_format": "hierarchy_xml"})])
+        self.publish(EnvelopeSeen(device_id=serial, command_id=command, envelope=envelope, raw="{}", at=at))
+        self.publish(
+            ExecutionFinished(
+                device_id=serial,
+                execution_id=command,
+                command_id=command,
+                result={"ok": True, "envelope": envelope},
+                duration_ms=412.0,
+                at=at,
+            )
+        )
+        return None
+
+    def publish(self, *events: EngineEvent) -> None:
+        for event in events:
+            self.events.publish(event)
+
+    def show_devices(self, *devices: DeviceEntry) -> None:
+        self.present = devices
+        self.publish(DevicesChanged(devices=devices, at=self.now()))
+
+    def log(self, entries: Sequence[LogEntry], *, device_id: str = DEVICE.serial, dropped: int = 0) -> None:
+        self.publish(LogBatch(device_id=device_id, entries=tuple(entries), dropped=dropped, at=self.now()))
+
+
+# -- invented screens
+
+
+def view(cls: str, bounds: str, *children: RenderNode, **attributes: Any) -> RenderNode:
+    """A node; ``resource_id="title"`` gets the settings package, ``clickable=True`` and the like are flags."""
+    named = {name.replace("_", "-"): value for name, value in attributes.items()}
+    if (identifier := named.get("resource-id")) and ":" not in str(identifier):
+        named["resource-id"] = f"com.android.settings:id/{identifier}"
+    full = cls if "." in cls else f"android.widget.{cls}"
+    return render_node({"class": full, "package": "com.android.settings", "bounds": bounds, **named}, children)
+
+
+def settings_row(top: int, title: str, summary: str = "", *, switch: bool = False, icon: bool = True) -> RenderNode:
+    """One row of the settings list."""
+    texts = [view("TextView", f"[216,{top + 30}][800,{top + 90}]", text=title, resource_id="android:id/title")]
+    if summary:
+        texts.append(
+            view("TextView", f"[216,{top + 95}][800,{top + 140}]", text=summary, resource_id="android:id/summary")
+        )
+    children = [view("RelativeLayout", f"[216,{top + 20}][860,{top + 150}]", *texts)]
+    if icon:
+        children.insert(0, view("ImageView", f"[48,{top + 40}][144,{top + 136}]", resource_id="android:id/icon"))
+    if switch:
+        children.append(
+            view(
+                "Switch",
+                f"[900,{top + 50}][1040,{top + 120}]",
+                resource_id="switch_widget",
+                clickable=True,
+                checkable=True,
+                checked=True,
+                content_desc=f"{title} on",
+            )
+        )
+    return view("LinearLayout", f"[0,{top}][1080,{top + 170}]", *children, clickable=True)
+
+
+ROWS = (
+    ("Network & internet", "Mobile, Wi‑Fi, hotspot", False),
+    ("Wi‑Fi", "HomeNet", True),
+    ("Bluetooth", "Pixel Buds connected", True),
+    ("Apps", "Assistant, recent apps, default apps", False),
+    ("Notifications", "Notification history, conversations", False),
+    ("Battery", "84 % – until tomorrow 10:30", False),
+    ("Storage", "61 % used – 49.8 GB free", False),
+    ("Sound & vibration", "Volume, haptics, Do Not Disturb", False),
+    ("Display", "Dark theme, font size, brightness", False),
+    ("Security & privacy", "App security, device lock, permissions", False),
+)
+
+
+def settings_screen(rows: Sequence[tuple[str, str, bool]] = ROWS) -> str:
+    """The settings list as the Operator dumps it."""
+    items = [settings_row(320 + 180 * index, *row[:2], switch=row[2]) for index, row in enumerate(rows)]
+    search = view(
+        "LinearLayout",
+        "[40,140][1040,290]",
+        view("TextView", "[120,180][700,250]", text="Search settings", resource_id="search_action_bar_title"),
+        resource_id="search_action_bar",
+        clickable=True,
+    )
+    scroll = view(
+        "androidx.recyclerview.widget.RecyclerView",
+        "[0,300][1080,2200]",
+        *items,
+        resource_id="recycler_view",
+        scrollable=True,
+        focusable=True,
+    )
+    inner = view(
+        "FrameLayout",
+        "[0,0][1080,2340]",
+        view("FrameLayout", "[0,100][1080,2340]", search, scroll, resource_id="main_content"),
+    )
+    root = view("FrameLayout", "[0,0][1080,2340]", view("LinearLayout", "[0,0][1080,2340]", inner))
+    return hierarchy_xml(root)
+
+
+def hostile_screen() -> str:
+    """Everything a device could do to a terminal."""
+    long_text = "lorem ipsum " * 17_000
+    rows = [
+        view("TextView", "[0,0][1080,100]", text="\x1b[31mred alert\x1b[0m \x1b]0;owned\x07"),
+        view("TextView", "[0,100][1080,200]", text="[bold red]markup[/] [link=http://x]click[/link] $state-fail"),
+        view("TextView", "[0,200][1080,300]", text="user\u202egpj.exe\u202c and \u2066isolated\u2069"),
+        view("TextView", "[0,300][1080,400]", text="中文字幕 日本語テキスト 한국어 👩‍👩‍👧‍👦 ❤️ 🇩🇪"),
+        view("TextView", "[0,400][1080,500]", text="مرحبا بالعالم עברית"),
+        view("TextView", "[0,500][1080,600]", text="z" + "\u0301" * 60 + "algo"),
+        view("TextView", "[0,600][1080,700]", text="line one\nline two\ttabbed\rreturn"),
+        view("TextView", "[0,700][1080,800]", text=long_text),
+        view("Button", "[0,800][1080,900]", content_desc="zero\u200bwidth and \ue5c4 icon font", clickable=True),
+        view(
+            "EditText", "[0,900][1080,1000]", text="•••••", password=True, resource_id="a/../../etc/passwd:id/\x1b[2J"
+        ),
+        view("x" * 300, "[0,1000][1080,1100]", text="quotes \" and ' and <tags> &amp;"),
+        view("TextView", "[0,4000][1080,4100]", text="below the screen"),
+    ]
+    return hierarchy_xml(view("FrameLayout", "[0,0][1080,2340]", *rows))
+
+
+# -- invented executions
+
+
+def make_envelope(
+    command: str,
+    steps: Sequence[tuple[str, str, bool, Mapping[str, str]]],
+    *,
+    status: str = "success",
+    error: str | None = None,
+    task: str = "morning-check",
+) -> dict[str, Any]:
+    return {
+        "commandId": command,
+        "taskId": task,
+        "status": status,
+        "stepResults": [
+            {"id": step, "actionType": kind, "success": ok, "data": dict(data)} for step, kind, ok, data in steps
+        ],
+        "error": error,
+    }
+
+
+def progress(kind: str, command: str = "", *, at: float, **fields: str) -> CommandProgress:
+    return CommandProgress(device_id=DEVICE.serial, kind=kind, command_id=command, fields=fields, text=kind, at=at)
+
+
+def agent_run(command: str, at: float, *, source: str = "openclaw") -> list[EngineEvent]:
+    """A plan of four steps that another process dispatched, up to its third step's second retry."""
+    return [
+        progress("start", command, at=at, taskId="morning-check", source=source, timeoutMs="30000", actionCount="4"),
+        progress("step-start", at=at + 0.1, id="open"),
+        progress("stage-start", command, at=at + 0.1, id="openApp:com.android.settings"),
+        progress("stage-success", command, at=at + 0.9, id="openApp:com.android.settings"),
+        progress("step-success", at=at + 0.9, id="open"),
+        progress("step-start", at=at + 0.9, id="wait"),
+        progress("stage-start", command, at=at + 0.9, id="waitForNode(text=Wi‑Fi)"),
+        progress("stage-retry", command, at=at + 1.5, id="waitForNode(text=Wi‑Fi)", attempt="2/5", delayMs="1000"),
+    ]
+
+
+def finished_run(command: str, at: float, *, source: str = "openclaw") -> list[EngineEvent]:
+    """A plan of three steps that ends well."""
+    steps = [
+        ("open", "open_app", True, {"application_id": "com.android.settings"}),
+        ("wait", "wait_for_node", True, {"resource_id": "android:id/title", "label": "Wi‑Fi"}),
+        ("snap", "snapshot_ui", True, {"actual_format": "hierarchy_xml"}),
+    ]
+    envelope = make_envelope(command, steps)
+    return [
+        progress("start", command, at=at, taskId="morning-check", source=source, timeoutMs="30000", actionCount="3"),
+        progress("step-start", at=at + 0.1, id="open"),
+        progress("step-success", at=at + 0.9, id="open"),
+        progress("step-start", at=at + 0.9, id="wait"),
+        progress("step-success", at=at + 1.6, id="wait"),
+        progress("step-start", at=at + 1.6, id="snap"),
+        progress("step-success", at=at + 2.0, id="snap"),
+        progress("success", command, at=at + 2.1, stepCount="3"),
+        EnvelopeSeen(device_id=DEVICE.serial, command_id=command, envelope=envelope, raw=str(envelope), at=at + 2.1),
+    ]
+
+
+def mixed_stream(at: float) -> list[EngineEvent]:
+    """One of everything: ok, plan failure, step failure, calm close, duplicate, malformed, gap, running."""
+    ok = finished_run("cmd-121", at)
+    failed = make_envelope(
+        "cmd-122",
+        [],
+        status="failed",
+        error="Task execution failed: No UI node found matching criteria: NodeMatcher(textEquals=Bluetooth settings)",
+    )
+    partly = make_envelope(
+        "cmd-123",
+        [
+            (
+                "close",
+                "close_app",
+                False,
+                {"application_id": "com.android.settings", "error": "UNSUPPORTED_RUNTIME_CLOSE"},
+            ),
+            ("temp", "read_text", True, {"text": "20.7°C", "validator": "temperature"}),
+            (
+                "nav",
+                "wait_for_navigation",
+                False,
+                {"error": "NAVIGATION_TIMEOUT", "last_package": "com.android.settings"},
+            ),
+        ],
+    )
+    calm = make_envelope(
+        "cmd-124",
+        [
+            (
+                "close",
+                "close_app",
+                False,
+                {"application_id": "com.android.settings", "error": "UNSUPPORTED_RUNTIME_CLOSE"},
+            )
+        ],
+    )
+    serial = DEVICE.serial
+    return [
+        *ok,
+        EnvelopeSeen(device_id=serial, command_id="cmd-121", envelope=ok[-1].envelope, raw="again", at=at + 2.2),  # type: ignore[attr-defined]  # the last one is the envelope
+        progress(
+            "start", "cmd-122", at=at + 5, taskId="morning-check", source="openclaw", timeoutMs="20000", actionCount="2"
+        ),
+        progress("step-start", at=at + 5.1, id="tap"),
+        progress("stage-start", "cmd-122", at=at + 5.1, id="click(text=Bluetooth settings)"),
+        progress("stage-retry", "cmd-122", at=at + 6.0, id="click", attempt="2/5", delayMs="500"),
+        progress("stage-retry", "cmd-122", at=at + 7.5, id="click", attempt="3/5", delayMs="1000"),
+        progress("stage-failure", "cmd-122", at=at + 12.2, id="click", reason="No UI node found matching criteria"),
+        progress("failure", "cmd-122", at=at + 12.2, reason="No UI node found matching criteria"),
+        EnvelopeSeen(device_id=serial, command_id="cmd-122", envelope=failed, raw=str(failed), at=at + 12.2),
+        EnvelopeSeen(
+            device_id=serial,
+            command_id="",
+            envelope=None,
+            raw='{"commandId":"cmd-1',
+            problem="bad JSON at byte 812",
+            at=at + 14,
+        ),
+        progress(
+            "start",
+            "cmd-123",
+            at=at + 15,
+            taskId="thermostat",
+            source="skill-runner",
+            timeoutMs="15000",
+            actionCount="3",
+        ),
+        EnvelopeSeen(device_id=serial, command_id="cmd-123", envelope=partly, raw=str(partly), at=at + 19.4),
+        progress(
+            "start",
+            "cmd-124",
+            at=at + 20,
+            taskId="thermostat",
+            source="skill-runner",
+            timeoutMs="5000",
+            actionCount="1",
+        ),
+        EnvelopeSeen(device_id=serial, command_id="cmd-124", envelope=calm, raw=str(calm), at=at + 20.3),
+        *agent_run("cmd-125", at + 24),
+        progress("queued", "cmd-126", at=at + 25),
+    ]
+
+
+def log_lines(count: int, *, start: int = 0, tag: str = "WifiService") -> list[LogEntry]:
+    """Ordinary lines of the device log, every tenth of them the Operator's."""
+    lines = []
+    for number in range(start, start + count):
+        clock = int((NOON + number / 1000) * 1e9)
+        if number % 10 == 0:
+            message = f"[Clawperator-Command] stage-log commandId=cmd-{number} taskId=t message=line {number}"
+            lines.append(LogEntry.create(message, tag="E", level="D", pid=4312, tid=4340, uid=10123, clock=clock))
+        else:
+            lines.append(
+                LogEntry.create(
+                    f"scan result {number}: 12 networks",
+                    tag=tag,
+                    level="DIWEV"[number % 5],
+                    pid=612,
+                    tid=700,
+                    clock=clock,
+                )
+            )
+    return lines
+
+
+# -- invented checks
+
+
+def check(identifier: str, status: str, summary: str, **more: Any) -> dict[str, Any]:
+    return {"id": identifier, "status": status, "summary": summary, **more}
+
+
+CHECKS_OK = (
+    check("host.python.version", "pass", "Python 3.11.4", evidence={"version": "3.11.4"}),
+    check(
+        "host.node.version",
+        "warn",
+        "Node.js was not found",
+        code="HOST_DEPENDENCY_MISSING",
+        detail="Only needed to run .js skills.",
+        fix={
+            "title": "Install Node.js 22 or newer",
+            "platform": "any",
+            "steps": [{"kind": "manual", "value": "https://nodejs.org"}],
+        },
+    ),
+    check("host.git.presence", "pass", "git is there", evidence={"version": "2.39.2"}),
+    check(
+        "host.adb.presence",
+        "pass",
+        "adb is there",
+        evidence={"version": "36.0.0", "path": "/opt/sdk/platform-tools/adb"},
+    ),
+    check("host.adb.server", "pass", "The adb server answers", evidence={"port": 5037}),
+    check("device.discovery", "pass", "One usable device", evidence={"serial": "emulator-5554"}),
+    check(
+        "device.capability",
+        "pass",
+        "The device shell answers",
+        evidence={"sdk": "35", "wmSize": "1080x2340", "wmDensity": "440"},
+    ),
+    check(
+        "readiness.apk.presence",
+        "pass",
+        "The Operator app is installed",
+        evidence={"receiverPackage": "com.clawperator.operator"},
+    ),
+    check(
+        "readiness.version.compatibility",
+        "pass",
+        "Host and app fit together",
+        evidence={"apkVersion": "0.3.1", "cliVersion": "0.3.1"},
+    ),
+    check("readiness.settings.dev_options", "pass", "Developer options are on"),
+    check("readiness.settings.usb_debugging", "pass", "USB debugging is on"),
+    check("readiness.handshake", "pass", "The Operator answers", evidence={"roundTripMs": 38}),
+)
+
+CHECKS_FAILED = (
+    *CHECKS_OK[:-1],
+    check(
+        "readiness.handshake",
+        "fail",
+        "The Operator did not answer",
+        code="RESULT_ENVELOPE_TIMEOUT",
+        detail="No envelope came within 7000 ms. The broadcast went out (result=0) to com.clawperator.operator on emulator-5554.",
+        fix={
+            "title": "Grant the permissions again, then look once more",
+            "platform": "any",
+            "steps": [
+                {
+                    "kind": "shell",
+                    "value": "clawperator grant-device-permissions --device-id emulator-5554 --receiver-package com.clawperator.operator",
+                },
+                {
+                    "kind": "shell",
+                    "value": "clawperator observe snapshot --device-id emulator-5554 --timeout-ms 5000 --verbose",
+                },
+            ],
+        },
+        deviceGuidance={
+            "screen": "Accessibility Settings",
+            "steps": ["Open Clawperator Operator in the list of services.", "Switch it off and on again."],
+        },
+        evidence={"broadcast": "result=0", "waitedMs": 7000},
+    ),
+)
+
+
+# -- the app
+
+
+def make_app(
+    engine: FakeEngine,
+    *,
+    theme: str = "claw-dark",
+    ascii_only: bool = False,
+    no_colour: bool = False,
+    clock: MovableClock | None = None,
+    demo: bool = False,
+    wanted_device: str = "",
+) -> ConsoleApp:
+    """A console over ``engine`` that tells news at once and copies into ``app.clipboard.texts``."""
+    clock = clock or MovableClock()
+    engine.now = clock
+    return ConsoleApp(
+        engine,
+        look=Look(theme, ascii=ascii_only, no_colour=no_colour),
+        clock=clock.clock,
+        clipboard=FakeClipboard(),
+        tick=0.0,
+        demo=demo,
+        wanted_device=wanted_device,
+    )
+
+
+async def until(pilot: Any, holds: Callable[[], object], *, seconds: float = 15.0) -> None:
+    """Let the console work until ``holds``; fails when it does not within ``seconds``."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not holds():
+                await drained(pilot)
+    except TimeoutError:
+        raise AssertionError(f"never came true: {holds}") from None
+
+
+async def drained(pilot: Any) -> None:
+    """Until every widget has handled what was in its queue, and what that led to was painted."""
+    await pilot._wait_for_screen()
+    painted = asyncio.Event()
+    pilot.app.screen.call_after_refresh(painted.set)
+    await painted.wait()
+
+
+async def settled(pilot: Any) -> None:
+    """Until the first look at the device is over: tree shown, checks done."""
+    app = pilot.app
+    await until(pilot, lambda: app.session.trees.shown and app.session.report.ended and not app.session.work)
+    tree = app.screen.query_one("#tree") if app.current_mode == "inspect" else None
+    if tree is not None:
+        await until(pilot, lambda: tree.snapshot.serial == app.session.trees.shown.serial)
+        tree._rested()
+    await drained(pilot)

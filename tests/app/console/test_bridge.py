@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from clawperator.app.console.bridge import Bridge, read_tree
+from clawperator.app.console.messages import (
+    DevicesNews,
+    DoctorNews,
+    LocksNews,
+    News,
+    NoticeNews,
+    SnapshotNews,
+    StreamNews,
+    WorkNews,
+)
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events import AdbServerLost, LogAttached, LogGap, SnapshotSeen
+from clawperator.widgets.format.status import Status
+from tests.app.console.support import (
+    CHECKS_OK,
+    DEVICE,
+    NOON,
+    PHONE,
+    FakeEngine,
+    MovableClock,
+    agent_run,
+    log_lines,
+    settings_screen,
+)
+
+Kind = TypeVar("Kind", bound=News)
+
+
+class Inbox:
+    """What the bridge posted, and a way to wait for it."""
+
+    def __init__(self) -> None:
+        self.news: list[News] = []
+        self._changed = asyncio.Event()
+
+    def post(self, news: News) -> None:
+        self.news.append(news)
+        self._changed.set()
+
+    async def until(self, holds: Callable[[list[News]], object]) -> None:
+        async with asyncio.timeout(5):
+            while not holds(self.news):
+                self._changed.clear()
+                await self._changed.wait()
+
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        return [news for news in self.news if isinstance(news, kind)]
+
+
+@asynccontextmanager
+async def bridged(engine: FakeEngine, *, tick: float = 0.0) -> AsyncIterator[tuple[Bridge, Inbox]]:
+    """A running bridge and what it posts; the device list has come already."""
+    inbox = Inbox()
+    bridge = Bridge(engine, inbox.post, MovableClock().clock, tick=tick)
+    task = asyncio.create_task(bridge.run())
+    try:
+        await inbox.until(lambda news: news)
+        yield bridge, inbox
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_devices_are_pushed_and_a_lost_server_keeps_the_list() -> None:
+    engine = FakeEngine()
+    async with bridged(engine) as (_, inbox):
+        engine.show_devices(DEVICE, PHONE)
+        engine.publish(AdbServerLost(reason="connection refused"))
+        await inbox.until(lambda _: len(inbox.of(DevicesNews)) == 3)
+    first, second, lost = inbox.of(DevicesNews)
+    assert (first.devices, second.devices) == ((DEVICE,), (DEVICE, PHONE))
+    assert (lost.devices, lost.problem) == ((DEVICE, PHONE), "connection refused")
+
+
+async def test_a_thousand_lines_between_two_ticks_are_one_message() -> None:
+    engine = FakeEngine()
+    async with bridged(engine, tick=0.05) as (_, inbox):
+        for start in range(0, 1000, 50):
+            engine.log(log_lines(50, start=start))
+        await inbox.until(lambda _: inbox.of(StreamNews))
+        assert len(inbox.of(StreamNews)) == 1
+        assert len(inbox.of(StreamNews)[0].entries) == 1000
+
+
+async def test_events_keep_their_order_and_losses_are_told() -> None:
+    engine = FakeEngine()
+    async with bridged(engine) as (_, inbox):
+        run = agent_run("cmd-1", NOON)
+        engine.publish(*run)
+        engine.log(log_lines(3), dropped=40)
+        await inbox.until(lambda _: any(news.entries for news in inbox.of(StreamNews)))
+        news = inbox.of(StreamNews)
+        assert [event.at for one in news for event in one.events] == [event.at for event in run]
+        assert sum(one.dropped for one in news) == 40
+
+
+async def test_a_reader_that_falls_behind_learns_how_much_it_lost() -> None:
+    engine = FakeEngine()
+    async with bridged(engine) as (_, inbox):
+        for number in range(11_000):  # one turn of the loop: the queue holds 10,000
+            engine.publish(agent_run(f"cmd-{number}", NOON)[0])
+        await inbox.until(lambda _: inbox.of(StreamNews))
+        assert inbox.of(StreamNews)[0].dropped == 1000
+
+
+async def test_a_broken_log_is_told_once_and_when_it_is_followed_again() -> None:
+    engine = FakeEngine()
+    async with bridged(engine) as (_, inbox):
+        gap = LogGap(device_id=DEVICE.serial, reason="device offline")
+        engine.publish(LogAttached(device_id=DEVICE.serial), gap, gap, gap, LogAttached(device_id=DEVICE.serial), gap)
+        await inbox.until(lambda _: len(inbox.of(NoticeNews)) == 3)
+    assert [news.notice.status for news in inbox.of(NoticeNews)] == [Status.WARN, Status.OK, Status.WARN]
+
+
+async def test_a_snapshot_asked_for_comes_back_as_a_tree_of_our_own() -> None:
+    engine = FakeEngine(screen=settings_screen())
+    async with bridged(engine) as (bridge, inbox):
+        bridge.use_device(DEVICE.serial)
+        assert bridge.take_snapshot()
+        await inbox.until(lambda _: inbox.of(SnapshotNews))
+        snapshot = inbox.of(SnapshotNews)[0].snapshot
+        assert snapshot.tree is not None
+        assert (snapshot.source, snapshot.device_id, snapshot.command_id) == ("r", DEVICE.serial, "snap-1")
+        assert [news.text for news in inbox.of(WorkNews)] == ["Reading the screen…", ""]
+    assert engine.calls == [f"snapshot {DEVICE.serial}"]
+
+
+async def test_one_snapshot_at_a_time() -> None:
+    engine = FakeEngine(screen=settings_screen(), hold_snapshot=asyncio.Event())
+    async with bridged(engine) as (bridge, inbox):
+        assert bridge.take_snapshot()
+        assert not bridge.take_snapshot()
+        assert engine.hold_snapshot is not None
+        engine.hold_snapshot.set()
+        await inbox.until(lambda _: inbox.of(SnapshotNews))
+        assert len(engine.calls) == 1
+
+
+async def test_the_trees_of_others_are_compared_with_the_one_before() -> None:
+    engine = FakeEngine()
+    before, after = settings_screen(), settings_screen().replace("HomeNet", "CafeNet")
+    async with bridged(engine) as (_, inbox):
+        for number, xml in enumerate((before, after), 1):
+            engine.publish(SnapshotSeen(device_id=DEVICE.serial, command_id=f"agent-{number}", step_id="s", xml=xml))
+        await inbox.until(lambda _: len(inbox.of(SnapshotNews)) == 2)
+    first, second = (news.snapshot for news in inbox.of(SnapshotNews))
+    assert first.source == "stream"
+    assert second.since == first.serial
+    assert [second.nodes[index].label for index in second.changes.changed] == ["CafeNet"]
+
+
+async def test_the_same_bytes_again_only_make_the_tree_younger() -> None:
+    engine = FakeEngine()
+    async with bridged(engine) as (_, inbox):
+        for number in (1, 2):
+            engine.publish(
+                SnapshotSeen(
+                    device_id=DEVICE.serial,
+                    command_id=f"a{number}",
+                    step_id="s",
+                    xml=settings_screen(),
+                    at=NOON + number,
+                )
+            )
+        await inbox.until(lambda _: len(inbox.of(SnapshotNews)) == 2)
+    first, second = (news.snapshot for news in inbox.of(SnapshotNews))
+    assert second.tree is first.tree
+    assert (second.serial, second.at) == (first.serial, NOON + 2)
+
+
+async def test_an_unreadable_tree_is_a_notice_and_the_next_one_is_read() -> None:
+    engine = FakeEngine()
+    async with bridged(engine) as (_, inbox):
+        engine.publish(SnapshotSeen(device_id=DEVICE.serial, command_id="a", step_id="s", xml="no xml at all"))
+        engine.publish(SnapshotSeen(device_id=DEVICE.serial, command_id="b", step_id="s", xml=settings_screen()))
+        await inbox.until(lambda _: inbox.of(SnapshotNews))
+        (news,) = inbox.of(NoticeNews)
+        assert news.notice.code == "HIERARCHY_MALFORMED"
+
+
+def test_an_incomplete_dump_is_read_up_to_its_cut_and_says_so() -> None:
+    whole = settings_screen()
+    tree, _, problem = read_tree(whole[: len(whole) // 2], None)
+    assert tree is not None
+    assert not tree.complete
+    assert "incomplete" in problem
+
+
+async def test_the_doctor_is_told_check_by_check() -> None:
+    engine = FakeEngine(checks=CHECKS_OK)
+    async with bridged(engine) as (bridge, inbox):
+        bridge.run_doctor()
+        await inbox.until(lambda _: any(news.report.ended for news in inbox.of(DoctorNews)))
+    reports = [news.report for news in inbox.of(DoctorNews)]
+    assert [len(report.checks) for report in reports] == [*range(len(CHECKS_OK) + 1), len(CHECKS_OK)]
+    assert reports[0].running
+    assert not reports[-1].running
+
+
+async def test_a_doctor_that_cannot_run_says_why() -> None:
+    engine = FakeEngine(doctor_error=EngineError(ErrorCode.ADB_NOT_FOUND, "adb was not found"))
+    async with bridged(engine) as (bridge, inbox):
+        bridge.run_doctor()
+        await inbox.until(lambda _: any(news.report.ended for news in inbox.of(DoctorNews)))
+    assert inbox.of(DoctorNews)[-1].report.problem == "adb was not found (ADB_NOT_FOUND)"
+
+
+async def test_engine_errors_become_notices_with_their_code() -> None:
+    engine = FakeEngine(
+        snapshot_error=EngineError(ErrorCode.DEVICE_OFFLINE, "emulator-5554 is offline", hint="Replug it.")
+    )
+    async with bridged(engine) as (bridge, inbox):
+        bridge.take_snapshot()
+        await inbox.until(lambda _: inbox.of(NoticeNews))
+        (news,) = inbox.of(NoticeNews)
+        assert (news.notice.status, news.notice.code) == (Status.FAILED, "DEVICE_OFFLINE")
+        assert news.notice.text == "emulator-5554 is offline. Replug it."
+        await inbox.until(lambda _: inbox.of(WorkNews)[-1].text == "")
+
+
+async def test_a_conflict_says_who_has_the_device_and_that_nothing_was_sent() -> None:
+    details = {"inFlightCommandId": "cmd-123", "source": "openclaw"}
+    error = EngineError(
+        ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight", hint="", details=details
+    )
+    async with bridged(FakeEngine(snapshot_error=error)) as (bridge, inbox):
+        bridge.take_snapshot()
+        await inbox.until(lambda _: inbox.of(NoticeNews))
+        assert inbox.of(NoticeNews)[0].notice.text == "Device busy: cmd-123 from openclaw. Nothing was sent."
+
+
+async def test_locks_are_told_when_they_change() -> None:
+    engine = FakeEngine(taken=[{"deviceId": DEVICE.serial, "state": "held", "commandId": "cmd-9"}])
+    async with bridged(engine) as (_, inbox):
+        await inbox.until(lambda _: inbox.of(LocksNews))
+        assert inbox.of(LocksNews)[0].locks[DEVICE.serial]["commandId"] == "cmd-9"
+
+
+async def test_a_busy_device_is_not_disturbed_by_the_first_look() -> None:
+    engine = FakeEngine(taken=[{"deviceId": DEVICE.serial, "state": "held", "commandId": "cmd-9"}])
+    async with bridged(engine) as (bridge, inbox):
+        bridge.use_device(DEVICE.serial)
+        bridge.first_look()
+        await inbox.until(lambda _: inbox.of(NoticeNews))
+        assert "busy: cmd-9" in inbox.of(NoticeNews)[0].notice.text
+        assert engine.calls == []
+
+
+async def test_changing_the_device_changes_the_log_that_is_followed() -> None:
+    engine = FakeEngine()
+    async with bridged(engine) as (bridge, inbox):
+        bridge.use_device("a")
+        await inbox.until(lambda _: True)
+        await asyncio.sleep(0)
+        bridge.use_device("b")
+        bridge.use_device("b")
+        await asyncio.sleep(0)
+        assert engine.watched == ["a", "b"]

@@ -1,0 +1,8 @@
+"""Invented screens and executions are imported as ``tests.app.console.support``; importlib mode puts nothing on the path."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import math
+
+from clawperator.engine.events import EnvelopeSeen, ExecutionFinished, ExecutionStarted, LogBatch, LogGap, SnapshotSeen
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.executions import LINES_KEPT, Execution, ExecutionLog, Mark, brief
+from tests.app.console.support import DEVICE, agent_run, finished_run, make_envelope, mixed_stream, progress
+
+AT = 1000.0
+SERIAL = DEVICE.serial
+
+
+def log_of(*events: object) -> ExecutionLog:
+    log = ExecutionLog()
+    log.apply(events)  # type: ignore[arg-type]  # a mix of event kinds
+    return log
+
+
+def only(log: ExecutionLog) -> Execution:
+    (item,) = log.items
+    assert isinstance(item, Execution)
+    return item
+
+
+def seen(
+    command: str, envelope: dict[str, object] | None, *, at: float = AT, problem: str = "", raw: str = "{}"
+) -> EnvelopeSeen:
+    return EnvelopeSeen(device_id=SERIAL, command_id=command, envelope=envelope, raw=raw, problem=problem, at=at)
+
+
+def test_a_run_of_another_process_is_followed_line_by_line() -> None:
+    execution = only(log_of(*agent_run("cmd-1", AT)))
+    assert execution.status is Status.RUNNING
+    assert (execution.source, execution.task_id, execution.timeout_ms) == ("openclaw", "morning-check", 30_000)
+    assert [step.type for step in execution.steps] == ["open_app", "wait_for_node"]
+    assert execution.steps_done == 1
+    running = execution.running_step
+    assert running is not None
+    assert (running.id, running.retry, running.retries) == ("wait", "2/5", 1)
+    assert execution.elapsed(AT + 5) == 5.0
+
+
+def test_lines_without_a_command_belong_to_what_runs_on_that_device() -> None:
+    log = log_of(*agent_run("cmd-1", AT))
+    log.apply([progress("step-start", at=AT + 9, id="more")])
+    assert [step.id for step in only(log).steps] == ["open", "wait", "more"]
+
+
+def test_without_a_running_command_they_are_nobodys() -> None:
+    assert log_of(progress("step-start", at=AT, id="lost")).items == []
+
+
+def test_the_envelope_ends_it_and_brings_the_data() -> None:
+    execution = only(log_of(*finished_run("cmd-1", AT)))
+    assert execution.status is Status.OK
+    assert execution.ended == AT + 2.1
+    assert [(step.type, step.status) for step in execution.steps] == [
+        ("open_app", Status.OK),
+        ("wait_for_node", Status.OK),
+        ("snapshot_ui", Status.OK),
+    ]
+    assert execution.steps[1].data["label"] == "Wi‑Fi"
+    assert math.isclose(execution.steps[0].ended - execution.steps[0].started, 0.8)
+
+
+def test_a_plan_that_succeeds_with_a_failed_step_is_its_own_case() -> None:
+    envelope = make_envelope("c", [("n", "wait_for_navigation", False, {"error": "NAVIGATION_TIMEOUT"})])
+    execution = only(log_of(seen("c", envelope)))
+    assert execution.status is Status.WARN
+    assert execution.code == "NAVIGATION_TIMEOUT"
+
+
+def test_the_refused_close_is_no_failure() -> None:
+    envelope = make_envelope("c", [("x", "close_app", False, {"error": "UNSUPPORTED_RUNTIME_CLOSE"})])
+    execution = only(log_of(seen("c", envelope)))
+    assert execution.status is Status.OK
+    assert execution.steps[0].note == "closed by the host"
+
+
+def test_a_failed_plan_fails_the_step_that_was_running() -> None:
+    failed = make_envelope("cmd-1", [], status="failed", error="Task execution failed: nothing there")
+    execution = only(log_of(*agent_run("cmd-1", AT), seen("cmd-1", failed, at=AT + 4)))
+    assert execution.status is Status.FAILED
+    assert execution.message == "Task execution failed: nothing there"
+    assert execution.steps[1].status is Status.FAILED
+
+
+def test_a_second_envelope_is_a_duplicate_and_changes_nothing() -> None:
+    first, second = make_envelope("c", [("s", "sleep", True, {})]), make_envelope("c", [], status="failed", error="no")
+    execution = only(log_of(seen("c", first), seen("c", second)))
+    assert execution.status is Status.OK
+    assert execution.duplicates == 1
+
+
+def test_own_executions_end_with_the_engines_result_too_without_a_duplicate() -> None:
+    envelope = make_envelope("c", [("s", "sleep", True, {})])
+    started = ExecutionStarted(
+        device_id=SERIAL,
+        execution_id="e",
+        command_id="c",
+        task_id="t",
+        source="console",
+        timeout_ms=1000,
+        action_count=1,
+        at=AT,
+    )
+    finished = ExecutionFinished(
+        device_id=SERIAL,
+        execution_id="e",
+        command_id="c",
+        result={"ok": True, "envelope": envelope},
+        duration_ms=5,
+        at=AT + 1,
+    )
+    execution = only(log_of(started, seen("c", envelope), finished))
+    assert execution.ours
+    assert execution.duplicates == 0
+    assert execution.status is Status.OK
+
+
+def test_an_execution_that_began_before_its_device_was_known_is_one_row() -> None:
+    started = ExecutionStarted(
+        device_id=None,
+        execution_id="e",
+        command_id="c",
+        task_id="t",
+        source="console",
+        timeout_ms=1000,
+        action_count=1,
+        at=AT,
+    )
+    execution = only(log_of(started, progress("start", "c", at=AT + 0.1, actionCount="1")))
+    assert execution.device_id == SERIAL
+
+
+def test_a_result_after_giving_up_is_late() -> None:
+    gave_up = ExecutionFinished(
+        device_id=SERIAL,
+        execution_id="e",
+        command_id="c",
+        duration_ms=5,
+        at=AT,
+        result={"ok": False, "error": {"code": "RESULT_ENVELOPE_TIMEOUT", "message": "No result within 20.0 s"}},
+    )
+    log = log_of(gave_up)
+    assert only(log).code == "RESULT_ENVELOPE_TIMEOUT"
+    log.apply([seen("c", make_envelope("c", [("s", "sleep", True, {})]), at=AT + 30)])
+    assert only(log).late
+    assert only(log).status is Status.OK
+
+
+def test_unreadable_envelopes_are_rows() -> None:
+    log = log_of(seen("", None, problem="bad JSON at byte 812", raw="{"), seen("c", None, problem="cut off"))
+    mark, execution = log.items
+    assert isinstance(mark, Mark)
+    assert (mark.kind, mark.text, mark.raw) == ("malformed", "bad JSON at byte 812", "{")
+    assert isinstance(execution, Execution)
+    assert execution.code == "RESULT_ENVELOPE_MALFORMED"
+
+
+def test_gaps_and_losses_are_rows_and_adjacent_losses_add_up() -> None:
+    batch = LogBatch(device_id=SERIAL, entries=(), dropped=300, at=AT)
+    log = log_of(LogGap(device_id=SERIAL, reason="device offline", at=AT), batch, batch)
+    assert [(item.kind, item.text) for item in log.items if isinstance(item, Mark)] == [
+        ("gap", "device offline"),
+        ("dropped", "600"),
+    ]
+
+
+def test_a_link_that_stays_down_is_one_row() -> None:
+    log = log_of(*(LogGap(device_id=SERIAL, reason="device offline", at=AT + n) for n in range(50)))
+    (mark,) = log.items
+    assert isinstance(mark, Mark)
+    assert mark.at == AT + 49
+
+
+def test_snapshots_are_told_on_the_execution_that_took_them() -> None:
+    dump = SnapshotSeen(device_id=SERIAL, command_id="cmd-1", step_id="s", xml="<hierarchy/>", complete=False, at=AT)
+    execution = only(log_of(*agent_run("cmd-1", AT), dump))
+    assert execution.snapshots == 1
+    assert "incomplete" in execution.lines[-1].text
+
+
+def test_queued_commands_wait() -> None:
+    execution = only(log_of(progress("queued", "c", at=AT)))
+    assert execution.status is Status.WAITING
+    assert not execution.over
+
+
+def test_old_executions_go_with_a_count() -> None:
+    log = ExecutionLog(kept=10)
+    for number in range(30):
+        log.apply([progress("start", f"c{number}", at=AT + number)])
+    assert len(log.items) <= 11
+    assert log.forgotten + len(log.items) == 30
+    assert log.find("c29") is log.items[-1]
+
+
+def test_a_chatty_execution_keeps_its_first_and_its_newest_lines() -> None:
+    log = log_of(progress("start", "c", at=AT))
+    log.apply([progress("stage-retry", "c", at=AT + n, attempt=f"{n}/999") for n in range(LINES_KEPT * 2)])
+    lines = only(log).lines
+    assert len(lines) == LINES_KEPT
+    assert lines[0].kind == "start"
+    assert lines[-1].at == AT + LINES_KEPT * 2 - 1
+
+
+def test_generation_changes_with_every_visible_change_only() -> None:
+    log = log_of(*agent_run("cmd-1", AT))
+    before = log.generation
+    assert not log.apply([LogBatch(device_id=SERIAL, entries=(), at=AT)])
+    assert log.generation == before
+    assert log.apply([progress("step-success", at=AT + 3, id="wait")])
+
+
+def test_the_current_one_is_the_newest_that_runs() -> None:
+    log = log_of(*mixed_stream(AT))
+    assert log.current is not None
+    assert log.current.command_id == "cmd-126"
+
+
+def matcher(**fields: str) -> str:
+    names = ("resourceId", "role", "textEquals", "textContains", "contentDescEquals", "contentDescContains")
+    listed = ", ".join(f"{name}={fields.get(name, 'null')}" for name in names)
+    return f"NodeMatcher({listed})"
+
+
+def test_matchers_are_told_without_what_is_not_set() -> None:
+    assert brief(f"click({matcher(textEquals='OK, really (2)')})") == "click(textEquals=OK, really (2))"
+    assert (
+        brief(f"scrollUntil(target={matcher(resourceId='a:id/b', role='button')})")
+        == "scrollUntil(target=resourceId=a:id/b, role=button)"
+    )
+    assert brief(f"none: {matcher(contentDescContains='x')}; next") == "none: contentDescContains=x; next"
+    assert brief("plain (text)") == "plain (text)"
+    assert brief("NodeMatcher(cut off") == "NodeMatcher(cut off"
+
+
+def test_scaffolding_lines_are_left_to_the_log_view() -> None:
+    log = log_of(*agent_run("cmd-1", AT))
+    before = len(only(log).lines)
+    log.apply([progress("ui-start", at=AT), progress("answered", "cmd-1", at=AT)])
+    assert len(only(log).lines) == before

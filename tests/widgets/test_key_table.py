@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from textual.binding import Binding
+
+from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.screens.base import ConsoleScreen
+from clawperator.app.console.screens.devices import DevicesScreen
+from clawperator.app.console.screens.dialogs import ConfirmDialog
+from clawperator.app.console.screens.doctor import DoctorScreen
+from clawperator.app.console.screens.inspect import InspectScreen
+from clawperator.app.console.screens.menu import Dialog, MenuDialog
+from clawperator.app.console.screens.stream import StreamScreen
+from clawperator.widgets import keys
+from clawperator.widgets.device_list import DeviceList
+from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
+from clawperator.widgets.envelope_log import EnvelopeLog
+from clawperator.widgets.execution_detail import ExecutionDetail
+from clawperator.widgets.info_line import FindLine
+from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.node_inspector import NodeInspector
+from clawperator.widgets.ui_tree import UiTreePane
+
+ALL = [(scope, binding) for scope, rows in keys.scopes() for binding in rows]
+HOLDERS = (
+    ConsoleApp, ConsoleScreen, Dialog, MenuDialog, ConfirmDialog, LinePane, UiTreePane, NodeInspector, EnvelopeLog, ExecutionDetail,
+    DoctorPanel, CheckDetail, DeviceList, FindLine,
+)  # fmt: skip
+PLACES = {
+    "tree": (UiTreePane, InspectScreen),
+    "node": (NodeInspector, InspectScreen),
+    "stream": (EnvelopeLog, StreamScreen),
+    "detail": (ExecutionDetail, StreamScreen),
+    "doctor": (DoctorPanel, DoctorScreen),
+    "devices": (DeviceList, DevicesScreen),
+}
+UNSENDABLE = {"ctrl+i", "ctrl+m", "ctrl+h", "ctrl+j", "ctrl+left_square_bracket", "ctrl+w", "ctrl+t"}
+
+
+def keys_of(binding: Binding) -> list[str]:
+    return [single.key for single in Binding.make_bindings([binding])]
+
+
+@pytest.mark.parametrize(("scope", "binding"), ALL, ids=lambda value: getattr(value, "id", value))
+def test_every_binding_explains_itself(scope: str, binding: Binding) -> None:
+    assert binding.id
+    assert binding.id.startswith(f"{scope}.")
+    assert binding.description
+    assert binding.group is not None
+    assert len(binding.tooltip) > 1
+    assert binding.tooltip[0].isupper() or not binding.tooltip[0].isalpha()
+    assert not binding.tooltip.endswith(".")
+
+
+def test_ids_are_unique() -> None:
+    ids = [str(binding.id) for _, binding in ALL]
+    assert sorted(set(ids)) == sorted(ids)
+
+
+def test_only_keys_that_every_terminal_sends() -> None:
+    for _, binding in ALL:
+        for key in keys_of(binding):
+            assert key not in UNSENDABLE
+            assert not re.match(r"alt\+|ctrl\+shift\+|.*\+enter$", key), key
+
+
+@pytest.mark.parametrize("scope", [scope for scope, _ in keys.scopes()])
+def test_no_key_means_two_things_in_one_scope(scope: str) -> None:
+    found = [key for binding in keys.bindings(scope) for key in keys_of(binding)]
+    assert sorted(set(found)) == sorted(found)
+
+
+@pytest.mark.parametrize("scope", PLACES)
+def test_a_pane_hides_no_key_of_its_screen_or_of_the_app(scope: str) -> None:
+    """A pane may refine a moving key (enter); it must not take away what works everywhere."""
+    own = {key for binding in keys.bindings(scope) for key in keys_of(binding)}
+    everywhere = {key for outer in ("screen", "app") for binding in keys.bindings(outer) for key in keys_of(binding)}
+    assert not own & everywhere
+    moving = {key for binding in keys.bindings("pane") for key in keys_of(binding)}
+    assert own & moving <= {"enter"}
+
+
+def test_screen_and_app_do_not_clash() -> None:
+    screen = {key for binding in keys.bindings("screen") for key in keys_of(binding)}
+    app = {key for binding in keys.bindings("app") for key in keys_of(binding)}
+    assert not screen & app
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_nobody_binds_a_key_beside_the_table(holder: type) -> None:
+    known = {binding.id for _, binding in ALL}
+    own = holder.__dict__.get("BINDINGS", [])
+    assert {binding.id for binding in own} <= known
+
+
+@pytest.mark.parametrize(("scope", "place"), PLACES.items())
+def test_every_action_exists(scope: str, place: tuple[type, type]) -> None:
+    pane, screen = place
+    for outer, holders in (
+        (scope, (pane, screen)),
+        ("pane", (pane,)),
+        ("screen", (screen, ConsoleApp)),
+        ("app", (ConsoleApp,)),
+    ):
+        for binding in keys.bindings(outer):
+            name = re.sub(r"\(.*", "", binding.action).removeprefix("app.").removeprefix("screen.")
+            assert any(hasattr(holder, f"action_{name}") for holder in holders), f"{binding.id}: {binding.action}"
+
+
+@pytest.mark.parametrize("menu", keys.MENUS)
+def test_menus_have_one_entry_per_key(menu: str) -> None:
+    items = keys.MENUS[menu]
+    assert len({item.key for item in items}) == len(items)
+    assert len({item.id for item in items}) == len(items)
+    assert all(item.label and item.tooltip for item in items)

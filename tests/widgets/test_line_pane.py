@@ -1,0 +1,206 @@
+"""The list that scrolls by itself: cursor, scrolling, clicks, sizes, glyphs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from clawperator.themes.claw import DARK, LIGHT
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
+from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.row_list import ListRow, RowList, blank, heading
+from tests.app.console.support import drained
+
+
+class Numbers(LinePane):
+    """Rows that say their number."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(id="pane")
+        self.count = count
+        self.drawn: list[int] = []
+
+    def row_count(self) -> int:
+        return self.count
+
+    def row(self, index: int, width: int) -> Row:
+        self.drawn.append(index)
+        return Row(Line(width).add(f" row {index}"), Line().add("…"))
+
+
+class Holder(App[None]):
+    CSS_PATH = "../../themes/console.tcss"
+
+    def __init__(self, pane: LinePane, symbols: Symbols = UNICODE) -> None:
+        super().__init__()
+        self.pane = pane
+        self.symbols = symbols
+        self.told: list[str] = []
+        self.register_theme(DARK)
+        self.theme = "claw-dark"
+
+    def compose(self) -> ComposeResult:
+        yield self.pane
+
+    def on_line_pane_cursor_moved(self, message: LinePane.CursorMoved) -> None:
+        self.told.append(f"moved {message.index}")
+
+    def on_line_pane_row_chosen(self, message: LinePane.RowChosen) -> None:
+        self.told.append(f"chosen {message.index}")
+
+
+@asynccontextmanager
+async def held(
+    pane: LinePane, *, size: tuple[int, int] = (40, 10), **more: Any
+) -> AsyncIterator[tuple[Holder, Pilot[None]]]:
+    app = Holder(pane, **more)
+    async with app.run_test(size=size) as pilot:
+        pane.focus()
+        await drained(pilot)
+        yield app, pilot
+
+
+def lines(app: App[None]) -> list[str]:
+    return ["".join(segment.text for segment in line) for line in app.screen._compositor.render_strips()]
+
+
+async def test_only_what_is_on_screen_is_drawn() -> None:
+    pane = Numbers(100_000)
+    async with held(pane) as (app, _):
+        assert set(pane.drawn) == set(range(10))
+        assert lines(app)[9].startswith(" row 9")
+
+
+async def test_a_move_draws_the_two_rows_concerned() -> None:
+    pane = Numbers(100)
+    async with held(pane) as (app, pilot):
+        pane.drawn.clear()
+        await pilot.press("j")
+        assert set(pane.drawn) <= {0, 1}
+        assert app.told == ["moved 1"]
+        assert lines(app)[1].startswith("▌row 1")
+
+
+async def test_moving_keys_stay_within_the_rows_and_keep_the_cursor_on_screen() -> None:
+    pane = Numbers(30)
+    async with held(pane) as (_, pilot):
+        for keys, cursor in (
+            (("k",), 0),
+            (("G",), 29),
+            (("j",), 29),
+            (("pageup",), 20),
+            (("ctrl+u",), 16),
+            (("home",), 0),
+            (("ctrl+d",), 4),
+            (("end",), 29),
+        ):
+            await pilot.press(*keys)
+            assert pane.cursor == cursor, keys
+            assert pane.top <= pane.cursor < pane.top + pane.view_height
+
+
+async def test_the_wheel_scrolls_without_moving_the_cursor() -> None:
+    pane = Numbers(30)
+    async with held(pane) as (_, pilot):
+        await pilot._post_mouse_events([events.MouseScrollDown], pane, offset=(3, 3))
+        await drained(pilot)
+        assert pane.top == 3
+        assert pane.cursor == 0
+
+
+async def test_a_click_selects_and_a_second_one_chooses() -> None:
+    pane = Numbers(30)
+    async with held(pane) as (app, pilot):
+        await pilot.click(pane, offset=(5, 4))
+        assert pane.cursor == 4
+        await pilot.click(pane, offset=(5, 4), times=2)
+        assert "chosen 4" in app.told
+
+
+async def test_a_click_on_the_scrollbar_jumps() -> None:
+    pane = Numbers(100)
+    async with held(pane) as (_, pilot):
+        await pilot.click(pane, offset=(39, 5))
+        assert pane.top == 50
+
+
+async def test_rows_that_go_take_the_cursor_with_them() -> None:
+    pane = Numbers(30)
+    async with held(pane) as (app, pilot):
+        await pilot.press("G")
+        pane.count = 5
+        pane.content_changed()
+        await drained(pilot)
+        assert (pane.cursor, pane.top) == (4, 0)
+        pane.count = 0
+        pane.content_changed()
+        await drained(pilot)
+        assert pane.cursor == 0
+        await pilot.press("j", "enter")
+        assert "chosen 0" not in app.told
+        assert any("Nothing here yet." in line for line in lines(app))
+
+
+async def test_what_moves_by_a_resize_is_painted_again() -> None:
+    pane = Numbers(30)
+    async with held(pane, size=(40, 5)) as (app, pilot):
+        await pilot.press("G")
+        for size in ((40, 20), (40, 30), (30, 4)):
+            await pilot.resize_terminal(*size)
+            await drained(pilot)
+            shown = [int(line[5:8]) for line in lines(app) if line[1:4] == "row"]
+            assert shown == list(range(pane.top, pane.top + size[1])), size
+
+
+async def test_glyphs_of_our_own_become_ascii_where_nothing_else_is_drawn() -> None:
+    pane = Numbers(3)
+    async with held(pane, symbols=ASCII) as (app, _):
+        assert all(line.isascii() for line in lines(app)[:3])
+
+
+async def test_a_theme_change_drops_the_old_colours() -> None:
+    pane = Numbers(3)
+    async with held(pane) as (app, pilot):
+        before = pane.role_style("text").color
+        app.register_theme(LIGHT)
+        app.theme = "claw-light"
+        await drained(pilot)
+        assert pane.role_style("text").color != before
+
+
+def entry(name: str, *, role: str = "") -> ListRow:
+    return ListRow(lambda width: Row(Line(width).add(f" {name}")), value=name, role=role)
+
+
+async def test_a_list_skips_headings_and_keeps_its_place_by_value() -> None:
+    pane = RowList(id="pane")
+    async with held(pane) as (_, pilot):
+        pane.show_rows([heading("one"), entry("a"), blank(), heading("two"), entry("b", role="fail"), entry("c")])
+        assert str(pane.value) == "a"
+        await pilot.press("j")
+        assert str(pane.value) == "b"
+        await pilot.press("j")
+        assert str(pane.value) == "c"
+        pane.show_rows([heading("one"), entry("new"), entry("a"), entry("c")])
+        assert str(pane.value) == "c"
+        await pilot.press("home")
+        assert str(pane.value) == "new"
+        assert pane.top == 0
+
+
+async def test_the_next_problem_goes_round() -> None:
+    pane = RowList(id="pane")
+    async with held(pane):
+        pane.show_rows([entry("a", role="warn"), entry("b"), entry("c", role="fail")])
+        pane.to_problem(1)
+        assert str(pane.value) == "c"
+        pane.to_problem(1)
+        assert str(pane.value) == "a"
+        pane.to_problem(-1)
+        assert str(pane.value) == "c"

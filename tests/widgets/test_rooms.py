@@ -1,0 +1,65 @@
+"""Widgets know engine values and draw them. They do no I/O and start no engine call: this reads their source."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "widgets").rglob("*.py"))
+FORBIDDEN = (
+    "clawperator.engine.facade", "clawperator.engine.backends", "clawperator.engine.observe", "clawperator.engine.executions",
+    "clawperator.engine.doctor", "clawperator.engine.operator", "clawperator.engine.simulator", "clawperator.app",
+    "asyncio", "subprocess", "socket", "os", "io", "pathlib", "threading", "tempfile", "shutil", "urllib", "http",
+)  # fmt: skip
+ADB_VALUES = "clawperator.engine.adb.parse"
+CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
+
+
+def imports(tree: ast.AST) -> list[str]:
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            found.append(node.module or "")
+    return found
+
+
+def test_there_are_widgets_to_look_at() -> None:
+    assert len(FILES) > 20
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_widgets_import_values_only(file: Path) -> None:
+    for name in imports(ast.parse(file.read_text(encoding="utf-8"))):
+        assert not any(name == room or name.startswith(f"{room}.") for room in FORBIDDEN), name
+        assert not name.startswith("clawperator.engine.adb") or name == ADB_VALUES, name
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_widgets_do_no_input_or_output(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    names = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert not names & CALLS
+    assert not [node for node in ast.walk(tree) if isinstance(node, (ast.AsyncFunctionDef, ast.Await))], (
+        "nothing to wait for"
+    )
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if file.parent.name in ("format", "models")], ids=lambda file: file.name
+)
+def test_formatters_and_models_are_pure(file: Path) -> None:
+    for name in imports(ast.parse(file.read_text(encoding="utf-8"))):
+        assert not name.startswith("textual"), name
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_nothing_is_read_as_markup(file: Path) -> None:
+    source = file.read_text(encoding="utf-8")
+    assert "from_markup" not in source
+    assert "Text.from_ansi" not in source

@@ -1,0 +1,1 @@
+"""What the console is made of: values in, messages out."""

@@ -1,0 +1,133 @@
+"""Devices as rows, their state in words, and what to do about each state that is not usable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from clawperator.engine.adb.parse import DeviceState
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.safe import wrap
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+
+if TYPE_CHECKING:
+    from clawperator.engine.adb.parse import DeviceEntry
+
+
+class StateWords(NamedTuple):
+    """How a connection state is told: its status, the next step in a few words, and the steps in full."""
+
+    status: Status
+    next: str
+    steps: tuple[str, ...] = ()
+
+
+_REPLUG = "Unplug the cable, wait two seconds, plug it in again."
+
+STATES: dict[str, StateWords] = {
+    DeviceState.DEVICE: StateWords(Status.OK, "ready"),
+    DeviceState.UNAUTHORIZED: StateWords(
+        Status.WARN,
+        "confirm the dialog on the phone",
+        (
+            "Unlock the phone and look for the dialog “Allow USB debugging?”.",
+            "Confirm it; “Always allow from this computer” saves asking again.",
+            "No dialog? Developer options → Revoke USB debugging authorisations, then replug.",
+        ),
+    ),
+    DeviceState.AUTHORIZING: StateWords(Status.WAITING, "wait a moment", ("The phone checks this computer's key.",)),
+    DeviceState.CONNECTING: StateWords(Status.WAITING, "wait a moment", ("The transport is being set up.",)),
+    DeviceState.OFFLINE: StateWords(
+        Status.WARN,
+        "replug it, or restart the emulator",
+        (
+            _REPLUG,
+            "An emulator: wait until it has booted, or start it again.",
+            "Over Wi-Fi: adb disconnect, then adb connect.",
+        ),
+    ),
+    DeviceState.NO_PERMISSIONS: StateWords(
+        Status.FAILED,
+        "no USB permission on this computer",
+        (
+            "Add a udev rule for the vendor, or install the package android-udev-rules.",
+            "Put your user into the group plugdev and log in again.",
+            _REPLUG,
+        ),
+    ),
+    DeviceState.RECOVERY: StateWords(
+        Status.WARN, "boot into Android", ("The phone is in recovery. Choose “Reboot system now”.",)
+    ),
+    DeviceState.SIDELOAD: StateWords(Status.WARN, "finish or leave the sideload", ("The phone waits for a sideload.",)),
+    DeviceState.RESCUE: StateWords(Status.WARN, "boot into Android", ("The phone is in rescue mode. Reboot it.",)),
+    DeviceState.BOOTLOADER: StateWords(
+        Status.WARN, "boot into Android", ("The phone is in the bootloader: fastboot reboot.",)
+    ),
+    DeviceState.HOST: StateWords(Status.WARN, "not a device", ("This entry is a host, not a phone.",)),
+    DeviceState.DETACHED: StateWords(Status.WARN, "attach it again", ("Another adb server may hold it: adb attach.",)),
+}
+
+_UNKNOWN = StateWords(Status.UNKNOWN, "unknown state", (_REPLUG,))
+
+
+def words_for(device: DeviceEntry) -> StateWords:
+    """What its state means; unknown states are told as such."""
+    return STATES.get(device.state, _UNKNOWN)
+
+
+def device_row(
+    device: DeviceEntry, width: int, symbols: Symbols = UNICODE, *, chosen: bool = False, lock: str = ""
+) -> Row:
+    """Serial and state; where there is room also the model and the next step."""
+    words = words_for(device)
+    status = Status.RUNNING if chosen and device.usable else Status.IDLE if device.usable else words.status
+    line = Line(width - 1).add(f" {status.sign(ascii_only=symbols.ascii)} ", "ok" if device.usable else status.role)
+    serial_room = 24 if width >= 60 else width - 4 if device.usable else max(8, width - 5 - len(device.state))
+    line.device(device.serial, "strong" if chosen else "text", room=serial_room)
+    if width < 60:
+        if not device.usable:
+            line.add(" ").device(device.state, words.status.role)
+        return Row(line)
+    line.pad(28).device(device.state, words.status.role if not device.usable else "ok", room=15).pad(44)
+    if not device.usable:
+        return Row(line.add(words.next, "text"))
+    line.device(device.model.replace("_", " "), "muted")
+    right = Line(30).device(lock, "run") if lock else Line(30).add("in use ", "accent") if chosen else None
+    return Row(line, right)
+
+
+def device_detail(device: DeviceEntry, width: int, symbols: Symbols = UNICODE, *, chosen: bool) -> Iterator[Row]:
+    """Everything adb says about a device, and what to do when it cannot be used."""
+    words = words_for(device)
+    status = words.status
+    head = Line(width).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role).device(device.serial, "strong")
+    yield Row(head)
+    state = device.state + (" – " + words.next if not device.usable else "")
+    rows = (
+        ("state", state, status.role),
+        ("adb says", device.detail, "warn"),
+        ("model", device.model.replace("_", " "), "text"),
+        ("product", device.product, "text"),
+        ("board", device.device, "text"),
+        ("transport", str(device.transport_id or ""), "muted"),
+        ("usb", device.usb, "muted"),
+    )
+    for name, value, role in rows:
+        if value:
+            yield from _pair(name, value, role, width)
+    yield Row(Line(width))
+    if words.steps:
+        yield Row(Line(width).add(" what to do", "faint"))
+        for number, step in enumerate(words.steps, 1):
+            for index, text in enumerate(wrap(step, max(10, width - 6), limit=4)):
+                yield Row(Line(width).add(f" {number:>2}. " if index == 0 else "     ", "muted").add(text))
+    elif chosen:
+        yield Row(Line(width).add(" the console works with this device", "accent"))
+    else:
+        yield Row(Line(width).add(f" {symbols.enter} ", "key").add("use this device", "muted"))
+
+
+def _pair(name: str, value: str, role: str, width: int) -> Iterator[Row]:
+    for index, text in enumerate(wrap(value, max(10, width - 15), limit=4)):
+        yield Row(Line(width).add(f"   {name if index == 0 else '':<10} ", "faint").add(text, role))

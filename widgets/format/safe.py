@@ -1,0 +1,151 @@
+"""Device text made safe for a terminal: the one place where the console does it.
+
+What a device sends can hold escape sequences, bidirectional overrides, lone surrogates, a hundred accents on one letter,
+or 200 KB on one line. Everything that a pane draws and that we did not write ourselves passes through ``escape`` or
+``shorten``: afterwards it moves no cursor, changes no colour, reorders nothing, and its width in cells is what
+``cells`` says. Nothing here is ever parsed as markup.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from rich.cells import cell_len as cells
+from rich.cells import get_character_cell_size
+
+__all__ = ["cells", "escape", "shorten", "take", "wrap"]
+
+_DELETE = 0x7F
+_CONTROL_PICTURES = 0x2400
+_INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_PRESENTATION = {0xFE0E: "", 0xFE0F: ""}
+"""Variation selectors: dropped, because terminals disagree about the width of what they modify. Copies keep them."""
+
+_MARKS_KEPT = 4
+_MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_MARK_RUN = re.compile(f"([{_MARKS}]{{{_MARKS_KEPT}}})([{_MARKS}]+)")
+
+_COUNT_FROM = 100
+"""From this many left-out characters on, a cut says how many there are."""
+
+
+class _Pictures(dict[int, str]):
+    """Code point → what stands for it; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = picture = _picture(code)
+        return picture
+
+
+def _picture(code: int) -> str:
+    if code < 0x20:
+        return chr(_CONTROL_PICTURES + code)
+    if code == _DELETE:
+        return "␡"
+    character = chr(code)
+    if unicodedata.category(character) in _INVISIBLE:
+        return f"⟨U+{code:04X}⟩"
+    return character
+
+
+_PICTURES = _Pictures(_PRESENTATION)
+
+
+def escape(text: str) -> str:
+    """``text`` with everything invisible made visible: ``␛`` for ESC, ``⟨U+202E⟩`` for a bidi override, and so on.
+
+    One line in, one line out: line feeds become ``␊``.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _MARK_RUN.sub(_fold_marks, text.translate(_PICTURES))
+
+
+def _fold_marks(match: re.Match[str]) -> str:
+    return f"{match[1]}⟨+{len(match[2])} marks⟩"
+
+
+def shorten(text: str, width: int) -> str:
+    """``text`` escaped and cut to ``width`` cells; a long rest is counted: ``… 199,840 more``.
+
+    Only the part that can be seen is looked at, so that a huge value costs no more than a short one.
+    """
+    if width <= 0:
+        return ""
+    head = text[: 2 * width + 64]
+    safe = escape(head)
+    if len(head) == len(text) and cells(safe) <= width:
+        return safe
+    return _cut(head, len(text), width)
+
+
+def _cut(head: str, length: int, width: int) -> str:
+    """The longest start of ``head`` that leaves room for its own ending."""
+    ending = "…"
+    for _ in range(2):  # the ending's length depends on the count, which depends on the ending's length
+        room = width - len(ending)
+        kept, shown = _fill(head, room)
+        rest = length - shown
+        counted = f"… {rest:,} more"
+        ending = counted if rest >= _COUNT_FROM and len(counted) <= width // 2 else "…"
+        if room + len(ending) <= width:
+            return kept + ending
+    kept, shown = _fill(head, width - len(ending))
+    return kept + ending
+
+
+def _fill(head: str, room: int) -> tuple[str, int]:
+    """As much escaped text as fits into ``room`` cells, and how many characters of ``head`` that is."""
+    kept: list[str] = []
+    used = 0
+    for index, character in enumerate(head):
+        picture = _PICTURES[ord(character)]
+        used += sum(map(get_character_cell_size, picture))
+        if used > room:
+            return _MARK_RUN.sub(r"\1", "".join(kept)), index
+        kept.append(picture)
+    return _MARK_RUN.sub(r"\1", "".join(kept)), len(head)
+
+
+def take(text: str, width: int) -> str:
+    """The start of already safe text that fits into ``width`` cells, never half of a wide character."""
+    if text.isascii():
+        return text[: max(0, width)]
+    used = 0
+    for index, character in enumerate(text):
+        used += get_character_cell_size(character)
+        if used > width:
+            return text[:index]
+    return text
+
+
+def wrap(text: str, width: int, *, limit: int = 50) -> list[str]:
+    """``text`` escaped and folded into lines of ``width`` cells, at blanks where possible.
+
+    Line feeds fold too (and stay visible as ``␊``). After ``limit`` lines the rest is counted, not drawn.
+    """
+    width = max(1, width)
+    budget = width * limit
+    lines: list[str] = []
+    for part in text[:budget].splitlines(keepends=True) or [""]:
+        lines.extend(_wrap_line(escape(part), width))
+    hidden = len(text) - budget
+    if hidden > 0 or len(lines) > limit:
+        shown = lines[: limit - 1]
+        rest = max(hidden, 0) + sum(map(len, lines[limit - 1 :]))
+        return [*shown, take(f"… {rest:,} more", width)]
+    return lines
+
+
+def _wrap_line(safe: str, width: int) -> list[str]:
+    lines = []
+    while cells(safe) > width:
+        head = take(safe, width) or safe[:1]
+        seam = max(head.rfind(mark) for mark in " .,/_:-") if head.rfind(" ") <= width // 3 else head.rfind(" ")
+        if seam > width // 3:
+            head = head[: seam + 1]
+        lines.append(head.rstrip(" "))
+        safe = safe[len(head) :]
+    lines.append(safe)
+    return lines

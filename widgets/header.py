@@ -1,0 +1,124 @@
+"""The top line: modes, then chips for device, lock, tree, doctor and log. What does not fit folds into ``+n``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from clawperator.widgets.format.lines import Line, Row, Span
+from clawperator.widgets.format.safe import cells
+from clawperator.widgets.line_pane import LineWidget
+
+
+class Chip(NamedTuple):
+    """A piece of the header. ``keep`` chips never fold; ``action`` is what a click asks for."""
+
+    id: str
+    spans: tuple[Span, ...]
+    keep: bool = False
+    action: str = ""
+
+    @property
+    def width(self) -> int:
+        return sum(cells(text) for text, _ in self.spans)
+
+
+class ModeTab(NamedTuple):
+    """One mode: its digit, its name, a shorter name for narrow screens, and whether it is the present one."""
+
+    digit: str
+    name: str
+    short: str
+    current: bool
+
+
+class Header(LineWidget):
+    """``show`` gives it modes and chips; a click posts ``Pressed`` with the action of what was hit."""
+
+    DEFAULT_CSS = """
+    Header {
+        height: 1;
+        width: 1fr;
+    }
+    """
+
+    class Pressed(Message):
+        """Somebody clicked a mode or a chip; ``action`` is an app action such as ``mode('stream')``."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    def __init__(self) -> None:
+        super().__init__(id="header")
+        self._tabs: tuple[ModeTab, ...] = ()
+        self._chips: tuple[Chip, ...] = ()
+        self._hits: list[tuple[int, int, str]] = []
+
+    def show(self, tabs: Sequence[ModeTab], chips: Sequence[Chip]) -> None:
+        """Draw these, if anything differs from what is there."""
+        if (tuple(tabs), tuple(chips)) != (self._tabs, self._chips):
+            self._tabs, self._chips = tuple(tabs), tuple(chips)
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.content_size.width
+        if y:
+            return Strip.blank(width, self.base_style)
+        line = Line(width)
+        self._hits = []
+        self._draw_tabs(line, narrow=width < 100)
+        chips, folded = self._fitting(width - line.cells)
+        right = self._draw_chips(chips, folded, width)
+        return self.paint(Row(line, right), width)
+
+    def _draw_tabs(self, line: Line, *, narrow: bool) -> None:
+        for tab in self._tabs:
+            name = tab.short if narrow else tab.name
+            start = line.cells
+            line.add(f" {tab.digit}", "key" if tab.current else "muted")
+            line.add(f" {name} " if not narrow else f"{name} ", "strong" if tab.current else "muted")
+            self._hits.append((start, line.cells, f"mode('{tab.name.lower()}')"))
+
+    def _fitting(self, room: int) -> tuple[list[Chip], int]:
+        """The chips that fit, right ones folded first, and how many were folded."""
+        chips = list(self._chips)
+        folded = 0
+        while chips and self._width(chips, folded) > room:
+            victim = next((chip for chip in reversed(chips) if not chip.keep), None)
+            if victim is None:
+                break
+            chips.remove(victim)
+            folded += 1
+        return chips, folded
+
+    def _width(self, chips: Sequence[Chip], folded: int) -> int:
+        return sum(chip.width + 3 for chip in chips) + (4 if folded else 0)
+
+    def _draw_chips(self, chips: Sequence[Chip], folded: int, width: int) -> Line:
+        right = Line(width)
+        places: list[tuple[int, int, str]] = []
+        for index, chip in enumerate(chips):
+            if index:
+                right.add(f" {self.symbols.separator} ", "guide")
+            start = right.cells
+            for text, role in chip.spans:
+                right.add(text, role)
+            places.append((start, right.cells, chip.action))
+        if folded:
+            right.add(f" +{folded}", "muted")
+        right.add(" ")
+        shift = width - right.cells
+        self._hits += [(start + shift, end + shift, action) for start, end, action in places if action]
+        return right
+
+    def on_click(self, event: events.Click) -> None:
+        for start, end, action in self._hits:
+            if start <= event.x < end:
+                event.stop()
+                self.post_message(self.Pressed(action))
+                return

@@ -1,0 +1,125 @@
+"""A line of facts that somebody else composes, and the line one types into to find or filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.strip import Strip
+from textual.widgets import Input
+
+from clawperator.widgets import keys
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.line_pane import LineWidget
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+
+_OWN_IDS = frozenset(binding.id for binding in keys.bindings("field"))
+
+
+class InfoLine(LineWidget):
+    """Draws one given row."""
+
+    DEFAULT_CSS = """
+    InfoLine {
+        height: 1;
+        width: 1fr;
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._row = Row(Line())
+
+    def show(self, row: Row) -> None:
+        if (row.left.spans, row.right.spans if row.right else None) != (
+            self._row.left.spans,
+            self._row.right.spans if self._row.right else None,
+        ):
+            self._row = row
+            self.refresh()
+
+    @property
+    def width(self) -> int:
+        """Cells to compose for."""
+        return self.content_size.width
+
+    def render_line(self, y: int) -> Strip:
+        width = self.content_size.width
+        return Strip.blank(width, self.base_style) if y else self.paint(self._row, width)
+
+
+class FindLine(Input):
+    """The find or filter field: one line, no frame, live. Escape clears and leaves, enter keeps.
+
+    ``typed`` is called with the text at each key, not told by message: in a burst of keys the one that leaves the field
+    must find the pane in the state that the keys before it made.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("field")]
+
+    DEFAULT_CSS = """
+    FindLine {
+        height: 1;
+        border: none;
+        padding: 0 1;
+        display: none;
+        &:focus { border: none; }
+        &.-open { display: block; }
+    }
+    """
+
+    def __init__(
+        self,
+        typed: Callable[[str], object],
+        *,
+        placeholder: str,
+        back_to: str,
+        id: str,  # noqa: A002  # Textual's own name
+    ) -> None:
+        super().__init__(placeholder=placeholder, id=id, select_on_focus=False, compact=True)
+        self._typed = typed
+        self._back_to = back_to
+
+    def watch_value(self, value: str) -> None:
+        if self.is_attached:
+            self._typed(value)
+
+    def open(self) -> None:
+        self.add_class("-open")
+        self.screen.set_focus(self)
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys of a burst arrive here although the field was left by one of them, and the other way round.
+
+        What leaves the field does so at once, not after a round trip to the app; what comes after that is the pane's.
+        """
+        if not self.is_open:
+            event.prevent_default()
+            return
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if binding.id in _OWN_IDS:
+                event.stop()
+                event.prevent_default()
+                getattr(self, f"action_{binding.action}")()
+                return
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has the focus now; ``has_focus`` follows a message later."""
+        return self.screen.focused is self
+
+    def action_leave(self) -> None:
+        self.value = ""
+        self._close()
+
+    def action_keep(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        """The focus goes back before anything else happens: the next key of a burst belongs to the pane already."""
+        self.screen.set_focus(self.screen.query_one(self._back_to))
+        self.remove_class("-open")

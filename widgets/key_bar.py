@@ -1,0 +1,107 @@
+"""The bottom line: the keys that work now, made from the active bindings, most used first and help last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from textual import events
+from textual.binding import ActiveBinding
+from textual.message import Message
+from textual.strip import Strip
+
+from clawperator.widgets import keys
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.safe import cells
+from clawperator.widgets.format.symbols import Symbols
+from clawperator.widgets.line_pane import LineWidget
+
+_LAST = ("app.help",)
+
+
+class KeyHint(NamedTuple):
+    """One entry: the id and key that a click presses, the key as written, what it does, and whether it can now."""
+
+    id: str
+    key: str
+    sign: str
+    label: str
+    enabled: bool
+
+
+def key_sign(display: str | None, key: str, symbols: Symbols) -> str:
+    """How a key is written: the first of its spellings, in ASCII words where glyphs cannot be drawn."""
+    text = (display or key).split(" ", maxsplit=1)[0] if (display or key) != " " else "space"
+    if not symbols.ascii:
+        return text
+    plain = {"⏎": "enter", "␣": "space", "⇥": "tab", "⇧⇥": "s-tab", "↑": "up", "↓": "down", "←": "left", "→": "right"}
+    return plain.get(text, text)
+
+
+def hints(active: dict[str, ActiveBinding], symbols: Symbols) -> list[KeyHint]:
+    """The shown bindings in table order, each once, help last."""
+    found: dict[str, KeyHint] = {}
+    for key, (_, binding, enabled, _) in active.items():
+        if binding.show and binding.id and binding.id not in found:
+            sign = key_sign(binding.key_display, keys.sign(key), symbols)
+            found[binding.id] = KeyHint(binding.id, key, sign, binding.description, enabled)
+    return sorted(found.values(), key=lambda hint: (hint.id in _LAST, keys.rank(hint.id)))
+
+
+class KeyBar(LineWidget):
+    """``show`` gives it the hints; a click posts ``Pressed`` with the key."""
+
+    DEFAULT_CSS = """
+    KeyBar {
+        height: 1;
+        width: 1fr;
+    }
+    """
+
+    class Pressed(Message):
+        """Somebody clicked a key; it is to be handled as if typed."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self) -> None:
+        super().__init__(id="key-bar")
+        self._hints: tuple[KeyHint, ...] = ()
+        self._hits: list[tuple[int, int, str]] = []
+
+    def show(self, hints: Sequence[KeyHint]) -> None:
+        if tuple(hints) != self._hints:
+            self._hints = tuple(hints)
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.content_size.width
+        if y:
+            return Strip.blank(width, self.base_style)
+        line = Line(width).add(" ")
+        self._hits = []
+        for hint in self._fitting(width - 1):
+            start = line.cells
+            line.add(hint.sign, "key" if hint.enabled else "faint")
+            line.add(f" {hint.label}", "muted" if hint.enabled else "faint")
+            self._hits.append((start, line.cells, hint.key))
+            line.add("  ")
+        return self.paint(Row(line), width)
+
+    def _fitting(self, room: int) -> list[KeyHint]:
+        """As many as fit; help always does."""
+        shown = list(self._hints)
+        while shown and sum(cells(hint.sign) + len(hint.label) + 3 for hint in shown) > room + 2:
+            victim = next((hint for hint in reversed(shown) if hint.id not in _LAST), None)
+            if victim is None:
+                break
+            shown.remove(victim)
+        return shown
+
+    def on_click(self, event: events.Click) -> None:
+        for start, end, key in self._hits:
+            if start <= event.x < end:
+                event.stop()
+                self.post_message(self.Pressed(key))
+                return

@@ -1,0 +1,99 @@
+"""The attributes of one node: what we conclude first, then the dump's own words in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.message import Message
+
+from clawperator.widgets import keys
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.nodes import Fact, node_facts
+from clawperator.widgets.format.safe import wrap
+from clawperator.widgets.row_list import ListRow, RowList, blank, heading
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+    from clawperator.engine.hierarchy.tree import UiNode
+
+_NAME_WIDTH = 16
+_VALUE_LINES = 12
+
+
+class NodeInspector(RowList):
+    """``show_node`` swaps the node; enter on a row asks for its value to be copied."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("node")]
+
+    EMPTY = "No node."
+
+    class ValueWanted(Message):
+        """The value of one attribute is to be copied."""
+
+        def __init__(self, name: str, value: str) -> None:
+            super().__init__()
+            self.name = name
+            self.value = value
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self.node: UiNode | None = None
+        self._on_screen = True
+        self._folded_at = 0
+
+    def show_node(self, node: UiNode | None, *, on_screen: bool = True) -> None:
+        if node is self.node and on_screen == self._on_screen:
+            return
+        self.node, self._on_screen = node, on_screen
+        self._fold_values()
+
+    def _fold_values(self) -> None:
+        self._folded_at = self.content_size.width
+        self.show_rows(() if self.node is None else self._rows(self.node))
+
+    def on_resize(self) -> None:
+        if self._folded_at != self.content_size.width:
+            self._fold_values()
+        super().on_resize()
+
+    def _rows(self, node: UiNode) -> Iterator[ListRow]:
+        facts = node_facts(node, on_screen=self._on_screen)
+        yield heading("derived")
+        for fact in facts:
+            if fact.derived:
+                yield from self._fact_rows(fact)
+        yield blank()
+        yield heading("in the dump")
+        for fact in facts:
+            if not fact.derived:
+                yield from self._fact_rows(fact)
+
+    def _fact_rows(self, fact: Fact) -> Iterator[ListRow]:
+        """One row per line of the value; only the first is a place for the cursor."""
+        room = max(8, self._folded_at - _NAME_WIDTH - 2)
+        lines = wrap(fact.value, room, limit=_VALUE_LINES) if fact.value else ["–"]
+        role = fact.role if fact.value else "faint"
+        role = "faint" if fact.value == "false" else role
+        for index, text in enumerate(lines):
+            name = fact.name if index == 0 else ""
+            yield ListRow(
+                _draw(name, text, role), value=(fact.name, fact.derived) if index == 0 else None, quiet=index > 0
+            )
+
+    def action_copy_value(self) -> None:
+        if self.node is None or not isinstance(self.value, tuple):
+            return
+        name, derived = self.value
+        facts = node_facts(self.node, on_screen=self._on_screen)
+        value = next((fact.value for fact in facts if (fact.name, fact.derived) == (name, derived)), "")
+        self.post_message(self.ValueWanted(name, value))
+
+
+def _draw(name: str, text: str, role: str) -> Callable[[int], Row]:
+    def draw(width: int) -> Row:
+        line = Line(width).add(" ").device(name, "muted", room=_NAME_WIDTH - 1).pad(_NAME_WIDTH)
+        return Row(line.add(" ").add(text, role))
+
+    return draw

@@ -1,0 +1,67 @@
+"""A frame with a title around one or more widgets. Focus shows as a heavier frame and a bar in the title, not as a hue."""
+
+from __future__ import annotations
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+
+from clawperator.widgets.format.lines import Line
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+
+
+class Pane(Vertical):
+    """``title`` is ours; ``note`` gives the counts at the bottom edge."""
+
+    DEFAULT_CSS = """
+    Pane {
+        width: 1fr;
+        height: 1fr;
+    }
+    """
+
+    def __init__(self, title: str, *children: Widget, id: str) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(*children, id=id)
+        self._pane_title = title
+        self._active = False
+        self._note = ""
+
+    @property
+    def symbols(self) -> Symbols:
+        return getattr(self.app, "symbols", UNICODE)
+
+    def on_mount(self) -> None:
+        self._show_title()
+
+    def retitle(self, title: str) -> None:
+        if title != self._pane_title:
+            self._pane_title = title
+            self._show_title()
+
+    def note(self, line: Line) -> None:
+        """Counts and states at the bottom edge."""
+        text = line.plain
+        if text != self._note:
+            self._note = text
+            self.border_subtitle = Content(text)
+
+    def on_descendant_focus(self) -> None:
+        self._set_active(active=True)
+
+    def on_descendant_blur(self) -> None:
+        self._set_active(active=self.has_focus_within)
+
+    def _set_active(self, *, active: bool) -> None:
+        if active != self._active:
+            self._active = active
+            self.set_class(active, "-active")
+            self._show_title()
+
+    def _show_title(self) -> None:
+        sign = self.symbols.cursor if self._active else ""
+        self.border_title = Content(f"{sign}{self._pane_title}")
+
+    @property
+    def inner(self) -> Widget | None:
+        """The widget in it that takes the focus."""
+        return next((child for child in self.query("*") if child.focusable), None)

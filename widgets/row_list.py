@@ -1,0 +1,105 @@
+"""A list of ready-made rows: what most panes need beside the tree and the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.line_pane import LinePane
+
+
+class ListRow(NamedTuple):
+    """One row: ``draw`` makes it for a width when it is looked at; ``value`` is what the row stands for.
+
+    ``role`` colours the scrollbar mark of rows that need attention; ``quiet`` rows (headings, rules, continuation lines)
+    are skipped by the cursor.
+    """
+
+    draw: Callable[[int], Row]
+    value: object = None
+    role: str = ""
+    quiet: bool = False
+
+
+def heading(text: str) -> ListRow:
+    """A quiet line that names what follows."""
+    return ListRow(lambda width: Row(Line(width).add(f" {text}", "faint")), quiet=True)
+
+
+def blank() -> ListRow:
+    return ListRow(lambda width: Row(Line(width)), quiet=True)
+
+
+class RowList(LinePane):
+    """``show_rows`` swaps the content. The cursor stays on its row's ``value`` where that is still there."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id, classes=classes)
+        self.rows: Sequence[ListRow] = ()
+
+    def show_rows(self, rows: Iterable[ListRow]) -> None:
+        value = self.value
+        self.rows = tuple(rows)
+        self.content_changed()
+        if value is not None:
+            place = next((index for index, row in enumerate(self.rows) if row.value == value), None)
+            if place is not None and place != self.cursor:
+                self.move_to(place)
+        self._leave_quiet_row()
+
+    @property
+    def value(self) -> object:
+        """What the cursor's row stands for."""
+        return self.rows[self.cursor].value if 0 <= self.cursor < len(self.rows) else None
+
+    def row_count(self) -> int:
+        return len(self.rows)
+
+    def row(self, index: int, width: int) -> Row:
+        return self.rows[index].draw(width)
+
+    def row_key(self, index: int) -> Hashable:
+        return index
+
+    def marks(self) -> Iterable[tuple[int, str]]:
+        return ((index, row.role) for index, row in enumerate(self.rows) if row.role)
+
+    def move_to(self, index: int) -> None:
+        """To ``index``, or to the next row in the direction of the move that is not quiet."""
+        if not self.rows:
+            return
+        index = max(0, min(index, len(self.rows) - 1))
+        step = 1 if index >= self.cursor else -1
+        place = self._loud(index, step)
+        if place is None:
+            place = self._loud(index, -step)
+        if place is not None:
+            super().move_to(place)
+            self._show_edge(place)
+
+    def _loud(self, index: int, step: int) -> int | None:
+        while 0 <= index < len(self.rows):
+            if not self.rows[index].quiet:
+                return index
+            index += step
+        return None
+
+    def _show_edge(self, place: int) -> None:
+        """With the cursor on the first row, the headings above it are wanted on screen too."""
+        if all(row.quiet for row in self.rows[:place]):
+            self.top = 0
+
+    def _leave_quiet_row(self) -> None:
+        if self.rows and self.rows[self.cursor].quiet:
+            self.move_to(self.cursor)
+
+    def to_problem(self, step: int) -> None:
+        """The next row with a mark, round the end."""
+        places = [index for index, _ in self.marks()]
+        if not places:
+            return
+        if step > 0:
+            self.move_to(next((place for place in places if place > self.cursor), places[0]))
+        else:
+            self.move_to(next((place for place in reversed(places) if place < self.cursor), places[-1]))
