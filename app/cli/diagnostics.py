@@ -23,7 +23,7 @@ def interrupted(dispatch_status: str = "not_sent", names: Mapping[str, str] | No
     ``names`` are the ids of the execution that was cut off.
     """
     messages = {
-        "not_sent": "Interrupted before anything was sent to the device",
+        "not_sent": "Interrupted before the command was sent to the device",
         "sent": "Interrupted after the command was sent: it may still act on the device",
     }
     message = messages.get(dispatch_status, "Interrupted twice: whether anything was sent to the device is unknown")

@@ -164,7 +164,7 @@ def interrupted(*, dispatched: bool) -> EngineError:
         ErrorCode.INTERRUPTED,
         "Interrupted after the command was sent: it may still act on the device"
         if dispatched
-        else "Interrupted before anything was sent to the device",
+        else "Interrupted before the command was sent to the device",
         extra={"broadcastDispatchStatus": "sent" if dispatched else "not_sent"},
     )
 

@@ -268,24 +268,34 @@ class LogRoom:
 
     def __init__(self, bus: EventBus) -> None:
         self._bus = bus
-        self._open: dict[tuple[str, int | str], tuple[DeviceLog, int]] = {}
-        self._opening: defaultdict[tuple[str, int | str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._open: dict[tuple[str, int], tuple[DeviceLog, int]] = {}
+        self._opening: defaultdict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     @asynccontextmanager
     async def open(
         self, device: AdbDevice, facts: DeviceFacts, uid: int | None, command_id: str = ""
     ) -> AsyncIterator[DeviceLog]:
         """An attached stream of ``device``: the one that is open already, or a new one."""
-        key = (device.serial, command_id if uid is None else uid)
-        async with self._opening[key]:
-            log, users = self._open.get(key, (None, 0))
-            if log is None or log.closed is not None:
-                log, users = await self._attach(device, facts, uid, command_id), 0
-            self._open[key] = (log, users + 1)
+        if uid is None:
+            own = await self._attach(device, facts, None, command_id)
+            try:
+                yield own
+            finally:
+                await own.close()
+            return
+        log = await self._join((device.serial, uid), device, facts)
         try:
             yield log
         finally:
-            await self._leave(key, log)
+            await self._leave((device.serial, uid), log)
+
+    async def _join(self, key: tuple[str, int], device: AdbDevice, facts: DeviceFacts) -> DeviceLog:
+        async with self._opening[key]:
+            log, users = self._open.get(key, (None, 0))
+            if log is None or log.closed is not None:
+                log, users = await self._attach(device, facts, key[1], ""), 0
+            self._open[key] = (log, users + 1)
+            return log
 
     async def _attach(self, device: AdbDevice, facts: DeviceFacts, uid: int | None, command_id: str) -> DeviceLog:
         log = DeviceLog(device, facts, self._bus, uid=uid, command_id=command_id)
@@ -298,7 +308,7 @@ class LogRoom:
             await log.attach()
         return log
 
-    async def _leave(self, key: tuple[str, int | str], log: DeviceLog) -> None:
+    async def _leave(self, key: tuple[str, int], log: DeviceLog) -> None:
         current, users = self._open.get(key, (None, 0))
         if current is log and users > 1:
             self._open[key] = (log, users - 1)

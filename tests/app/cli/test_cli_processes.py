@@ -212,4 +212,4 @@ class TestInterrupts:
         assert (child.returncode, err) == (130, b"")
         error = json.loads(out)
         assert (error["code"], error["broadcastDispatchStatus"]) == ("INTERRUPTED", "not_sent")
-        assert error["message"] == "Interrupted before anything was sent to the device"
+        assert error["message"] == "Interrupted before the command was sent to the device"
