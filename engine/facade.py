@@ -251,8 +251,7 @@ class Engine:
             try:
                 device = self.server.device(device_id)
                 facts = await self._probe.facts(device, package)
-                uid = facts.packages.get(package, -1)
-                async with self._logs.open(device, facts, uid if uid >= 0 else None) as log:
+                async with self._logs.open(device, facts, facts.uid_of(package)) as log:
                     turn.worked()
                     self.events.publish(LogAttached(device_id=device_id))
                     await log.watch()

@@ -76,9 +76,8 @@ class OperatorBackend:
 
     async def run(self, device: AdbDevice, command: Command, dispatched: Callable[[], None]) -> Outcome:
         facts = await self._probe.facts(device, self._package)
-        uid = facts.packages.get(self._package, -1)
         run = _Run(command, device.serial, self._package, dispatched)
-        async with self._logs.open(device, facts, uid if uid >= 0 else None, run.command_id) as log:
+        async with self._logs.open(device, facts, facts.uid_of(self._package), run.command_id) as log:
             leave = log.listen(run)
             try:
                 return await self._converse(run, log)

@@ -25,6 +25,11 @@ class DeviceFacts:
     sdk: int
     packages: Mapping[str, int]
 
+    def uid_of(self, package: str) -> int | None:
+        """Whose log lines to believe: the uid of ``package``, else of the variant that is installed instead."""
+        found = (self.packages.get(name, -1) for name in variants(package))
+        return next((uid for uid in found if uid >= 0), None)
+
     @property
     def binary_log(self) -> bool:
         """Whether ``logcat -B`` serves a live reader: from API 24, but for API 33, which does not flush it."""
