@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 from clawperator.engine.errors import ErrorCode
 
+ANSWER_SECONDS = 10.0
+"""How long a check waits for one answer of the device: a hung one should not keep a person for minutes."""
+
 Status = Literal["pass", "warn", "fail"]
 
 CRITICAL = frozenset(

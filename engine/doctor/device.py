@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState
-from clawperator.engine.doctor.check import Check, manual, shell
+from clawperator.engine.doctor.check import ANSWER_SECONDS, Check, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 
 _ID = "device.discovery"
@@ -92,9 +92,9 @@ def state_problem(entry: DeviceEntry) -> Check | None:
 async def capability(device: AdbDevice) -> Check:
     """Android version and screen; a device whose shell does not answer can do nothing else either."""
     try:
-        sdk = await device.shell(["getprop", "ro.build.version.sdk"])
-        size = await device.shell(["wm", "size"])
-        density = await device.shell(["wm", "density"])
+        sdk = await device.shell(["getprop", "ro.build.version.sdk"], timeout=ANSWER_SECONDS)
+        size = await device.shell(["wm", "size"], timeout=ANSWER_SECONDS)
+        density = await device.shell(["wm", "density"], timeout=ANSWER_SECONDS)
     except EngineError as exc:
         return Check(
             "device.capability",

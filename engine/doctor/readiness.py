@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.envelope import Envelope
-from clawperator.engine.doctor.check import Check, FixStep, manual, shell
+from clawperator.engine.doctor.check import ANSWER_SECONDS, Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.observe.probe import variants
 from clawperator.engine.operator.compatibility import check_compatibility
@@ -24,7 +24,7 @@ Handshake = Callable[[], Awaitable[Envelope]]
 
 async def apk_presence(device: AdbDevice, package: str) -> Check:
     check_id = "readiness.apk.presence"
-    result = await device.shell(["pm", "list", "packages", package.removesuffix(".dev")])
+    result = await device.shell(["pm", "list", "packages", package.removesuffix(".dev")], timeout=ANSWER_SECONDS)
     if result.exit_code != 0:
         return Check(
             check_id,
@@ -107,7 +107,7 @@ async def usb_debugging(device: AdbDevice) -> Check:
 
 
 async def _is_on(device: AdbDevice, name: str) -> bool:
-    result = await device.shell(["settings", "get", "global", name])
+    result = await device.shell(["settings", "get", "global", name], timeout=ANSWER_SECONDS)
     return result.text.strip() == "1"
 
 
