@@ -880,3 +880,17 @@ async def test_leaving_stops_every_task() -> None:
     names = {task.get_name() for task in asyncio.all_tasks()}
     assert not names & {"devices", "locks", "trees", "bridge"}
     assert not engine.events.watched
+
+
+# -- sizes
+
+
+@pytest.mark.parametrize("mode", ["1", "2", "6", "7"])
+async def test_no_pane_is_cut_off_at_any_width(mode: str) -> None:
+    async with console(size=(60, 24)) as (app, pilot, _):
+        await pilot.press(mode)
+        for width in (60, 80, 99, 100, 104, 110, 119, 120, 140, 159, 160, 200):
+            await pilot.resize_terminal(width, 36)
+            await until(pilot, lambda width=width: app.screen.size.width == width)
+            cut = [pane.id for pane in app.screen.query(LinePane) if pane.display and pane.region.right > width]
+            assert cut == [], f"{cut} at {width} columns"
