@@ -10,8 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support import adb_environment, free_port, start_adb_server
+
+# How fast examples come says something about the machine, not about us: the first run on a new one builds Unicode tables.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 ROOT = Path(__file__).parent.parent
 SOAK = "--soak"
