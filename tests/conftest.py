@@ -15,7 +15,13 @@ from hypothesis import HealthCheck, settings
 from tests.support import adb_environment, free_port, start_adb_server
 
 # How fast examples come says something about the machine, not about us: the first run on a new one builds Unicode tables.
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# CI tries the same examples every time, so that it says something about the change; people's machines explore.
+settings.register_profile(
+    "house",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
 settings.load_profile("house")
 
 ROOT = Path(__file__).parent.parent

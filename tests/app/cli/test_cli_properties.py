@@ -41,7 +41,9 @@ class Harmless(Command):
         return Answer({"ran": self.words, "options": sorted(vars(options))})
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(st.lists(TOKENS, max_size=7))
 def test_every_line_has_one_answer(cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     with monkeypatch.context() as patch:
@@ -57,7 +59,9 @@ def test_every_line_has_one_answer(cli: Cli, monkeypatch: pytest.MonkeyPatch, ar
         assert document.get("code") in (None, "USAGE", "UNKNOWN_COMMAND", "EXECUTION_VALIDATION_FAILED")
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(st.sampled_from(sorted(COMMANDS)), st.sampled_from([flag for flag in FLAGS if flag != "-h"]), st.data())
 def test_a_misspelt_flag_never_reaches_a_command(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, words: str, flag: str, data: st.DataObject

@@ -360,7 +360,7 @@ payloads = json_values.map(json.dumps) | st.text() | st.lists(steps, min_size=1,
 
 
 @given(payloads)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 def test_no_payload_breaks_the_operator(payload: str) -> None:
     problems: list[dict[str, Any]] = []
 
