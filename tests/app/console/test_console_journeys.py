@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -891,6 +892,10 @@ async def test_no_pane_is_cut_off_at_any_width(mode: str) -> None:
         await pilot.press(mode)
         for width in (60, 80, 99, 100, 104, 110, 119, 120, 140, 159, 160, 200):
             await pilot.resize_terminal(width, 36)
-            await until(pilot, lambda width=width: app.screen.size.width == width)
+            await until(pilot, partial(_is_as_wide_as, app, width))
             cut = [pane.id for pane in app.screen.query(LinePane) if pane.display and pane.region.right > width]
             assert cut == [], f"{cut} at {width} columns"
+
+
+def _is_as_wide_as(app: ConsoleApp, width: int) -> bool:
+    return app.screen.size.width == width
