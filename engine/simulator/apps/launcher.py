@@ -18,7 +18,7 @@ def _main(scene: Scene) -> Screen:
         activity=".uioverrides.QuickstepLauncher",
         root=page(
             column(
-                label("Tuesday, 20 November", id="clock", height=96, look="heading"),
+                label("Friday, 20 November", id="clock", height=96, look="heading"),
                 column(*grid, id="workspace", weight=1, gap=12),
                 search,
                 id="launcher",
