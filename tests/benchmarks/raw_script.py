@@ -91,6 +91,10 @@ class RawScript:
         self._devices()
         return self._dispatch(self._log, wire, command_id)
 
+    def skip(self, command_id: str) -> None:
+        """Read what somebody else's command wrote into the open log."""
+        self._log.until(_mark(command_id))
+
     def _devices(self) -> None:
         with Connection(self._port) as connection:
             connection.request("host:devices-l")
@@ -108,7 +112,11 @@ class RawScript:
             broadcast = f"am broadcast -a {ACTION} -p {PACKAGE} --es payload '{quoted}' --receiver-foreground"
             shell.shell(self._serial, f"log -t floor {secrets.token_hex(8)}; exec {broadcast}")
             shell.until_exit()
-        return log.until(f'[Clawperator-Result] {{"commandId":"{command_id}"'.encode())
+        return log.until(_mark(command_id))
+
+
+def _mark(command_id: str) -> bytes:
+    return f'[Clawperator-Result] {{"commandId":"{command_id}"'.encode()
 
 
 def click(command_id: str) -> dict[str, Any]:
