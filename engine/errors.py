@@ -282,3 +282,16 @@ class EngineError(Exception):
         if self.details:
             error["details"] = self.details
         return {**error, **self.extra, "retryable": self.code.retryable}
+
+
+def interruption(dispatch_status: str = "not_sent", **names: str) -> EngineError:
+    """Somebody stopped waiting. The device cannot be told to stop: what was sent may still act there.
+
+    ``dispatch_status`` is that of the broadcast (errors §1.1); ``names`` are the ids of the execution that was cut off.
+    """
+    messages = {
+        "not_sent": "Interrupted before the command was sent to the device",
+        "sent": "Interrupted after the command was sent: it may still act on the device",
+    }
+    message = messages.get(dispatch_status, "Interrupted twice: whether anything was sent to the device is unknown")
+    return EngineError(ErrorCode.INTERRUPTED, message, extra={"broadcastDispatchStatus": dispatch_status, **names})

@@ -13,10 +13,7 @@ from typing import Any, Self
 
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
-
-RELEASE_PACKAGE = "com.clawperator.operator"
-AGENT_ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
-"""The broadcast action that every APK generation really listens to (wire §2.1)."""
+from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
 
 _ENVIRONMENT = {
     "device_id": ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL"),

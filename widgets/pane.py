@@ -33,11 +33,6 @@ class Pane(Vertical):
     def on_mount(self) -> None:
         self._show_title()
 
-    def retitle(self, title: str) -> None:
-        if title != self._pane_title:
-            self._pane_title = title
-            self._show_title()
-
     def note(self, line: Line) -> None:
         """Counts and states at the bottom edge."""
         text = line.plain

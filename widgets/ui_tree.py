@@ -166,13 +166,6 @@ class UiTreePane(LinePane):
     def node_on_screen(self, node: UiNode) -> bool:
         return node.index in self._on_screen
 
-    @property
-    def hidden_by_view(self) -> int:
-        """Nodes that no row stands for, folds not counted."""
-        folded = sum(row.hidden for row in self.rows)
-        chained = sum(row.chain for row in self.rows)
-        return len(self.snapshot.nodes) - len(self.rows) - folded - (chained if self.view is View.COMPACT else 0)
-
     # -- cursor
 
     def watch_cursor(self, old: int, new: int) -> None:

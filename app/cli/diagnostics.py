@@ -9,27 +9,10 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from clawperator.app.cli.output import Answer
 
 INTERRUPTED = 130
 """Exit code after SIGINT."""
-
-
-def interrupted(dispatch_status: str = "not_sent", names: Mapping[str, str] | None = None) -> EngineError:
-    """SIGINT, as an error; ``dispatch_status`` says whether the device may act all the same (execution contract §9).
-
-    ``names`` are the ids of the execution that was cut off.
-    """
-    messages = {
-        "not_sent": "Interrupted before the command was sent to the device",
-        "sent": "Interrupted after the command was sent: it may still act on the device",
-    }
-    message = messages.get(dispatch_status, "Interrupted twice: whether anything was sent to the device is unknown")
-    return EngineError(
-        ErrorCode.INTERRUPTED, message, extra={"broadcastDispatchStatus": dispatch_status, **(names or {})}
-    )
 
 
 def exit_code(outcome: Answer | EngineError) -> int:

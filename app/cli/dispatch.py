@@ -7,7 +7,7 @@ import gc
 from clawperator.app.cli import diagnostics, output
 from clawperator.app.cli.arguments import HelpWantedError, build_parser, find_command, read
 from clawperator.app.cli.table import GROUPS, load
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, interruption
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 def interrupted(arguments: Sequence[str]) -> int:
     """The outcome of a SIGINT that met no running session."""
-    return _finish(diagnostics.interrupted(), output.stated_format(arguments))
+    return _finish(interruption(), output.stated_format(arguments))
 
 
 def _answer(arguments: Sequence[str]) -> Answer | int:

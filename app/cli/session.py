@@ -9,8 +9,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from clawperator.app.cli import diagnostics
 from clawperator.engine import Engine, Settings
+from clawperator.engine.errors import interruption
 from clawperator.engine.settings import settings_path
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(
     try:
         return asyncio.run(_session(enter, use, interrupt, verbose=options.verbose))
     except KeyboardInterrupt as exc:  # before the session, or a second one while the first was being cleaned up after
-        raise diagnostics.interrupted("error: unknown" if interrupt.happened else "not_sent") from exc
+        raise interruption("error: unknown" if interrupt.happened else "not_sent") from exc
 
 
 @asynccontextmanager
@@ -108,7 +108,7 @@ class _Interrupt:
     async def error(self) -> EngineError:
         """The interrupt as an error: it names the execution that was cut off, where there was one."""
         if self._aftermath is None:
-            return diagnostics.interrupted()
+            return interruption()
         from clawperator.engine.events import ExecutionFinished
 
         self._aftermath.close()
@@ -116,8 +116,8 @@ class _Interrupt:
             if isinstance(event, ExecutionFinished):
                 cut_off = event.result.get("error", {})
                 names = {name: cut_off[name] for name in ("executionId", "deviceId") if name in cut_off}
-                return diagnostics.interrupted(cut_off.get("broadcastDispatchStatus", "not_sent"), names)
-        return diagnostics.interrupted()
+                return interruption(cut_off.get("broadcastDispatchStatus", "not_sent"), **names)
+        return interruption()
 
 
 @asynccontextmanager

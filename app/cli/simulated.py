@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.cli import diagnostics, output
+from clawperator.app.cli import output
 from clawperator.engine import EngineError, ErrorCode, Settings
+from clawperator.engine.errors import interruption
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario, load_scenario
@@ -43,7 +44,7 @@ def serve(devices: Sequence[SimulatedDevice], *, server: bool, port: int, emulat
     try:
         asyncio.run(_serve(Simulation(devices, mode=mode, port=port, emulator_pair=emulator_pair)))
     except KeyboardInterrupt:
-        raise diagnostics.interrupted() from None
+        raise interruption() from None
 
 
 async def _serve(simulation: Simulation) -> None:

@@ -13,10 +13,8 @@ from clawperator.engine.doctor.check import ANSWER_SECONDS, Check, FixStep, manu
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.observe.probe import variants
 from clawperator.engine.operator.compatibility import check_compatibility
+from clawperator.engine.operator.identity import SERVICE_CLASS
 from clawperator.engine.suggestions import adb_line, command_line
-
-SERVICE_CLASS = "clawperator.operator.accessibilityservice.OperatorAccessibilityService"
-"""The Operator's accessibility service in either package (wire §1)."""
 
 Handshake = Callable[[], Awaitable[Envelope]]
 """Sends one ping through the Operator and gives its envelope; raises ``EngineError`` when there is none."""

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from clawperator.engine.bus import EventBus
 from clawperator.engine.contracts.execution import Execution
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions.flight import Flight
 from clawperator.engine.executions.run import Finished
 
@@ -123,7 +123,7 @@ class Attempt:
             self._end_with(fault)
             raise fault from error
         else:
-            self._end_with(interrupted(dispatched=self.was_dispatched))
+            self._end_with(interruption("sent" if self.was_dispatched else "not_sent"))
 
     def _name(self, error: EngineError) -> None:
         """What every error of an execution says besides itself, as far as it is known (errors contract §1.1)."""
@@ -156,17 +156,6 @@ class Attempt:
                     duration_ms=(time.monotonic() - self._began) * 1000,
                 )
             )
-
-
-def interrupted(*, dispatched: bool) -> EngineError:
-    """Somebody stopped waiting. The device cannot be told to stop: what was sent may still act there."""
-    return EngineError(
-        ErrorCode.INTERRUPTED,
-        "Interrupted after the command was sent: it may still act on the device"
-        if dispatched
-        else "Interrupted before the command was sent to the device",
-        extra={"broadcastDispatchStatus": "sent" if dispatched else "not_sent"},
-    )
 
 
 @contextmanager

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from clawperator.engine.contracts.limits import ENVELOPE_WAIT_BUFFER_MS
+
 if TYPE_CHECKING:
     from clawperator.engine.executions.validate import Validated
 
 
-ENVELOPE_WAIT_SECONDS = 5.0
+ENVELOPE_WAIT_SECONDS = ENVELOPE_WAIT_BUFFER_MS / 1000
 """How much longer than the device's own budget the host waits for the envelope (execution contract §9)."""
 
 

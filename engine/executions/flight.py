@@ -17,10 +17,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from clawperator.engine.contracts.limits import POST_TIMEOUT_SETTLE_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
 
-SETTLE_SECONDS = 2.0
+SETTLE_SECONDS = POST_TIMEOUT_SETTLE_MS / 1000
 """How long a device stays taken after its outcome became unknown (execution contract §10)."""
 
 _LOOKS = 100

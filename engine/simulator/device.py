@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.operator.identity import DEBUG_PACKAGE, LISTENER_CLASS, RELEASE_PACKAGE, SERVICE_CLASS
 from clawperator.engine.runtime.plan import Generation
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.apps.catalogue import APPS
@@ -23,13 +24,13 @@ from clawperator.engine.simulator.dumpsys import dumpsys
 from clawperator.engine.simulator.filesystem import FileSystem
 from clawperator.engine.simulator.logbuffer import LogBuffer
 from clawperator.engine.simulator.noise import Noise
-from clawperator.engine.simulator.operator import LISTENER_CLASS, SERVICE_CLASS, Operator, command_id_of
+from clawperator.engine.simulator.operator import Operator, command_id_of
 from clawperator.engine.simulator.packages import FIRST_APP_UID, Package, version_code_of
 from clawperator.engine.simulator.profile import NOTIFICATIONS, packages, properties, settings
 from clawperator.engine.simulator.scenario import Scenario
 from clawperator.engine.simulator.ui import Metrics, Ui, Window
 
-OPERATOR_PACKAGES = ("com.clawperator.operator", "com.clawperator.operator.dev")
+OPERATOR_PACKAGES = (RELEASE_PACKAGE, DEBUG_PACKAGE)
 OPERATOR_VERSIONS: Mapping[Generation, str] = {"0.3": "0.3.1", "0.5": "0.5.0"}
 IDLE_LIMIT_S = 10
 NOT_IDLE = "ERROR: could not get idle state."

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
+from clawperator.engine.operator.identity import AGENT_ACTION, SERVICE_CLASS
 from clawperator.engine.runtime.actions import run_plan
 from clawperator.engine.runtime.outcome import PlanOutcome
 from clawperator.engine.runtime.payload import PayloadError, read_payload
@@ -28,9 +29,6 @@ from clawperator.engine.simulator.recording import Recorder
 if TYPE_CHECKING:
     from clawperator.engine.simulator.device import SimulatedDevice
 
-AGENT_ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
-SERVICE_CLASS = "clawperator.operator.accessibilityservice.OperatorAccessibilityService"
-LISTENER_CLASS = "action.notification.NotificationListenerService"
 RECEIVER = "OperatorCommandReceiver"
 
 _UNAVAILABLE = "Accessibility service is not available"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.settings import AGENT_ACTION, RELEASE_PACKAGE, Settings, package_name
+from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
+from clawperator.engine.settings import Settings, package_name
 
 
 def test_defaults_of_an_empty_world() -> None:

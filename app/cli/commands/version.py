@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
+from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.version import CONTRACT_VERSION, __version__
 
@@ -27,7 +28,10 @@ class Version(Command):
             return _compatibility(options)
         if options.strict_version:
             raise EngineError(ErrorCode.USAGE, "--strict-version belongs to --check-compat")
-        return Answer({"cliVersion": CONTRACT_VERSION, "engineVersion": __version__}, view="version")
+        versions: dict[str, object] = {"cliVersion": CONTRACT_VERSION, "engineVersion": __version__}
+        if options.verbose:
+            versions["aliasTableVersion"] = ALIAS_TABLE_VERSION
+        return Answer(versions, view="version")
 
 
 def _compatibility(options: Namespace) -> Answer:

@@ -92,18 +92,6 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
-    """One after the other."""
-
-    first: Effect
-    then: Effect
-
-    def apply(self, actor: Actor) -> None:
-        self.first.apply(actor)
-        self.then.apply(actor)
-
-
-@dataclass(frozen=True, slots=True)
 class Nothing:
     """Clickable, but without consequence."""
 

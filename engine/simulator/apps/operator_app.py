@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from clawperator.engine.operator.identity import SERVICE_CLASS
 from clawperator.engine.simulator.apps.effects import Launch
 from clawperator.engine.simulator.apps.view import App, Scene, Screen, button, column, label, page, toolbar
 
 ACTIVITY = "clawperator.activity.MainActivity"
-_NAME = "clawperator.operator.accessibilityservice.OperatorAccessibilityService"
 
 
 def operator_app(package: str, version: str) -> App:
@@ -14,7 +14,7 @@ def operator_app(package: str, version: str) -> App:
 
     def main(scene: Scene) -> Screen:
         listed = scene.setting("secure", "enabled_accessibility_services").split(":")
-        on = f"{package}/{_NAME}" in listed and scene.setting("secure", "accessibility_enabled") == "1"
+        on = f"{package}/{SERVICE_CLASS}" in listed and scene.setting("secure", "accessibility_enabled") == "1"
         body = column(
             label("Accessibility service is running" if on else "Accessibility service is off", id="status", height=48),
             label(f"Version {version}", id="version", height=32),

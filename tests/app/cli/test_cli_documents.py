@@ -16,6 +16,7 @@ import pytest
 import clawperator.app.cli.main
 from clawperator.app.cli.main import main
 from clawperator.app.cli.table import COMMANDS
+from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION
 from clawperator.engine.contracts.schema import SCHEMAS
 
 if TYPE_CHECKING:
@@ -133,3 +134,8 @@ class TestWhoWritesWhere:
         with contextlib.redirect_stdout(io.StringIO()) as collected:
             assert main(["version"]) == 0
         assert json.loads(collected.getvalue())["engineVersion"]
+
+
+def test_the_version_of_the_alias_table_is_told_when_asked_for_the_story(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version", "--verbose"]) == 0
+    assert json.loads(capsys.readouterr().out)["aliasTableVersion"] == ALIAS_TABLE_VERSION

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from clawperator.engine.operator.identity import AGENT_ACTION
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
-from clawperator.engine.simulator.operator import AGENT_ACTION
 from clawperator.engine.simulator.scenario import Scenario
 
 Make = Callable[..., SimulatedDevice]

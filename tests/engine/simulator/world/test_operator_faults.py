@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from clawperator.engine.operator.identity import AGENT_ACTION
 from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice
-from clawperator.engine.simulator.operator import AGENT_ACTION
 from clawperator.engine.simulator.packages import Package
 
 Make = Callable[..., SimulatedDevice]

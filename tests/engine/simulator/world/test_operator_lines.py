@@ -15,9 +15,9 @@ from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.logcat.entries import BinaryLogParser
 from clawperator.engine.logcat.hierarchies import HierarchySignal
 from clawperator.engine.logcat.operator_log import OperatorLog
+from clawperator.engine.operator.identity import AGENT_ACTION
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.logbuffer import LogRecord
-from clawperator.engine.simulator.operator import AGENT_ACTION
 from clawperator.engine.simulator.operator_log import split_message
 from clawperator.engine.simulator.scenario import Scenario
 

@@ -15,8 +15,8 @@ from PIL import Image
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.hierarchy.tree import parse
+from clawperator.engine.operator.identity import AGENT_ACTION
 from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice, create_device
-from clawperator.engine.simulator.operator import AGENT_ACTION
 from clawperator.engine.simulator.scenario import Scenario
 
 Make = Callable[..., SimulatedDevice]
