@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 from textual.timer import Timer
 
+from clawperator.engine.hierarchy.diff import NOTHING, Alignment, align
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.nodes import RowState, arrow_column, name_of, tree_row
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
-from clawperator.widgets.models.align import NOTHING, Alignment, align
 from clawperator.widgets.models.find import NO_FIND, Find, parse_find
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.models.tree_rows import TreeRow, View, build_rows, crowded, row_of

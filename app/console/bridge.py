@@ -40,12 +40,12 @@ from clawperator.engine.events import (
     LogGap,
     SnapshotSeen,
 )
+from clawperator.engine.hierarchy.diff import NOTHING, Alignment, align
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.engine.logcat.entries import LogEntry
 from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.align import NOTHING, Alignment, align
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
 

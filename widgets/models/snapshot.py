@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from clawperator.widgets.models.align import NOTHING, Alignment
+from clawperator.engine.hierarchy.diff import NOTHING, Alignment
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode, UiTree

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.hierarchy.diff import align
 from clawperator.engine.hierarchy.tree import UiTree, build, parse
-from clawperator.widgets.models.align import align
 from tests.app.console.support import ROWS, settings_screen, view
 
 

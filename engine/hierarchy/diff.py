@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clawperator.engine.hierarchy.tree import UiNode, UiTree
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
 _LCS_CELLS = 40_000
 """Above this many comparisons (200 × 200 siblings) equal names are paired in order instead."""
