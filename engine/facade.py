@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -28,6 +28,7 @@ from clawperator.engine.settings import Settings, package_name
 if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope
     from clawperator.engine.doctor.run import Doctor
+    from clawperator.engine.observe.follow import Follow, FollowState
     from clawperator.engine.operator.compatibility import Compatibility
 
 __all__ = ["Engine", "ExecutionResult", "RunOptions"]
@@ -159,6 +160,12 @@ class Engine:
             options=options,
         )
 
+    async def picture(self, *, device_id: str | None = None) -> bytes:
+        """The screen as a PNG, taken past the Operator and its lock: black where the window is secure or the screen off."""
+        from clawperator.engine.observe.screenshot import picture
+
+        return await picture(await self.device(device_id))
+
     # -- devices
 
     async def devices(self) -> tuple[DeviceEntry, ...]:
@@ -261,16 +268,49 @@ class Engine:
                 if await self._had_to_wait_for(device_id):
                     turn.worked()
 
-    async def _had_to_wait_for(self, device_id: str) -> bool:
-        """Return once adb lists the device as usable; whether that took another list than the first. Nothing is polled."""
+    def follow(
+        self, device_id: str, tell: Callable[[FollowState], object], *, receiver_package: str | None = None
+    ) -> Follow:
+        """Keep the tree of ``device_id`` fresh, after everybody else: run the answer's ``run()`` as a task.
+
+        Trees arrive as ``SnapshotSeen`` events; say ``painted()`` when the newest one is shown. ``tell`` hears of every
+        change of its state. Run ``watch_log`` beside it: the trees of others then save it looks of its own.
+        """
+        from clawperator.engine.observe.follow import Follow, look
+
+        backend = self._backend(receiver_package)
+
+        async def look_once(command: Command) -> str:
+            return await look(await self.device(device_id), backend, self._flights, command)
+
+        return Follow(
+            self.events,
+            device_id,
+            look=look_once,
+            lock=lambda: self.lock(device_id),
+            wait_for_device=lambda gone: self._had_to_wait_for(device_id, gone),
+            tell=tell,
+        )
+
+    async def _had_to_wait_for(self, device_id: str, gone: Callable[[], object] = lambda: None) -> bool:
+        """Return once adb lists the device as usable; whether that took another list than the first. Nothing is polled.
+
+        ``gone`` is called at the first list without it, and when there is no adb server to list anything.
+        """
         waited = False
 
-        tracking = self.server.track_devices(reconnect=True)
+        def missing() -> None:
+            nonlocal waited
+            if not waited:
+                waited = True
+                gone()
+
+        tracking = self.server.track_devices(reconnect=True, on_lost=lambda _: missing())
         async with aclosing(tracking):
             async for devices in tracking:
                 if any(entry.serial == device_id and entry.usable for entry in devices):
                     break
-                waited = True
+                missing()
         return waited
 
 

@@ -2,12 +2,15 @@
 
 An OS lock on one small file per serial: it falls with its process, so nothing can be left locked behind. The file says who
 holds it, for whoever is turned away. A lock file is never removed (removing one would let two processes hold "the same" lock).
+
+Who only keeps a picture of the screen fresh *yields*: executions wait for the moment that it takes instead of being turned
+away. Whoever waits so holds the lock of a second file, and no yielding one begins while somebody does: of two programs that
+take turns, the one that yields can never be the faster one again and again.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import os
 import re
@@ -20,20 +23,25 @@ from typing import Any
 from clawperator.engine.contracts.limits import POST_TIMEOUT_SETTLE_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.file_lock import FileLock
 
 SETTLE_SECONDS = POST_TIMEOUT_SETTLE_MS / 1000
 """How long a device stays taken after its outcome became unknown (execution contract §10)."""
 
+YIELD_SECONDS = 2.0
+"""How long an execution waits for a holder that yields. Such a holder plans for less (``engine/observe/follow.py``)."""
+
+_YIELD_LOOK_SECONDS = 0.005
 _LOOKS = 100
-_BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
-"""How the systems say that somebody else has a lock."""
-_CONTENT_BYTES = 16 * 1024
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who has a device. ``since`` and ``not_before`` are seconds since the epoch; ``not_before`` is 0 unless settling."""
+    """Who has a device. ``since`` and ``not_before`` are seconds since the epoch; ``not_before`` is 0 unless settling.
+
+    ``yields``: executions wait for this one instead of being turned away.
+    """
 
     device_id: str
     pid: int
@@ -43,6 +51,11 @@ class Holder:
     timeout_ms: int
     since: float
     not_before: float = 0.0
+    yields: bool = False
+
+
+_UNNAMED = Holder("", 0, "", "", "", 0, 0.0)
+"""Somebody who has not said a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,48 +77,11 @@ class LockStatus:
                 "since": self.holder.since,
                 "timeoutMs": self.holder.timeout_ms,
             }
+            if self.holder.yields:
+                answer["yields"] = True
             if self.state == "settling":
                 answer["notBefore"] = self.holder.not_before
         return answer
-
-
-class FileLock:
-    """An exclusive, non-blocking OS lock on one file, with a few bytes of content beside it. Raises ``OSError``."""
-
-    def __init__(self, path: str) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-    def try_acquire(self) -> bool:
-        try:
-            _lock(self._fd)
-        except OSError as exc:
-            if exc.errno in _BUSY:
-                return False
-            raise
-        return True
-
-    def read(self) -> bytes:
-        return os.pread(self._fd, _CONTENT_BYTES, 0)
-
-    def write(self, content: bytes) -> None:
-        os.pwrite(self._fd, content, 0)
-        os.ftruncate(self._fd, len(content))
-
-    def close(self) -> None:
-        """Closing the descriptor releases the lock."""
-        os.close(self._fd)
-
-
-def _lock(fd: int) -> None:
-    try:
-        import fcntl
-    except ImportError:
-        import msvcrt  # Windows: lock one byte far behind the content, which stays readable for others
-
-        os.lseek(fd, 1 << 20, os.SEEK_SET)
-        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]  # exists on Windows only
-    else:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Flight:
@@ -135,11 +111,11 @@ class SingleFlight:
         self._clock = clock
 
     @asynccontextmanager
-    async def hold(self, device_id: str, command: Command) -> AsyncIterator[Flight]:
-        """Hold ``device_id`` for the block, in the name of ``command``.
+    async def hold(self, device_id: str, command: Command, *, yields: bool = False) -> AsyncIterator[Flight]:
+        """Hold ``device_id`` for the block, in the name of ``command``; ``yields``: for a moment, and after everybody else.
 
         Raises ``EngineError`` at once: EXECUTION_CONFLICT_IN_FLIGHT, naming the holder, when somebody has it; USAGE when
-        the folder of the locks cannot be used.
+        the folder of the locks cannot be used. For a holder that yields, one that does not waits a little first.
         """
         holder = Holder(
             device_id,
@@ -149,6 +125,7 @@ class SingleFlight:
             command.source,
             command.timeout_ms,
             self._clock(),
+            yields=yields,
         )
         try:
             flight = await self._acquire(device_id, holder)
@@ -161,33 +138,75 @@ class SingleFlight:
 
     async def _acquire(self, device_id: str, holder: Holder) -> Flight:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        if holder.yields and self._awaited(device_id):
+            raise _conflict(device_id, holder, _UNNAMED)
+        found = await self._contend(device_id, holder)
+        if isinstance(found, Holder) and found.yields and not holder.yields:
+            found = await self._outlast(device_id, holder)
+        if isinstance(found, Holder):
+            raise _conflict(device_id, holder, found)
+        return found
+
+    async def _contend(self, device_id: str, holder: Holder) -> Flight | Holder:
+        """Take the device for ``holder``; whoever has it instead."""
         lock = FileLock(self._path(device_id))
         try:
-            other = await self._contend(lock, holder)
+            other = await self._other(lock)
+            if other is None:
+                lock.write(_encode(holder))
+                return Flight(lock, holder, self._clock)
         except BaseException:
             lock.close()
             raise
-        if other is None:
-            return Flight(lock, holder, self._clock)
         lock.close()
-        raise _conflict(device_id, holder, other)
+        return other
 
-    async def _contend(self, lock: FileLock, holder: Holder) -> Holder | None:
-        """Take ``lock`` for ``holder``; whoever has it instead."""
+    async def _other(self, lock: FileLock) -> Holder | None:
+        """Whoever has the device, or lets it settle; ``None`` when it is free and ``lock`` has been taken."""
         other: Holder | None = None
         for _ in range(_LOOKS):
             if lock.try_acquire():
                 other = _decode(lock.read())
-                if other is not None and self._settles(other):
-                    return other
-                lock.write(_encode(holder))
-                return None
+                return other if other is not None and self._settles(other) else None
             other = _decode(lock.read())
             if other is not None and not other.not_before and _alive(other.pid):
                 return other
             # Somebody who has just taken the lock, or only looks at it, has not written a name yet: look again, briefly.
             await asyncio.sleep(0.001)
-        return other or Holder(holder.device_id, 0, "", "", "", 0, 0.0)
+        return other or _UNNAMED
+
+    async def _outlast(self, device_id: str, holder: Holder) -> Flight | Holder:
+        """Take the device for ``holder`` as soon as the one that yields has done; whoever has it instead.
+
+        What a yielding holder left with an unknown outcome settles as everything does (execution contract §10): the device
+        may still be writing that tree into its log, where the lines of two trees cannot be told apart, so to begin earlier
+        could cost the execution its own tree. But that rest has a known end, ``SETTLE_SECONDS`` after the release and no
+        other such holder in between, so it is waited for and not made an error of somebody who did nothing wrong.
+        """
+        turn = FileLock(self._turn_path(device_id))
+        try:
+            mine, patience = False, time.monotonic() + YIELD_SECONDS
+            while True:
+                mine = mine or turn.try_acquire()
+                found = await self._contend(device_id, holder)
+                if isinstance(found, Flight) or not found.yields:
+                    return found
+                if time.monotonic() > patience and not found.not_before:
+                    return found
+                await asyncio.sleep(_YIELD_LOOK_SECONDS)
+        finally:
+            turn.close()
+
+    def _awaited(self, device_id: str) -> bool:
+        """Whether an execution waits for a yielding holder of ``device_id`` to end."""
+        path = self._turn_path(device_id)
+        if not os.path.exists(path):
+            return False
+        turn = FileLock(path)
+        try:
+            return not turn.try_acquire()
+        finally:
+            turn.close()
 
     def status(self, device_id: str) -> LockStatus:
         """How ``device_id``'s lock looks now. Takes the lock for an instant where it is free.
@@ -240,6 +259,10 @@ class SingleFlight:
             details={"path": self._folder, "reason": reason},
         )
 
+    def _turn_path(self, device_id: str) -> str:
+        """The file whose lock an execution holds while it waits for a yielding holder. Only such a wait makes it."""
+        return self._path(device_id).removesuffix(".lock") + ".turn"
+
     def _path(self, device_id: str) -> str:
         """A file name that no serial can escape from: unsafe characters replaced, told apart by a hash where any were."""
         safe = _UNSAFE.sub("_", device_id)
@@ -261,7 +284,10 @@ def _alive(pid: int) -> bool:
 
 
 def _encode(holder: Holder, *, not_before: float = 0.0) -> bytes:
-    return json.dumps({**asdict(holder), "not_before": not_before}).encode()
+    content = {**asdict(holder), "not_before": not_before}
+    if not holder.yields:
+        del content["yields"]  # who does not know the word reads all other holders as ever
+    return json.dumps(content).encode()
 
 
 def _decode(content: bytes) -> Holder | None:
@@ -273,7 +299,7 @@ def _decode(content: bytes) -> Holder | None:
     numbers = (holder.pid, holder.timeout_ms, holder.since, holder.not_before)
     names = (holder.device_id, holder.command_id, holder.task_id, holder.source)
     ours = all(isinstance(value, int | float) for value in numbers) and all(isinstance(name, str) for name in names)
-    return holder if ours else None
+    return holder if ours and isinstance(holder.yields, bool) else None
 
 
 def _conflict(device_id: str, wanted: Holder, other: Holder) -> EngineError:

@@ -1,4 +1,4 @@
-"""The screen as a PNG file."""
+"""The screen as a PNG: as a file for executions, as bytes for who wants to look."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import os
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.errors import EngineError
+from clawperator.engine.errors import EngineError, ErrorCode
 
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 _PNG_TAIL = b"IEND\xaeB`\x82"
@@ -25,13 +25,28 @@ async def capture(device: AdbDevice, path: str, *, overwrite: bool) -> None:
     if not overwrite and await asyncio.to_thread(os.path.lexists, path):
         raise CaptureError(f"{path} exists; pass --overwrite to replace it")
     try:
-        picture = await device.exec_out(["screencap", "-p"])
+        output = await _screencap(device)
     except EngineError as exc:
         raise CaptureError(exc.message) from exc
     try:
-        await asyncio.to_thread(_write, path, _png(picture), overwrite)
+        await asyncio.to_thread(_write, path, _png(output), overwrite)
     except (OSError, ValueError) as exc:  # ValueError: names that no system call takes
         raise CaptureError(f"{path} cannot be written: {getattr(exc, 'strerror', None) or exc}") from exc
+
+
+async def picture(device: AdbDevice) -> bytes:
+    """The current screen of ``device`` as the bytes of a PNG file; no part of an execution, so it waits for no lock.
+
+    Raises ``EngineError``: UNSUPPORTED_RUNTIME_SCREENSHOT when the device answers with something else, or the connection's own.
+    """
+    try:
+        return _png(await _screencap(device))
+    except CaptureError as exc:
+        raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, str(exc)) from exc
+
+
+async def _screencap(device: AdbDevice) -> bytes:
+    return await device.exec_out(["screencap", "-p"])
 
 
 def _png(output: bytes) -> bytes:
@@ -47,13 +62,13 @@ def _png(output: bytes) -> bytes:
     return output[start : end + len(_PNG_TAIL)]
 
 
-def _write(path: str, picture: bytes, overwrite: bool) -> None:
+def _write(path: str, png: bytes, overwrite: bool) -> None:
     """Whole or not at all: written beside ``path`` first. Without ``overwrite`` a file that appeared meanwhile stays."""
     part = os.path.join(os.path.dirname(path), f".clawperator-{os.urandom(8).hex()}.png")
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(fd, "wb") as stream:
-            stream.write(picture)
+            stream.write(png)
         if overwrite:
             os.replace(part, path)
         else:

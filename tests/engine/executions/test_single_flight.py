@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import file_lock
 from clawperator.engine.executions import flight as flight_module
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.flight import SETTLE_SECONDS, SingleFlight
@@ -28,20 +29,24 @@ from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.flight import SingleFlight
 
 async def main():
-    async with SingleFlight(sys.argv[1]).hold("emulator-5554", Command("other", "task", "agent", 30000, "{}", ("a", "b"))):
+    command = Command("other", "task", "agent", 30000, "{}", ("a", "b"))
+    async with SingleFlight(sys.argv[1]).hold("emulator-5554", command, yields="yields" in sys.argv) as flight:
         print("held", flush=True)
         await asyncio.to_thread(sys.stdin.read)
+        if "settle" in sys.argv:
+            flight.settle()
 
 asyncio.run(main())
 """
 
 
-async def hold_elsewhere(folder: Path) -> asyncio.subprocess.Process:
+async def hold_elsewhere(folder: Path, *words: str) -> asyncio.subprocess.Process:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
         HOLD_UNTIL_STDIN_CLOSES,
         str(folder),
+        *words,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -165,8 +170,11 @@ WHOLE = {
 @pytest.mark.parametrize(
     "rubbish",
     ["{not json", "[]", "null", '{"pid": 1}', "[" * 5_000]
-    + [json.dumps(WHOLE | wrong) for wrong in ({"not_before": "never"}, {"pid": "x"}, {"command_id": None})],
-    ids=["cut", "list", "null", "part", "deep", "time", "pid", "name"],
+    + [
+        json.dumps(WHOLE | wrong)
+        for wrong in ({"not_before": "never"}, {"pid": "x"}, {"command_id": None}, {"yields": 1})
+    ],
+    ids=["cut", "list", "null", "part", "deep", "time", "pid", "name", "word"],
 )
 async def test_rubbish_in_a_lock_file_is_nobody(tmp_path: Path, rubbish: str) -> None:
     (tmp_path / "emulator-5554.lock").write_text(rubbish)
@@ -219,8 +227,150 @@ async def test_a_file_system_without_locks_is_no_conflict(tmp_path: Path, monkey
     def no_locks(_: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(flight_module, "_lock", no_locks)
+    monkeypatch.setattr(file_lock, "_lock", no_locks)
     with pytest.raises(EngineError, match="No locks available") as caught:
         async with SingleFlight(str(tmp_path)).hold("emulator-5554", command()):
             pytest.fail("held without a lock")
     assert caught.value.code is ErrorCode.USAGE
+
+
+# -- holders that yield
+
+
+async def waiting(folder: Path, device_id: str = "emulator-5554") -> None:
+    """Return when somebody waits for a yielding holder of that device."""
+    while not SingleFlight(str(folder))._awaited(device_id):  # noqa: ASYNC110  # a lock file tells nobody of its change
+        await asyncio.sleep(0.001)
+
+
+async def hold_for_a_moment(folder: Path, command_id: str = "agent") -> str:
+    async with SingleFlight(str(folder)).hold("emulator-5554", command(command_id)):
+        return command_id
+
+
+async def test_an_execution_waits_for_a_yielding_holder_of_this_process(tmp_path: Path) -> None:
+    flights = SingleFlight(str(tmp_path))
+    async with flights.hold("emulator-5554", command("follow"), yields=True):
+        agent = asyncio.create_task(hold_for_a_moment(tmp_path))
+        await waiting(tmp_path)
+        assert not agent.done()
+    assert await agent == "agent"
+
+
+async def test_an_execution_waits_for_a_yielding_holder_of_another_process(tmp_path: Path) -> None:
+    process = await hold_elsewhere(tmp_path, "yields")
+    status = SingleFlight(str(tmp_path)).status("emulator-5554").to_dict()
+    assert (status["state"], status["commandId"], status["yields"]) == ("held", "other", True)
+    agent = asyncio.create_task(hold_for_a_moment(tmp_path))
+    await waiting(tmp_path)
+    await process.communicate(b"")
+    assert await agent == "agent"
+
+
+async def test_who_yields_cannot_come_back_before_the_one_that_waits(tmp_path: Path) -> None:
+    flights = SingleFlight(str(tmp_path))
+    async with flights.hold("emulator-5554", command("follow-1"), yields=True):
+        agent = asyncio.create_task(hold_for_a_moment(tmp_path))
+        await waiting(tmp_path)
+    with pytest.raises(EngineError) as caught:  # the agent has not had a turn of the loop yet: the lock itself is free
+        async with flights.hold("emulator-5554", command("follow-2"), yields=True):
+            pytest.fail("the follower overtook the agent")
+    assert caught.value.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+    await agent
+    async with flights.hold("emulator-5554", command("follow-3"), yields=True):
+        pass
+
+
+async def test_who_gives_up_waiting_keeps_nobody_away(tmp_path: Path) -> None:
+    flights = SingleFlight(str(tmp_path))
+    async with flights.hold("emulator-5554", command("follow-1"), yields=True):
+        agent = asyncio.create_task(hold_for_a_moment(tmp_path))
+        await waiting(tmp_path)
+        agent.cancel()
+        await asyncio.gather(agent, return_exceptions=True)
+    async with flights.hold("emulator-5554", command("follow-2"), yields=True):
+        pass
+
+
+async def test_who_yields_waits_for_nobody(tmp_path: Path) -> None:
+    flights = SingleFlight(str(tmp_path))
+    for yields in (True, False):
+        async with flights.hold("emulator-5554", command("first"), yields=yields):
+            with pytest.raises(EngineError) as caught:
+                async with flights.hold("emulator-5554", command("second"), yields=True):
+                    pytest.fail("two hold one device")
+            assert caught.value.details["inFlightCommandId"] == "first"
+
+
+async def test_patience_with_a_yielding_holder_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flight_module, "YIELD_SECONDS", 0.05)
+    flights = SingleFlight(str(tmp_path))
+    async with flights.hold("emulator-5554", command("hangs"), yields=True):
+        with pytest.raises(EngineError) as caught:
+            await hold_for_a_moment(tmp_path)
+    assert caught.value.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+    assert caught.value.details["inFlightCommandId"] == "hangs"
+
+
+async def test_of_two_executions_that_wait_one_is_turned_away_by_the_other(tmp_path: Path) -> None:
+    flights, done = SingleFlight(str(tmp_path)), asyncio.Event()
+
+    async def agent(name: str) -> None:
+        async with flights.hold("emulator-5554", command(name)):
+            await done.wait()
+
+    async with flights.hold("emulator-5554", command("follow"), yields=True):
+        agents = [asyncio.create_task(agent(name)) for name in ("one", "two")]
+        await waiting(tmp_path)
+    (loser,), _ = await asyncio.wait(agents, return_when=asyncio.FIRST_COMPLETED)
+    done.set()
+    error = loser.exception()
+    assert isinstance(error, EngineError)
+    assert {error.details["commandId"], error.details["inFlightCommandId"]} == {"one", "two"}
+    await asyncio.gather(*agents, return_exceptions=True)
+
+
+async def test_what_a_yielding_holder_left_settling_is_waited_for(tmp_path: Path) -> None:
+    now = 1_000.0
+    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    async with flights.hold("emulator-5554", command("follow"), yields=True) as flight:
+        flight.settle()
+    assert flights.status("emulator-5554").to_dict().items() >= {"state": "settling", "yields": True}.items()
+    with pytest.raises(EngineError):
+        async with flights.hold("emulator-5554", command("follow-2"), yields=True):
+            pytest.fail("the device was still settling")
+
+    async def agent() -> str:
+        async with flights.hold("emulator-5554", command("agent")):
+            return "agent"
+
+    task = asyncio.create_task(agent())
+    await waiting(tmp_path)
+    assert flights.status("emulator-5554").state == "settling"
+    now += SETTLE_SECONDS
+    assert await task == "agent"
+
+
+async def test_the_settling_of_another_process_is_waited_for(tmp_path: Path) -> None:
+    process = await hold_elsewhere(tmp_path, "yields", "settle")
+    await process.communicate(b"")
+    assert SingleFlight(str(tmp_path)).status("emulator-5554").state == "settling"
+    assert await hold_for_a_moment(tmp_path) == "agent"
+
+
+@pytest.mark.parametrize(("more", "yields"), [({}, False), ({"yields": True}, True)])
+async def test_lock_files_with_and_without_the_word_are_read(
+    tmp_path: Path, more: dict[str, object], *, yields: bool
+) -> None:
+    content = WHOLE | {"pid": os.getpid(), "not_before": 10.0} | more
+    (tmp_path / "emulator-5554.lock").write_text(json.dumps(content))
+    status = SingleFlight(str(tmp_path), clock=lambda: 9.0).status("emulator-5554")
+    assert status.holder is not None
+    assert (status.state, status.holder.yields, "yields" in status.to_dict()) == ("settling", yields, yields)
+
+
+async def test_the_word_is_written_only_where_it_applies(tmp_path: Path) -> None:
+    flights, path = SingleFlight(str(tmp_path)), tmp_path / "emulator-5554.lock"
+    for yields in (True, False):
+        async with flights.hold("emulator-5554", command(), yields=yields):
+            assert ("yields" in json.loads(path.read_text())) is yields
