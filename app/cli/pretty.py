@@ -10,7 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from clawperator.app.cli.drawing import BAD, FAINT, GOOD, UNSURE, plain_table, safe_text, warnings
 from clawperator.app.cli.output import visible
+from clawperator.app.cli.pretty_trees import changes, draw_view, matches, suggestions, tree_view  # noqa: F401 -- asked for by name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,39 +21,44 @@ if TYPE_CHECKING:
 
     from clawperator.engine.adb.parse import DeviceEntry
 
-_GOOD, _BAD, _UNSURE, _FAINT = "green", "bold red", "yellow", "dim"
-_MARKS = {"pass": ("[OK]", _GOOD), "warn": ("[WARN]", _UNSURE), "fail": ("[FAIL]", _BAD)}
+_MARKS = {"pass": ("[OK]", GOOD), "warn": ("[WARN]", UNSURE), "fail": ("[FAIL]", BAD)}
 _LONG_VALUE = 160
 
 
 def document(data: Any) -> Iterator[RenderableType]:
     """Whatever has no drawing of its own: indented JSON."""
-    yield _text(json.dumps(data, ensure_ascii=False, indent=2), lines=True)
+    yield safe_text(json.dumps(data, ensure_ascii=False, indent=2), lines=True)
 
 
 def error(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield Text.assemble((visible(data["code"]), _BAD), "  ", visible(data["message"], lines=True))
+    yield Text.assemble((visible(data["code"]), BAD), "  ", visible(data["message"], lines=True))
     if data.get("hint"):
-        yield _text(f"  {data['hint']}", _UNSURE)
+        yield safe_text(f"  {data['hint']}", UNSURE)
     spoken = ("code", "message", "hint", "retryable")
     yield from _facts({key: value for key, value in data.items() if key not in spoken and value not in ({}, [], "")})
 
 
 def devices(entries: Sequence[DeviceEntry]) -> Iterator[RenderableType]:
     if not entries:
-        yield _text("No devices. Connect one, or try `clawperator demo`.", _UNSURE)
+        yield safe_text("No devices. Connect one, or try `clawperator demo`.", UNSURE)
         return
-    table = _table("serial", "state", "model", "product", "connection")
+    table = plain_table("serial", "state", "model", "product", "connection")
     for entry in entries:
-        state = _text(entry.state, _GOOD if entry.usable else _UNSURE)
+        state = safe_text(entry.state, GOOD if entry.usable else UNSURE)
         connection = entry.usb or entry.detail
-        table.add_row(_text(entry.serial), state, _text(entry.model), _text(entry.product), _text(connection, _FAINT))
+        table.add_row(
+            safe_text(entry.serial),
+            state,
+            safe_text(entry.model),
+            safe_text(entry.product),
+            safe_text(connection, FAINT),
+        )
     yield table
 
 
 def packages(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     for name in data["packages"]:
-        yield _text(name)
+        yield safe_text(name)
 
 
 def execution(data: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -59,37 +66,43 @@ def execution(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     envelope = data["envelope"]
     succeeded = envelope.get("status") == "success"
     command = visible(envelope.get("commandId", ""))
-    verdict = (visible(envelope.get("status", "")), _GOOD if succeeded else _BAD)
+    verdict = (visible(envelope.get("status", "")), GOOD if succeeded else BAD)
     yield Text.assemble(
-        verdict, f"  {command} on {visible(data['deviceId'])}", (f"  {visible(data['executionId'])}", _FAINT)
+        verdict, f"  {command} on {visible(data['deviceId'])}", (f"  {visible(data['executionId'])}", FAINT)
     )
     for key in ("error", "errorCode", "hint"):
         if envelope.get(key):
-            yield _text(f"  {key}: {envelope[key]}", _BAD)
+            yield safe_text(f"  {key}: {envelope[key]}", BAD)
     steps = envelope.get("stepResults") or []
     if steps:
         yield _steps(steps)
     for step in steps:
         text = step.get("data", {}).get("text")
         if isinstance(text, str) and _is_long(text):
-            yield _text(f"\n{step.get('id', '')}: {len(text.encode(errors='replace'))} bytes", _FAINT, lines=True)
-            yield _text(text, lines=True)
+            yield safe_text(f"\n{step.get('id', '')}: {len(text.encode(errors='replace'))} bytes", FAINT, lines=True)
+            yield safe_text(text, lines=True)
+        if view := step.get("data", {}).get("view"):
+            yield Text("")
+            yield from draw_view(view)
 
 
 def _steps(steps: Sequence[Mapping[str, Any]]) -> Table:
-    table = _table("step", "action", "result", "data")
+    table = plain_table("step", "action", "result", "data")
     for step in steps:
         passed = bool(step.get("success"))
-        result = Text("ok", _GOOD) if passed else Text("failed", _BAD)
+        result = Text("ok", GOOD) if passed else Text("failed", BAD)
         table.add_row(
-            _text(step.get("id", "")), _text(step.get("actionType", "")), result, _short_data(step.get("data", {}))
+            safe_text(step.get("id", "")),
+            safe_text(step.get("actionType", "")),
+            result,
+            _short_data(step.get("data", {})),
         )
     return table
 
 
 def _short_data(data: Mapping[str, Any]) -> Text:
     lines = [f"{key}: {'(below)' if _is_long(str(value)) else value}" for key, value in data.items()]
-    return _text("\n".join(visible(line) for line in lines), lines=True)
+    return safe_text("\n".join(visible(line) for line in lines), lines=True)
 
 
 def _is_long(text: str) -> bool:
@@ -98,37 +111,32 @@ def _is_long(text: str) -> bool:
 
 def validated(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     payload = data["execution"]
-    yield Text.assemble(("valid", _GOOD), f"  {visible(payload['commandId'])}, {len(payload['actions'])} actions")
+    yield Text.assemble(("valid", GOOD), f"  {visible(payload['commandId'])}, {len(payload['actions'])} actions")
     yield _actions(payload["actions"])
-    yield from _warnings(data)
+    yield from warnings(data)
 
 
 def plan(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     steps = data["plan"]
-    yield Text.assemble(("dry run", _GOOD), f"  {visible(steps['commandId'])} within {steps['timeoutMs']} ms")
+    yield Text.assemble(("dry run", GOOD), f"  {visible(steps['commandId'])} within {steps['timeoutMs']} ms")
     yield _actions(steps["actions"])
-    yield from _warnings(data)
+    yield from warnings(data)
 
 
 def _actions(actions: Sequence[Mapping[str, Any]]) -> Table:
-    table = _table("step", "action", "params")
+    table = plain_table("step", "action", "params")
     for action in actions:
         params = json.dumps(action.get("params", {}), ensure_ascii=False)
-        table.add_row(_text(action["id"]), _text(action["type"]), _text(params))
+        table.add_row(safe_text(action["id"]), safe_text(action["type"]), safe_text(params))
     return table
 
 
-def _warnings(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    for warning in data.get("warnings", ()):
-        yield _text(f"warning: {warning.get('message', '')}", _UNSURE)
-
-
 def version(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield _text(f"clawperator {data['engineVersion']}, Operator contract {data['cliVersion']}")
+    yield safe_text(f"clawperator {data['engineVersion']}, Operator contract {data['cliVersion']}")
 
 
 def compatibility(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    verdict = ("compatible", _GOOD) if data["compatible"] else ("not compatible", _BAD)
+    verdict = ("compatible", GOOD) if data["compatible"] else ("not compatible", BAD)
     apk = data.get("apkVersion", "unknown")
     yield Text.assemble(
         verdict, f"  host contract {data['cliVersion']}, {visible(data['receiverPackage'])} {visible(apk)}"
@@ -136,18 +144,20 @@ def compatibility(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     if data.get("error"):
         yield from error(data["error"])
     for line in data.get("remediation", ()):
-        yield _text(f"  - {line}")
+        yield safe_text(f"  - {line}")
 
 
 def locks(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     if not data["locks"]:
-        yield _text("No device is taken.", _GOOD)
+        yield safe_text("No device is taken.", GOOD)
         return
-    table = _table("device", "state", "pid", "command", "source")
+    table = plain_table("device", "state", "pid", "command", "source")
     for lock in data["locks"]:
-        state = _text(lock["state"], _GOOD if lock["state"] == "free" else _UNSURE)
+        state = safe_text(lock["state"], GOOD if lock["state"] == "free" else UNSURE)
         table.add_row(
-            _text(lock["deviceId"]), state, *(_text(lock.get(key, "")) for key in ("pid", "commandId", "source"))
+            safe_text(lock["deviceId"]),
+            state,
+            *(safe_text(lock.get(key, "")) for key in ("pid", "commandId", "source")),
         )
     yield table
 
@@ -159,7 +169,7 @@ def event(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     clock = time.strftime("%H:%M:%S", time.localtime(data["at"]))
     told = {key: value for key, value in data.items() if key not in ("at", "event", "deviceId", "text", "raw")}
     words = "  ".join(f"{key}={value}" for key, value in told.items())
-    yield Text.assemble((clock, _FAINT), "  ", (visible(data["event"]), _GOOD), "  ", visible(words))
+    yield Text.assemble((clock, FAINT), "  ", (visible(data["event"]), GOOD), "  ", visible(words))
 
 
 def doctor(data: tuple[Mapping[str, Any], Iterable[str]]) -> Iterator[RenderableType]:
@@ -170,32 +180,32 @@ def doctor(data: tuple[Mapping[str, Any], Iterable[str]]) -> Iterator[Renderable
     advisory = [check for check in checks if check["id"] not in critical_ids]
     findings = [check for check in advisory if check["status"] != "pass"]
     yield Text("Clawperator doctor", "bold")
-    yield _text(f"Device: {report.get('deviceId', '(auto-detect)')}")
-    yield _text(f"Receiver package: {report['receiverPackage']}")
+    yield safe_text(f"Device: {report.get('deviceId', '(auto-detect)')}")
+    yield safe_text(f"Receiver package: {report['receiverPackage']}")
     for title, listed in (("Critical checks", critical), ("Advisory checks", findings)):
         if listed:
             yield Text(f"\n{title}", "bold")
             yield Group(*(line for check in listed for line in _check(check)))
     if passed := len(advisory) - len(findings):
-        yield _text(f"\nAdditional passed checks: {passed}", lines=True)
+        yield safe_text(f"\nAdditional passed checks: {passed}", lines=True)
     yield Text("")
     yield _verdict(report, checks)
     if report.get("nextActions"):
         yield Text("\nNext actions:", "bold")
         for action in report["nextActions"]:
-            yield _text(f"  - {action}")
+            yield safe_text(f"  - {action}")
 
 
 def _verdict(report: Mapping[str, Any], checks: Sequence[Mapping[str, Any]]) -> Text:
     if not report["criticalOk"]:
-        return Text("[FAIL] Something critical is missing.", _BAD)
+        return Text("[FAIL] Something critical is missing.", BAD)
     if any(check["status"] != "pass" for check in checks):
-        return Text("[WARN] Usable, with remarks.", _UNSURE)
-    return Text("[OK] Everything is ready.", _GOOD)
+        return Text("[WARN] Usable, with remarks.", UNSURE)
+    return Text("[OK] Everything is ready.", GOOD)
 
 
 def _check(check: Mapping[str, Any]) -> Iterator[RenderableType]:
-    mark, style = _MARKS.get(check["status"], ("[?]", _UNSURE))
+    mark, style = _MARKS.get(check["status"], ("[?]", UNSURE))
     yield Text.assemble("  ", (mark, style), " ", visible(check["summary"]))
     if check["status"] == "pass":
         return
@@ -205,21 +215,10 @@ def _check(check: Mapping[str, Any]) -> Iterator[RenderableType]:
     if guidance := check.get("deviceGuidance"):
         lines += [f"On device, open {guidance['screen']}:", *(f"  {step}" for step in guidance["steps"])]
     for line in lines:
-        yield Padding(_text(line, lines=True), (0, 0, 0, 6), expand=False)
+        yield Padding(safe_text(line, lines=True), (0, 0, 0, 6), expand=False)
 
 
 def _facts(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     for key, value in data.items():
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield _text(f"  {key}: {shown}", _FAINT)
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
-def _text(value: object, style: str = "", *, lines: bool = False) -> Text:
-    return Text(visible(value, lines=lines), style)
+        yield safe_text(f"  {key}: {shown}", FAINT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.app.cli.values import invalid, json_object, text_value
-from clawperator.engine.errors import ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clawperator.app.cli.arguments import Parser
+    from clawperator.engine.hierarchy.matcher import Matcher
 
 _FIELDS = (
     ("text", "textEquals", "its text"),
@@ -53,3 +54,40 @@ def selector(options: Namespace, *, container: bool = False, text: bool = True) 
         simple = "--container-* flags" if container else "simple flags"
         raise invalid(f"use {flag} OR the {simple}, not both", f"{prefix}selector")
     return raw if raw is not None else fields or None
+
+
+def checked_matcher(options: Namespace) -> tuple[Matcher, list[dict[str, Any]]] | None:
+    """The matcher that the flags describe, held against the contract as in an execution, and what that warns of.
+
+    Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) that names the flag; ``None`` when no flag was given.
+    """
+    given = selector(options)
+    if given is None:
+        return None
+    from clawperator.engine.executions.build import single
+    from clawperator.engine.executions.validate import validate
+    from clawperator.engine.hierarchy.matcher import Matcher
+
+    try:
+        checked = validate(single("match", "wait_for_node", {"matcher": given}))
+    except EngineError as exc:
+        raise _named_by_flag(exc, options) from exc
+    warnings = [{**warning.to_dict(), "path": _as_flag_path(warning.path)} for warning in checked.warnings]
+    return Matcher.from_fields(checked.payload["actions"][0]["params"]["matcher"]), warnings
+
+
+def _named_by_flag(error: EngineError, options: Namespace) -> EngineError:
+    """The contract's refusal of a matcher, in terms of the command line."""
+    issues = [{**issue, "path": _as_flag_path(issue["path"])} for issue in error.details.get("issues", ())]
+    path = _as_flag_path(error.details.get("path", ""))
+    flags = {f"selector.{field}": f"--{name}" for name, field, _ in _FIELDS} if options.selector is None else {}
+    return EngineError(
+        error.code,
+        f"{flags.get(path, '--selector')}: {error.message}",
+        hint=error.hint,
+        details={"path": path, "issues": issues},
+    )
+
+
+def _as_flag_path(path: str) -> str:
+    return path.replace("actions.0.params.matcher", "selector")

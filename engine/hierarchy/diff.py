@@ -7,16 +7,19 @@ list scrolls, and what the change marks in the gutter are made of.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
+KINDS = ("added", "removed", "changed", "moved")
+
 _LCS_CELLS = 40_000
 """Above this many comparisons (200 × 200 siblings) equal names are paired in order instead."""
+_NAME_LENGTH = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,87 @@ class Alignment:
 NOTHING = Alignment()
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one node. An added or removed subtree is one change, told by its root.
+
+    ``kind`` is of ``KINDS``: *changed* for a node whose attributes differ, *moved* for one that only has another place or
+    size, and not merely with its parent. ``attributes`` are those that differ, by the dump's names: old and new value,
+    ``None`` where the dump has no such attribute.
+    """
+
+    kind: str
+    old: UiNode | None
+    new: UiNode | None
+    attributes: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+
+    @property
+    def node(self) -> UiNode:
+        """The new one; the old one where it was removed."""
+        node = self.new or self.old
+        assert node is not None
+        return node
+
+    @property
+    def name(self) -> str:
+        """What a person calls the node: the short class, then the label, the id, or the first label inside it."""
+        node = self.node
+        short = node.cls.rpartition(".")[2] or node.tag
+        if label := node.label or (_first_label(node) if not node.resource_id else ""):
+            return f'{short} "{label if len(label) <= _NAME_LENGTH else label[: _NAME_LENGTH - 1] + "…"}"'
+        return f"{short} #{node.resource_id.rpartition('/')[2]}" if node.resource_id else short
+
+    def to_dict(self) -> dict[str, Any]:
+        """``path`` is that in the new tree (removed: in the old one), ``oldPath`` stands where it was another one,
+        ``nodes`` where more than one node came or went.
+        """
+        answer: dict[str, Any] = {"kind": self.kind, "path": self.node.path}
+        if self.old is not None and self.new is not None and (path := self.old.path) != answer["path"]:
+            answer["oldPath"] = path
+        answer["name"] = self.name
+        if self.attributes:
+            answer["attributes"] = {name: list(values) for name, values in self.attributes.items()}
+        if (self.old is None or self.new is None) and (size := self.node.end - self.node.index) > 1:
+            answer["nodes"] = size
+        return answer
+
+
+def compare(old: UiTree, new: UiTree) -> list[Change]:
+    """Everything that differs between two trees, in document order: a removed node stands where it would be now.
+
+    The ``index`` attribute is no news: it says where a node stands among its siblings, and their changes are told.
+    """
+    alignment = align(old, new)
+    changes: list[tuple[int, Change]] = []
+    for node in new.nodes:
+        at = alignment.new_to_old.get(node.index)
+        if at is not None:
+            if change := _difference(old.nodes[at], node):
+                changes.append((node.index, change))
+        elif node.parent is None or node.parent.index in alignment.new_to_old:
+            changes.append((node.index, Change("added", None, node)))
+    place = -1
+    for node in old.nodes:
+        if node.index in alignment.old_to_new:
+            place = alignment.old_to_new[node.index]
+        elif node.parent is None or node.parent.index in alignment.old_to_new:
+            changes.append((place, Change("removed", node, None)))
+    return [change for _, change in sorted(changes, key=lambda item: (item[0], item[1].new is None))]
+
+
+def _difference(before: UiNode, after: UiNode) -> Change | None:
+    if before.attributes == after.attributes:
+        return None
+    names = dict.fromkeys([*after.attributes, *before.attributes])
+    differing = {name: (before.attributes.get(name), after.attributes.get(name)) for name in names}
+    differing = {name: pair for name, pair in differing.items() if name != "index" and pair[0] != pair[1]}
+    if "bounds" in differing and not (_shifted(before, after) or _resized(before, after)):
+        del differing["bounds"]
+    if not differing:
+        return None
+    return Change("moved" if [*differing] == ["bounds"] else "changed", before, after, differing)
+
+
 def align(old: UiTree, new: UiTree) -> Alignment:
     """Pair the nodes of two trees and say what changed between them."""
     pairs: list[tuple[UiNode, UiNode]] = []
@@ -75,13 +159,13 @@ def _pair_children(old: Sequence[UiNode], new: Sequence[UiNode]) -> list[tuple[U
     pairs = _by_name(old, new)
     if len(pairs) == len(old) or len(pairs) == len(new):
         return pairs
-    left: dict[Hashable, list[UiNode]] = defaultdict(list)
+    left: dict[Hashable, deque[UiNode]] = defaultdict(deque)
     for gap, node in _unpaired(old, [before for before, _ in pairs]):
         left[gap, _kind(node)].append(node)
     # Only between the same neighbours: a row that scrolled out above is not the one that came in below.
     for gap, node in _unpaired(new, [after for _, after in pairs]):
         if queue := left.get((gap, _kind(node))):
-            pairs.append((queue.pop(0), node))
+            pairs.append((queue.popleft(), node))
     return pairs
 
 
@@ -130,6 +214,18 @@ def _shifted(before: UiNode, after: UiNode) -> bool:
     return (after.bounds.left - before.bounds.left, after.bounds.top - before.bounds.top) != (dx, dy)
 
 
+def _resized(before: UiNode, after: UiNode) -> bool:
+    """Whether a node grew or shrank by itself, not just as much as its parent."""
+    growth = _growth(before, after)
+    if growth == (0, 0) or before.parent is None or after.parent is None:
+        return growth != (0, 0)
+    return growth != _growth(before.parent, after.parent)
+
+
+def _growth(before: UiNode, after: UiNode) -> tuple[int, int]:
+    return after.bounds.width - before.bounds.width, after.bounds.height - before.bounds.height
+
+
 def _by_name(old: Sequence[UiNode], new: Sequence[UiNode]) -> list[tuple[UiNode, UiNode]]:
     names_old, names_new = [_name(node) for node in old], [_name(node) for node in new]
     if names_old == names_new:
@@ -168,10 +264,10 @@ def _subsequence(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple
 
 
 def _in_order(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
-    places: dict[Hashable, list[int]] = defaultdict(list)
+    places: dict[Hashable, deque[int]] = defaultdict(deque)
     for i, item in enumerate(old):
         places[item].append(i)
-    return [(places[item].pop(0), j) for j, item in enumerate(new) if places.get(item)]
+    return [(places[item].popleft(), j) for j, item in enumerate(new) if places.get(item)]
 
 
 def _count_removed(old: UiTree, old_to_new: dict[int, int]) -> dict[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from clawperator.engine.hierarchy.difference import canonical, why_not_contained, why_not_equal
 from clawperator.engine.hierarchy.folding import fold
@@ -79,29 +80,27 @@ def explain(tree: UiTree, node: UiNode, matcher: Matcher) -> Explanation:
 
 def explain_tree(tree: UiTree, matcher: Matcher, nearest: int = 3) -> TreeExplanation:
     """Counts per field over the nodes on screen, and the ``nearest`` misses of the whole tree."""
-    fields = matcher.fields()
-    rows = [
-        [field_holds(field, wanted, field_value(node, field)) for node in tree.nodes]
-        for field, wanted in fields.items()
-    ]
-    together = [bool(flag) for flag in tree.visible]
-    before = sum(together)
+    tests = [_Test(tree, field, wanted) for field, wanted in matcher.fields().items()]
+    on_screen = tree.on_screen_indexes
+    before = len(on_screen)
+    left = on_screen
     counts: list[FieldCount] = []
     emptied = ""
-    for field, row in zip(fields, rows, strict=True):
-        together = [ok and holds for ok, holds in zip(together, row, strict=True)]
-        counts.append(FieldCount(field, sum(row[index] for index in tree.on_screen_indexes), sum(together)))
-        if before and not counts[-1].together:
-            emptied = f"{field} removes the last {before}"
-        before = counts[-1].together
-    failing = [sum(not holds for holds in column) for column in zip(*rows, strict=True)]
+    for test in tests:
+        holds = test.holds
+        left = [index for index in left if holds[index]]
+        counts.append(FieldCount(test.field, sum(map(holds.__getitem__, on_screen)), len(left)))
+        if before and not left:
+            emptied = f"{test.field} removes the last {before}"
+        before = len(left)
+    failing = _failing(tests)
     off_screen = sum(not failed and not seen for failed, seen in zip(failing, tree.visible, strict=False))
     return TreeExplanation(
         counts=tuple(counts),
-        nearest=tuple(explain(tree, node, matcher) for node in _nearest(tree, fields, failing, nearest)),
-        matches=before if fields else 0,
+        nearest=tuple(explain(tree, node, matcher) for node in _nearest(tree, tests, failing, nearest)),
+        matches=before if tests else 0,
         off_screen_matches=off_screen,
-        verdict=_verdict(tree, matches=before, off_screen=off_screen, emptied=emptied) if fields else _NO_FIELD,
+        verdict=_verdict(tree, matches=before, off_screen=off_screen, emptied=emptied) if tests else _NO_FIELD,
     )
 
 
@@ -144,32 +143,67 @@ def _name(node: UiNode) -> str:
     return node.cls.rpartition(".")[2] or "node"
 
 
-def _nearest(tree: UiTree, fields: dict[str, str], failing: Sequence[int], count: int) -> list[UiNode]:
+class _Test:
+    """One field against all nodes, by the columns of the tree: 5,000 nodes are looked at after every key."""
+
+    def __init__(self, tree: UiTree, field: str, wanted: str) -> None:
+        self.field = field
+        self.values = _column(tree, field)
+        self._wanted = canonical(wanted)
+        self._seen: dict[str, int] = {}
+        if field.endswith("Contains"):
+            part = fold(wanted)
+            folded = tree.folded_labels if field.startswith("text") else tree.folded_descriptions
+            self.holds: list[bool] = [part in value for value in folded]
+        else:
+            whole = fold(wanted) if field == "role" else wanted
+            self.holds = [value == whole for value in self.values]
+
+    def unlikeness(self, index: int) -> int:
+        """0 where the test holds or for a slip of the pen, growing to 4 for nothing in common."""
+        if self.holds[index]:
+            return 0
+        value = self.values[index]
+        known = self._seen.get(value)
+        if known is None:
+            known = self._seen[value] = _unlike(self._wanted, canonical(value))
+        return known
+
+
+def _column(tree: UiTree, field: str) -> Sequence[str]:
+    match field:
+        case "resourceId":
+            return tree.resource_ids
+        case "role":
+            return [node.role for node in tree.nodes]
+        case "textEquals" | "textContains":
+            return tree.labels
+        case _:
+            return tree.descriptions
+
+
+def _failing(tests: Sequence[_Test]) -> Sequence[int]:
+    """How many tests each node fails; empty without any test."""
+    if not tests:
+        return ()
+    return [len(tests) - sum(held) for held in zip(*(test.holds for test in tests), strict=True)]
+
+
+def _nearest(tree: UiTree, tests: Sequence[_Test], failing: Sequence[int], count: int) -> list[UiNode]:
     """Misses only: what matches on screen is none. Closeness is worked out for the best candidates alone."""
-    misses = [
-        (failed + (not seen), node)
-        for failed, seen, node in zip(failing, tree.visible, tree.nodes, strict=False)
-        if failed or not seen
-    ]
-    if not misses or count < 1:
+    if count < 1:
         return []
-    threshold = sorted(distance for distance, _ in misses)[:count][-1]
-    wanted = {field: canonical(value) for field, value in fields.items()}
-    ranked = [
-        (distance, _unlikeness(node, fields, wanted), node.index)
-        for distance, node in misses
-        if distance <= threshold
-    ]  # fmt: skip
-    return [tree.nodes[index] for _, _, index in sorted(ranked)[:count]]
-
-
-def _unlikeness(node: UiNode, fields: dict[str, str], wanted: dict[str, str]) -> int:
-    """0 for a slip of the pen in every failing field, growing to 4 per field for nothing in common."""
-    return sum(
-        _unlike(wanted[field], canonical(got))
-        for field, value in fields.items()
-        if not field_holds(field, value, got := field_value(node, field))
+    distances = [failed + 1 - seen for failed, seen in zip(failing, tree.visible, strict=False)]
+    closest = nsmallest(count, filter(None, distances))
+    if not closest:
+        return []
+    threshold = closest[-1]
+    ranked = (
+        (distance, sum(test.unlikeness(index) for test in tests), index)
+        for index, distance in enumerate(distances)
+        if 0 < distance <= threshold
     )
+    return [tree.nodes[index] for *_, index in nsmallest(count, ranked)]
 
 
 def _unlike(wanted: str, got: str) -> int:

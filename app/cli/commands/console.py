@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 
 from clawperator.app.cli.command import Command
@@ -13,14 +14,18 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from clawperator.app.cli.arguments import Parser
+    from clawperator.app.console.app import Wishes
 
 
 class Console(Command):
     long_lived = True
-    usage = "[--theme <name>] [--ascii] [options]"
-    examples = ("", "--device-id emulator-5554", "--ascii")
+    usage = "[--snapshot <file> [<file> …]] [--theme <name>] [--ascii] [options]"
+    notes = "With --snapshot it shows saved dumps instead of a device: nothing is asked of adb."
+    examples = ("", "--device-id emulator-5554", "--snapshot before.xml after.xml", "--ascii")
 
     def configure(self, parser: Parser) -> None:
+        parser.value("--snapshot", metavar="<file>", about="a saved dump to look at; more may follow", file=True)
+        parser.word("file", about="more saved dumps, after --snapshot <file>", many=True)
         add_look_flags(parser)
 
     def run(self, options: Namespace) -> int:
@@ -30,13 +35,39 @@ class Console(Command):
                 "console needs a terminal on stdin, stdout and stderr",
                 extra={"example": "clawperator observe snapshot"},
             )
-        return open_console(options)
+        files = saved_dumps(options)
+        return _show(files, options) if files else open_console(options)
+
+
+def saved_dumps(options: Namespace) -> list[str]:
+    """The dumps to look at; a file that is not there is refused before anything is drawn."""
+    files = [*([options.snapshot] if options.snapshot is not None else []), *(options.file or [])]
+    if files and options.snapshot is None:
+        raise EngineError(
+            ErrorCode.USAGE,
+            f"unexpected argument '{files[0]}'",
+            hint="Saved dumps come after --snapshot.",
+            extra={"example": f"clawperator console --snapshot {shlex.join(files)}"},
+        )
+    if files and options.device_id is not None:
+        raise EngineError(ErrorCode.USAGE, "use --snapshot OR --device-id, not both")
+    for path in files:
+        if not os.path.isfile(path):
+            reason = "is a folder" if os.path.isdir(path) else "does not exist"
+            raise EngineError(ErrorCode.USAGE, f"--snapshot: {path} {reason}")
+    return files
 
 
 def add_look_flags(parser: Parser) -> None:
     """How the console is drawn; unknown themes are refused when it opens."""
     parser.value("--theme", metavar="<name>", about="colours of the console")
     parser.switch("--ascii", about="draw with ASCII characters only")
+    parser.value(
+        "--pictures",
+        metavar="<how>",
+        choices=("auto", "kitty", "sixel", "blocks", "off"),
+        about="how the picture of the screen is drawn: auto, kitty, sixel, blocks, off",
+    )
 
 
 def has_terminal() -> bool:
@@ -53,11 +84,23 @@ def open_console(options: Namespace, *, demo: bool = False) -> int:
     return _demonstrate(options) if demo else _open(options)
 
 
+def _show(files: list[str], options: Namespace) -> int:
+    from clawperator.app.console.app import show_files
+
+    return show_files(files, _wishes(options))
+
+
 def _open(options: Namespace) -> int:
     from clawperator.app.cli.session import settings
     from clawperator.app.console.app import run
 
-    return run(settings(options), theme=options.theme, ascii=options.ascii or None)
+    return run(settings(options), _wishes(options))
+
+
+def _wishes(options: Namespace) -> Wishes:
+    from clawperator.app.console.app import Wishes
+
+    return Wishes(options.theme, options.ascii or None, options.pictures or "auto")
 
 
 def _demonstrate(options: Namespace) -> int:
@@ -70,6 +113,6 @@ def _demonstrate(options: Namespace) -> int:
 
     async def beside_a_simulation() -> int:
         async with one_device() as chosen, Engine(chosen) as engine:
-            return await run_async(engine, demo=True, theme=options.theme, ascii=options.ascii or None)
+            return await run_async(engine, _wishes(options), demo=True)
 
     return asyncio.run(beside_a_simulation())

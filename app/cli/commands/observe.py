@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_result_flags
+from clawperator.app.cli.looking import add_snapshot_flag, viewed
 from clawperator.app.cli.values import text_value
+from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,18 +15,46 @@ if TYPE_CHECKING:
     from clawperator.app.cli.arguments import Parser
     from clawperator.app.cli.output import Answer
 
+VIEWS = ("full", "interactive", "compact")
+
 
 class Snapshot(Command):
-    examples = ("", "--output pretty", "--max-snapshot-bytes 20000")
+    usage = "[--view full|interactive|compact] [--max-bytes <n>] [--snapshot <file|->] [options]"
+    notes = (
+        "The tree stands in the step's data.text, as the device wrote it. With --view or --max-bytes, data.view takes its place:\n"
+        "  full         view.text: the dump\n"
+        "  interactive  view.nodes: what can be acted on or read on screen, each with a ready selector\n"
+        "  compact      view.lines: an outline, one node per line: role #id @x,y what-it-can-and-is: label\n"
+        "A view larger than --max-bytes (JSON, from 512) is cut between two nodes, and view.truncated says how much is missing.\n"
+        "With --snapshot nothing is asked of a device, and the view stands at the top of the answer."
+    )
+    examples = (
+        "",
+        "--output pretty",
+        "--view interactive --max-bytes 8000",
+        "--view compact --snapshot screen.xml",
+        "--max-snapshot-bytes 20000",
+    )
 
     def configure(self, parser: Parser) -> None:
+        parser.value("--view", metavar="<name>", choices=VIEWS, about=f"{', '.join(VIEWS)}: how much of the tree")
+        parser.value("--max-bytes", metavar="<n>", about="leave out the end of a view of more than n bytes")
+        add_snapshot_flag(parser)
         add_result_flags(parser)
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.app.cli.executing import execute
-        from clawperator.engine.executions.build import snapshot
+        if options.snapshot is None and options.view in (None, "full") and options.max_bytes is None:
+            from clawperator.app.cli.executing import execute
+            from clawperator.engine.executions.build import snapshot
 
-        return execute(snapshot(), options)
+            return execute(snapshot(), options)
+        if options.max_snapshot_bytes is not None:
+            raise EngineError(
+                ErrorCode.USAGE,
+                "--max-snapshot-bytes cuts the text of a whole tree: it cannot be combined with --view, --max-bytes or --snapshot",
+                hint="Use --max-bytes instead.",
+            )
+        return viewed(options, options.view or "full")
 
 
 class Screenshot(Command):

@@ -31,6 +31,7 @@ PLAN = json.dumps(
         "actions": [{"id": "a", "type": "click", "params": {"matcher": {"textEquals": "OK"}}}],
     }
 )
+CALENDAR = str(Path(__file__).parents[2] / "data" / "hierarchies" / "simple-calendar-month.xml")
 
 
 @pytest.fixture
@@ -117,6 +118,10 @@ IMPORT_RULES = {
     ("execute", "--execution", PLAN, "--dry-run"): (*HEAVY, "asyncio", "clawperator.engine.adb"),
     ("execute", "--execution", PLAN): HEAVY,
     ("observe", "snapshot"): HEAVY,
+    ("match", "--text", "x", "--snapshot", CALENDAR): (*HEAVY, "asyncio", "clawperator.engine.adb"),
+    ("suggest", "--at", "1,1", "--snapshot", CALENDAR): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
+    ("diff", CALENDAR, CALENDAR): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
+    ("inspect", "ui", "--view", "compact", "--snapshot", CALENDAR): (*HEAVY, "asyncio", "pydantic"),
     ("packages", "list"): HEAVY,
     ("doctor",): HEAVY,
     ("lock", "status"): HEAVY,

@@ -132,7 +132,7 @@ def test_every_command_refuses_an_unknown_flag_and_a_spare_word(cli: Cli) -> Non
     for words in COMMANDS:
         assert cli(*words.split(), "--no-such-flag-anywhere").document["code"] == "USAGE"
         if words != "help":  # a topic that does not exist gets the full help
-            assert cli(*words.split(), "spare", "spare").document["code"] == "USAGE", words
+            assert cli(*words.split(), "spare", "spare", "spare").document["code"] == "USAGE", words
 
 
 def test_every_group_refuses_to_stand_alone(cli: Cli) -> None:

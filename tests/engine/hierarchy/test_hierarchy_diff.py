@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from itertools import pairwise
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.hierarchy.diff import align
+from clawperator.engine.hierarchy.diff import KINDS, align, compare
+from clawperator.engine.hierarchy.serialise import RenderNode
 from clawperator.engine.hierarchy.tree import UiTree, build, parse
+from clawperator.engine.observe.saved import read_dump
 from tests.app.console.support import ROWS, settings_screen, view
 
 
@@ -97,3 +102,105 @@ def test_pairs_are_one_to_one_and_nothing_is_forgotten(before: list[str], after:
     assert len(alignment.old_to_new) + sum(alignment.removed.values()) == len(old.nodes)
     for one, other in alignment.old_to_new.items():
         assert old.nodes[one].cls == new.nodes[other].cls
+
+
+def box(*children: RenderNode, bounds: str = "[0,0][100,2000]", **attributes: object) -> UiTree:
+    return build([view("ListView", bounds, *children, **attributes)])
+
+
+def told(old: UiTree, new: UiTree) -> list[dict[str, object]]:
+    return [change.to_dict() for change in compare(old, new)]
+
+
+class TestCompare:
+    def test_the_same_tree_has_no_difference(self) -> None:
+        assert compare(parse(settings_screen()), parse(settings_screen())) == []
+
+    def test_a_changed_attribute_is_told_with_both_values(self) -> None:
+        assert told(texts("a", "b"), texts("a", "c")) == [
+            {"kind": "changed", "path": "0/1", "name": 'TextView "c"', "attributes": {"text": ["b", "c"]}}
+        ]
+
+    def test_every_attribute_counts_but_the_index(self) -> None:
+        old, new = box(), box(focusable=True, hint="h")
+        new.nodes[0].attributes |= {"index": "7", "hint": "h"}
+        assert told(old, new) == [
+            {
+                "kind": "changed",
+                "path": "0",
+                "name": "ListView",
+                "attributes": {"focusable": ["false", "true"], "hint": [None, "h"]},
+            }
+        ]
+
+    def test_a_subtree_comes_and_goes_as_one(self) -> None:
+        old, new = parse(settings_screen(ROWS[:3])), parse(settings_screen(ROWS[:2]))
+        (gone,), (came,) = compare(old, new), compare(new, old)
+        assert (gone.kind, came.kind, gone.name, gone.node.path) == ("removed", "added", came.name, came.node.path)
+        assert gone.to_dict()["nodes"] == len(old.nodes) - len(new.nodes)
+        assert f'"{ROWS[2][0]}"' in gone.name, "a row without a label is called by the first one inside"
+
+    def test_document_order_with_removed_nodes_where_they_were(self) -> None:
+        changes = compare(texts("a", "b", "c", "d"), texts("x", "a", "c", "y"))
+        assert [(change.kind, change.node.label) for change in changes if change.kind != "moved"] == [
+            ("added", "x"),
+            ("removed", "b"),
+            ("changed", "y"),
+        ]
+
+    def test_what_moves_with_its_parent_is_not_told_again(self) -> None:
+        old, new = parse(settings_screen(ROWS[:6])), parse(settings_screen(ROWS[2:8]))
+        moved = [change for change in compare(old, new) if change.kind == "moved"]
+        assert len(moved) == 4
+        assert all([*change.attributes] == ["bounds"] for change in moved)
+        assert all("oldPath" in change.to_dict() for change in moved)
+
+    def test_growing_is_told_but_not_with_the_parent(self) -> None:
+        def tree(width: int, height: int) -> UiTree:
+            inner = view("View", f"[0,0][{width},{height}]")
+            return box(inner, bounds=f"[0,0][{width},100]")
+
+        assert [change.node.path for change in compare(tree(50, 50), tree(80, 50))] == ["0"]
+        assert [change.node.path for change in compare(tree(50, 50), tree(50, 60))] == ["0/0"]
+
+    def test_names_are_short_and_never_empty(self) -> None:
+        leaves = [view("TextView", "[0,0][9,9]", text="x" * 100), view("View", "[0,0][9,9]", resource_id="a:id/here")]
+        added = compare(build([]), box(*leaves, view("View", "[0,0][9,9]")))
+        assert [change.name for change in added] == [f'ListView "{"x" * 39}…"']
+        names = [change.name for change in compare(box(), box(*leaves, view("View", "[0,0][9,9]")))]
+        assert names == [f'TextView "{"x" * 39}…"', "View #here", "View"]
+
+    def test_nothing_in_common(self) -> None:
+        kinds = [change.kind for change in compare(texts("a"), build([view("Button", "[0,0][1,1]", text="z")]))]
+        assert kinds == ["removed", "added"]
+
+    def test_neighbours_in_the_corpus(self, corpus: Path) -> None:
+        dumps = [read_dump(str(path)).tree for path in sorted((corpus / "hierarchies").glob("*.xml"))]
+        trees = [tree for tree in dumps if tree is not None]
+        assert len(trees) > 50
+        for old, new in pairwise(trees):
+            check_difference(old, new)
+
+
+@given(LABELS, LABELS)
+def test_a_difference_tells_everything_and_nothing_twice(before: list[str], after: list[str]) -> None:
+    check_difference(texts(*before), texts(*after, start=50))
+
+
+def check_difference(old: UiTree, new: UiTree) -> None:
+    changes, alignment = compare(old, new), align(old, new)
+    came = sum(change.node.end - change.node.index for change in changes if change.kind == "added")
+    went = sum(change.node.end - change.node.index for change in changes if change.kind == "removed")
+    assert (came, went) == (len(new.nodes) - len(alignment.new_to_old), len(old.nodes) - len(alignment.old_to_new))
+    told = {change.new.index for change in changes if change.new is not None}
+    assert len(told) == sum(change.new is not None for change in changes)
+    assert alignment.changed | alignment.moved <= told
+    for change in changes:
+        assert change.kind in KINDS
+        assert change.name
+        assert (change.kind == "moved") == ([*change.attributes] == ["bounds"])
+        assert bool(change.attributes) == (change.old is not None and change.new is not None)
+    places = [change.new.index for change in changes if change.new is not None]
+    assert places == sorted(places)
+    gone = [change.old.index for change in changes if change.new is None and change.old is not None]
+    assert gone == sorted(gone)

@@ -1,0 +1,171 @@
+"""One way to address a node: the fields it takes, how it ranks, and the words for both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, combinations
+from typing import NamedTuple
+
+from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.hierarchy.nodes import UiNode
+from clawperator.engine.hierarchy.postings import Test
+from clawperator.engine.hierarchy.volatility import fits, stable_run, why_volatile
+
+_STABILITY = ("resourceId", "contentDescEquals", "textEquals", "textContains", "contentDescContains", "role")
+_INPUT_ROLE = 0.5
+"""An input without an id is best known as the only input: its rank is between those of id and description."""
+_KINDS = ("direct", "tap-through", "container")
+
+_STRENGTHS = {
+    "resourceId": "an id survives translation and rewording",
+    "contentDescEquals": "a description changes seldom, but is translated",
+    "textEquals": "the exact text changes with the language and with rewording",
+    "textContains": "these words of the text may stay when what is around them changes, but are translated",
+    "contentDescContains": "these words of the description may stay when what is around them changes, but are translated",
+    "role": "a role is shared by every element of its kind that may appear",
+}
+_INPUT = "an input without an id is best known as the only input on the screen"
+_FLAGS = {
+    "≈": "the role is inferred from the dump: the device may see another one",
+    "case": "another value on the screen differs by letter case only",
+    "%": "with a percent sign a failure loses its reason, and two can end the Operator",
+}
+_NAMES = {"resourceId": "id", "contentDescEquals": "description", "textEquals": "text", "textContains": "text"}
+
+
+class Field(NamedTuple):
+    """One test that the node passes."""
+
+    test: Test
+    rank: float
+    """Stability, 0 is best."""
+    volatile: str
+    """What about the value is likely to change; empty when nothing is."""
+
+    @property
+    def risky(self) -> bool:
+        return bool(self.volatile) or "%" in self.test[1]
+
+
+class Way(NamedTuple):
+    """A candidate before anyone asked for words about it."""
+
+    kind: str
+    fields: tuple[Field, ...]
+    found: UiNode
+    matches: int
+    """Among the nodes on screen; for a node that is not, among all."""
+    first: bool
+    seen: tuple[int, ...] = ()
+    container: Matcher | None = None
+
+    @property
+    def weakest(self) -> Field:
+        return max(self.fields, key=lambda field: field.rank)
+
+    @property
+    def tests(self) -> Sequence[Test]:
+        return [field.test for field in self.fields]
+
+    @property
+    def matcher(self) -> Matcher:
+        return Matcher.from_fields(dict(self.tests))
+
+    def order(self) -> tuple[object, ...]:
+        """Ascending is best first among unique ways; no two to one node are equal in all of it."""
+        return (
+            _KINDS.index(self.kind),
+            any(field.risky for field in self.fields),
+            self.weakest.rank,
+            len(self.fields),
+            -sum(count == 1 for count in self.seen),
+            [field.rank for field in self.fields],
+            self.found.index,
+        )
+
+
+def fields_of(node: UiNode) -> tuple[Field, ...]:
+    """What the node can be found by, the role last; values that no matcher may carry are left out."""
+    label, description = node.label, node.content_desc
+    values = {
+        "resourceId": node.resource_id,
+        "contentDescEquals": description,
+        "textEquals": label,
+        "textContains": stable_run(label),
+        "contentDescContains": stable_run(description),
+        "role": node.role,
+    }
+    return tuple(
+        Field((name, value), _rank(node, name), why_volatile(node, name, value))
+        for name, value in values.items()
+        if fits(value)
+    )
+
+
+def sets_of(fields: Sequence[Field], smallest: int, largest: int) -> Iterator[tuple[Field, ...]]:
+    """The sets of so many fields in the order of rank, so that each stands behind every part of it."""
+    traits = tuple((field.rank, field.risky) for field in fields)
+    for positions in _ranked_sets(traits, smallest, largest):
+        yield tuple([fields[position] for position in positions])
+
+
+@lru_cache(maxsize=512)
+def _ranked_sets(traits: tuple[tuple[float, bool], ...], smallest: int, largest: int) -> Sequence[tuple[int, ...]]:
+    """Positions of fields; remembered, as few combinations of traits occur."""
+
+    def order(positions: tuple[int, ...]) -> tuple[object, ...]:
+        ranks = [traits[position][0] for position in positions]
+        return any(traits[position][1] for position in positions), max(ranks), len(ranks), ranks
+
+    sizes = range(smallest, largest + 1)
+    return sorted(chain.from_iterable(combinations(range(len(traits)), size) for size in sizes), key=order)
+
+
+def _rank(node: UiNode, name: str) -> float:
+    only_input = name == "role" and node.role == "textfield" and not node.resource_id
+    return _INPUT_ROLE if only_input else _STABILITY.index(name)
+
+
+def reasons(way: Way, matches: int, flags: Sequence[str]) -> Iterator[str]:
+    """Why the candidate stands where it stands, most important first; ``matches`` are those on screen."""
+    yield _reach(way, matches, flags)
+    strength = _INPUT if way.weakest.rank == _INPUT_ROLE else _STRENGTHS[way.weakest.test[0]]
+    together = f"needs {len(way.fields)} fields together, the weakest counts: " if len(way.fields) > 1 else ""
+    yield together + strength
+    yield from dict.fromkeys(f"the value has {field.volatile}" for field in way.fields if field.volatile)
+    yield from (_FLAGS[flag] for flag in flags if flag in _FLAGS)
+    if way.seen:
+        once = sum(count == 1 for count in way.seen)
+        yield f"{once} of the last {len(way.seen)} trees had exactly one"
+
+
+def _reach(way: Way, matches: int, flags: Sequence[str]) -> str:
+    if "off" in flags:
+        others = f"finds {matches} other nodes on the screen" if matches else "finds nothing on the screen now"
+        return f"{others}: the node itself is off the screen"
+    if matches > 1:
+        taken = (
+            "this is the first, the one the device takes" if way.first else "the device takes the first, another one"
+        )
+        return f"finds {matches} nodes; {taken}"
+    if way.kind == "container":
+        return "finds only this node, and can look for it by scrolling the container"
+    return (
+        "finds only a label inside, a tap on which reaches this node"
+        if way.kind == "tap-through"
+        else "finds only this node"
+    )
+
+
+def ambiguity(node: UiNode, fields: Sequence[Field], sharing: int, *, first: bool) -> str:
+    """That ``sharing`` nodes have all these values, which of them the device takes, and what can be done about it."""
+    names = list(dict.fromkeys(_NAMES[field.test[0]] for field in fields if field.test[0] in _NAMES))
+    role = f"role {node.role} ≈" if node.role_approximate else f"role {node.role}"
+    what = f"the same {', '.join(names)} and {role}" if names else f"the {role}"
+    has = "" if names else "No usable id, text or description, and "
+    return (
+        f"{has}{sharing} nodes share {what}; the device takes the first, {'this one for now' if first else 'another one'}. "
+        "Ways on: ask the app team for an id or a content description of its own; open the place by deep link; "
+        "scroll and read the list."
+    )
