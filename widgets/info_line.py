@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.text import Text
 from textual import events
 from textual.strip import Strip
 from textual.widgets import Input
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.safe import pictured
 from clawperator.widgets.line_pane import LineWidget
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
-
-
-_OWN_IDS = frozenset(binding.id for binding in keys.bindings("field"))
 
 
 class InfoLine(LineWidget):
@@ -60,6 +59,8 @@ class FindLine(Input):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("field")]
+    OWN: ClassVar[frozenset[str | None]] = frozenset(binding.id for binding in keys.bindings("field"))
+    """Ids of the bindings that act at once, see ``on_key``."""
 
     DEFAULT_CSS = """
     FindLine {
@@ -84,6 +85,12 @@ class FindLine(Input):
         self._typed = typed
         self._back_to = back_to
 
+    @property
+    def _value(self) -> Text:
+        """What Input draws. Pasted or taken from a device, a value must not reach the terminal as it is."""
+        text = Text(pictured(self.value), no_wrap=True, overflow="ignore", end="")
+        return text if self.highlighter is None else self.highlighter(text)
+
     def watch_value(self, value: str) -> None:
         if self.is_attached:
             self._typed(value)
@@ -101,7 +108,7 @@ class FindLine(Input):
             event.prevent_default()
             return
         for binding in self._bindings.key_to_bindings.get(event.key, ()):
-            if binding.id in _OWN_IDS:
+            if binding.id in self.OWN:
                 event.stop()
                 event.prevent_default()
                 getattr(self, f"action_{binding.action}")()

@@ -14,7 +14,7 @@ import unicodedata
 from rich.cells import cell_len as cells
 from rich.cells import get_character_cell_size
 
-__all__ = ["cells", "escape", "shorten", "take", "wrap"]
+__all__ = ["cells", "escape", "pictured", "shorten", "take", "wrap"]
 
 _DELETE = 0x7F
 _CONTROL_PICTURES = 0x2400
@@ -22,6 +22,7 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _PRESENTATION = {0xFE0E: "", 0xFE0F: ""}
 """Variation selectors: dropped, because terminals disagree about the width of what they modify. Copies keep them."""
 
+_SUBSTITUTE = "␦"
 _MARKS_KEPT = 4
 _MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _MARK_RUN = re.compile(f"([{_MARKS}]{{{_MARKS_KEPT}}})([{_MARKS}]+)")
@@ -60,6 +61,13 @@ def escape(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _MARK_RUN.sub(_fold_marks, text.translate(_PICTURES))
+
+
+def pictured(text: str) -> str:
+    """``text`` with one sign for each character that must not reach the terminal: as long as before, for editable fields."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(picture if len(picture := _PICTURES[ord(character)]) == 1 else _SUBSTITUTE for character in text)
 
 
 def _fold_marks(match: re.Match[str]) -> str:

@@ -1,0 +1,321 @@
+"""The workbench as rows: candidates, the six fields with what is wrong with each, matches and misses.
+
+Every function gives one row or more for a width; the first is the one to put the cursor on, the others continue it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from clawperator.engine.hierarchy.matcher import FIELDS, field_value
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.nodes import breadcrumb, short_class, short_id
+from clawperator.widgets.format.safe import cells, escape, wrap
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.models.matcher_terms import SPELLINGS
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.explain import Explanation, FieldResult
+    from clawperator.engine.hierarchy.matcher import Matcher
+    from clawperator.engine.hierarchy.selectors import Candidate
+    from clawperator.engine.hierarchy.tree import UiNode
+
+WIDE = 58
+"""From this many cells on fields have their names on the wire; below it those of the matcher line."""
+_ROOMY = 43
+_VERY_WIDE = 72
+"""From this many cells on a field and its reason share a row."""
+
+_VALUE_ROLES = {"resourceId": "node-id", "role": "text"}
+_FLAG_ROLES = {"loc": "muted", "≈": "muted", "case": "muted"}
+_LINES_OF_A_REASON = 4
+_CRUMBS = 30
+"""The way to a match is shown beside it where it has this many cells."""
+_MOST_FLAGS = 2
+_EXPLAIN = "?"
+
+
+class FieldState(NamedTuple):
+    """One field of the form: its wanted value, its test against the focused node, and its counts."""
+
+    field: str
+    result: FieldResult | None
+    wanted: str
+    offered: str
+    """What the focused node has, for a field that is not given."""
+    alone: int
+    redundant: bool
+
+
+def section(title: str, note: str = "", *, width: int) -> Row:
+    """A quiet line above a part of the pane."""
+    return Row(Line(width).add(f" {title}", "faint"), Line().add(f"{note} ", "faint") if note else None)
+
+
+# -- matchers in a few words
+
+
+def matcher_pieces(matcher: Matcher, *, wide: bool) -> list[tuple[str, str, str]]:
+    """Per field: its name as drawn, its value, the role of the value. The id goes by its name: ``#title``."""
+    pieces = []
+    for field, value in matcher.fields().items():
+        if field == "resourceId":
+            pieces.append(("#", short_id(value), "node-id"))
+        elif wide:
+            pieces.append((f"{field} ", value, _role_of(field)))
+        else:
+            pieces.append((SPELLINGS[field], value, _role_of(field)))
+    return pieces
+
+
+def _piece(line: Line, name: str, value: str, role: str) -> None:
+    line.add(name, role if name == "#" else "muted")
+    if name == "#" or name.startswith("role"):
+        line.device(value, role)
+    else:
+        line.device(value, role, before='"', after='"')
+
+
+def _role_of(field: str) -> str:
+    return "node-desc" if field.startswith("contentDesc") else _VALUE_ROLES.get(field, "node-text")
+
+
+# -- candidates
+
+
+def candidate_rows(
+    candidate: Candidate,
+    rank: int,
+    width: int,
+    symbols: Symbols = UNICODE,
+    *,
+    current: bool = False,
+    unfolded: bool = False,
+) -> Iterator[Row]:
+    """Rank, sign and match count, fields, how steady it was, flags, and a ``?`` to click at the right end."""
+    status = _status(candidate)
+    right = _candidate_right(candidate, width, symbols)
+    line = Line(width - right.cells - 1).add(f" {symbols.bullet if current else ' '}", "accent")
+    line.add(f"{rank} ", "strong" if current else "muted")
+    line.add(status.sign(ascii_only=symbols.ascii), status.role).add(f" {candidate.matches:<2} ", status.role)
+    indent = line.cells
+    lines = _folded_pieces(line, matcher_pieces(candidate.matcher, wide=width >= WIDE), indent, width)
+    yield Row(next(lines), right)
+    yield from (Row(more) for more in lines)
+    if not unfolded or candidate.kind != "tap-through":  # of a tap-through the reasons say it first
+        yield from _way_rows(candidate, indent, width, symbols)
+    if unfolded:
+        for sentence in candidate.why:
+            yield from _wrapped(sentence, "muted", indent, width, bullet=symbols.bullet)
+
+
+def _status(candidate: Candidate) -> Status:
+    if candidate.unique:
+        return Status.OK
+    return Status.WARN if candidate.matches else Status.FAILED
+
+
+def _candidate_right(candidate: Candidate, width: int, symbols: Symbols) -> Line:
+    """Flags and steadiness; where there is little room, steadiness only if something is wrong with it."""
+    right = Line()
+    for flag in candidate.flags[:_MOST_FLAGS]:
+        right.add(f"{symbols.approx if flag == '≈' else flag} ", _FLAG_ROLES.get(flag, "warn"))
+    shaky = candidate.steady < len(candidate.seen)
+    if candidate.seen and (shaky or width >= _ROOMY):
+        right.add(f"{candidate.steady}/{len(candidate.seen)} ", "warn" if shaky else "muted")
+    return right.add(_EXPLAIN, "key")
+
+
+def _folded_pieces(line: Line, pieces: Iterable[tuple[str, str, str]], indent: int, width: int) -> Iterator[Line]:
+    """The fields of a candidate, going on below where the row is full."""
+    for name, value, role in pieces:
+        wanted = cells(name) + min(cells(escape(value[:width])) + 2, 12)
+        if line.cells > indent:
+            if line.cells + 2 + wanted > line.width:
+                yield line
+                line = Line(width).add(" " * indent)
+            else:
+                line.add("  ")
+        _piece(line, name, value, role)
+    yield line
+
+
+def _way_rows(candidate: Candidate, indent: int, width: int, symbols: Symbols) -> Iterator[Row]:
+    """How a candidate that does not find the node itself reaches it."""
+    if candidate.kind == "tap-through":
+        yield from _wrapped("its label: a tap there lands here", "muted", indent, width, bullet=symbols.arrow)
+    elif candidate.container is not None:
+        line = Line(width).add(" " * indent).add(f"{symbols.arrow} scroll in ", "muted")
+        for name, value, role in matcher_pieces(candidate.container, wide=False):
+            _piece(line, name, value, role)
+        yield Row(line)
+
+
+def asks_why(x: int, width: int) -> bool:
+    """Whether a click at column ``x`` of a candidate's row is on its ``?``."""
+    return x >= width - 2
+
+
+# -- the form, which says why not
+
+
+def field_states(
+    matcher: Matcher,
+    node: UiNode | None,
+    explanation: Explanation | None,
+    alone: Mapping[str, int],
+    redundant: Iterable[str],
+) -> Iterator[FieldState]:
+    """All six fields in the contract's order."""
+    given, redundant = matcher.fields(), set(redundant)
+    results = {result.field: result for result in explanation.fields} if explanation is not None else {}
+    for field in FIELDS:
+        offered = field_value(node, field) if node is not None and field not in given else ""
+        yield FieldState(
+            field, results.get(field), given.get(field, ""), offered, alone.get(field, 0), field in redundant
+        )
+
+
+def field_rows(state: FieldState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+    """One field: sign, name, value, count alone; below it what is wrong, or beside it where there is room."""
+    name = state.field if width >= WIDE else SPELLINGS[state.field]
+    indent = (3 if not symbols.ascii else 6) + (20 if width >= WIDE else 6)
+    if not state.wanted:
+        yield _absent_row(state, name, indent, width, symbols)
+        return
+    right = Line().add("redundant ", "warn") if state.redundant else Line()
+    right.add(f"{state.alone:,} ", "muted" if state.alone else "fail")
+    status = _field_status(state)
+    line = Line(width - right.cells - 1).add(" ")
+    line.add(f"{status.sign(ascii_only=symbols.ascii)} ", status.role)
+    line.add(name, "strong").pad(indent)
+    got, reason = _what_is_wrong(state, width)
+    full = _beside(state, line, got, reason) if width >= _VERY_WIDE else None
+    if full is not None:
+        yield Row(full, right)
+        return
+    _value(line, state.field, state.wanted)
+    yield Row(line, right)
+    if got:
+        yield Row(_value(Line(width).add(" " * indent).add("got ", "muted"), state.field, got))
+    if reason:
+        yield from _wrapped(reason, "warn" if got or _fails(state) else "muted", indent, width)
+
+
+def _field_status(state: FieldState) -> Status:
+    if state.result is None:
+        return Status.IDLE
+    return Status.OK if state.result.ok else Status.FAILED
+
+
+def _fails(state: FieldState) -> bool:
+    return state.result is not None and not state.result.ok
+
+
+def _absent_row(state: FieldState, name: str, indent: int, width: int, symbols: Symbols) -> Row:
+    sign = Status.SKIPPED.sign(ascii_only=symbols.ascii)
+    line = Line(width).add(f" {sign} {name}", "faint").pad(indent)
+    return Row(line.device(_tail(state, line), "faint", before="(", after=")") if state.offered else line)
+
+
+def _tail(state: FieldState, line: Line) -> str:
+    return _id_for(state.offered, line.width - line.cells - 2) if state.field == "resourceId" else state.offered
+
+
+def _what_is_wrong(state: FieldState, width: int) -> tuple[str, str]:
+    """The node's value where it differs, and the reason in words; what is as it should be says little."""
+    result = state.result
+    if result is None or result.ok:
+        if result is not None and (width >= _VERY_WIDE or ";" in result.reason):
+            return "", result.reason
+        return "", ""
+    return ("" if result.field == "role" else result.got), result.reason
+
+
+def _beside(state: FieldState, start: Line, got: str, reason: str) -> Line | None:
+    """Value, the node's value and the reason on one line, if they fit uncut."""
+    line = Line().extend(start)
+    _value(line, state.field, state.wanted)
+    if got:
+        _value(line.add("  got ", "muted"), state.field, got)
+    if reason:
+        line.add("  ").device(reason, "warn" if _fails(state) else "muted")
+    return line if line.cells <= start.width else None
+
+
+def _value(line: Line, field: str, value: str) -> Line:
+    if field == "resourceId":
+        return line.device(_id_for(value, line.width - line.cells), "node-id")
+    if field == "role":
+        return line.device(value, "text")
+    return line.device(value, _role_of(field), before='"', after='"')
+
+
+def _id_for(value: str, room: int) -> str:
+    """A full id, without its package's beginning where it does not fit."""
+    return value if cells(escape(value[: room + 1])) <= room else f"…:id/{short_id(value)}"
+
+
+# -- matches and misses
+
+
+def match_rows(
+    node: UiNode, place: int, width: int, symbols: Symbols = UNICODE, *, taken: bool = False, focused: bool = False
+) -> Iterator[Row]:
+    """A node that the matcher finds. ``taken``: the first of several, the one that the device takes."""
+    words = "the device takes this one" if taken else ""
+    if focused:
+        words = f"this node {symbols.dot} the device takes it" if taken else "this node"
+    beside = width >= WIDE
+    right = Line().add(words, "warn" if taken else "accent") if beside else Line()
+    line = _node(Line(width - right.cells - 3).add(f" {place:>2} ", "muted"), node, symbols)
+    if beside and node.parent is not None and not words and width - line.cells > _CRUMBS:
+        right.add(breadcrumb(node.parent, width - line.cells - 4, symbols).plain, "faint")
+    yield Row(line, right.add(" ") if right.cells else None)
+    if words and not beside:
+        yield Row(Line(width).add(f"    {words}", "warn" if taken else "accent"))
+
+
+def miss_rows(miss: Explanation, place: int, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+    """A node that the matcher nearly finds, and below it what keeps it from it: a line each, or one reason in full."""
+    yield Row(_node(Line(width).add(f" {place:>2} ", "muted"), miss.node, symbols))
+    reasons = [f"{result.field} {result.reason}" for result in miss.fields if not result.ok]
+    reasons += [miss.off_screen] if miss.off_screen else []
+    if len(reasons) == 1:
+        yield from _wrapped(reasons[0], "muted", 4, width)
+    else:
+        yield from (Row(Line(width).add("    ").device(reason, "muted")) for reason in reasons)
+
+
+def _node(line: Line, node: UiNode, symbols: Symbols) -> Line:
+    line.device(short_class(node.cls), "node-class", room=min(24, line.width // 3))
+    if node.resource_id:
+        line.device(short_id(node.resource_id), "node-id", before=" #", room=min(26, line.width // 3))
+    if node.text:
+        line.device(node.text, "node-text", before=' "', after='"')
+    elif node.content_desc:
+        line.device(node.content_desc, "node-desc", before=f" {symbols.desc_open}", after=symbols.desc_close)
+    else:
+        line.device(f" at {node.bounds.left},{node.bounds.top}", "muted")
+    return line
+
+
+# -- sentences
+
+
+def sentence_rows(words: str, status: Status, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+    """A sentence of ours under a sign, folded."""
+    sign = status.sign(ascii_only=symbols.ascii)
+    for index, text in enumerate(wrap(words, max(8, width - len(sign) - 3))):
+        line = Line(width).add(f" {sign} " if not index else " " * (len(sign) + 2), status.role)
+        yield Row(line.add(text, "text"))
+
+
+def _wrapped(words: str, role: str, indent: int, width: int, *, bullet: str = "") -> Iterator[Row]:
+    """Words below a row. Where the indent leaves little room it is given up."""
+    indent = indent if width - indent >= 24 else 4
+    mark = f"{bullet} " if bullet else ""
+    for index, text in enumerate(wrap(words, max(8, width - indent - len(mark)), limit=_LINES_OF_A_REASON)):
+        yield Row(Line(width).add(" " * indent).add(mark if not index else " " * len(mark), "faint").add(text, role))

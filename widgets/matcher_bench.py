@@ -1,0 +1,331 @@
+"""The workbench pane: what can address the node, the matcher as a form that says why not, and what the matcher finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.message import Message
+from textual.timer import Timer
+
+from clawperator.engine.hierarchy.matcher import field_value
+from clawperator.widgets import keys
+from clawperator.widgets.format.bench import (
+    asks_why,
+    candidate_rows,
+    field_rows,
+    field_states,
+    match_rows,
+    miss_rows,
+    section,
+    sentence_rows,
+)
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.line_pane import SETTLE_SECONDS
+from clawperator.widgets.models.bench import Bench, Findings, Note, without
+from clawperator.widgets.models.matcher_text import value_problem
+from clawperator.widgets.row_list import ListRow, RowList, blank
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+    from clawperator.engine.hierarchy.matcher import Matcher
+    from clawperator.engine.hierarchy.tree import UiNode, UiTree
+
+_MATCHES_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRow:
+    """A candidate by its place, from 0."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRow:
+    """A field of the matcher by its name on the wire."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """A node that the matcher finds or nearly finds."""
+
+    index: int
+
+
+class MatcherBench(RowList):
+    """Three parts: candidates, the matcher, and which nodes it finds or nearly finds; a typed matcher stands first.
+
+    ``bench`` is the model; it may be shared with the matcher line. ``show(tree, node, recent)`` looks at another node or
+    tree and draws at once. ``type(matcher)`` takes a matcher as typed: the model has it at once, the pane follows when the
+    typing rests, because explaining costs more than a key may. While the pane is not displayed it draws nothing.
+
+    Posts ``Changed`` when the user made another matcher current here, ``FieldWanted`` to have a field edited, ``NodePicked``
+    to have a node shown.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("bench")]
+
+    EMPTY = "No node to address.\n\nChoose one in the tree."
+
+    class Changed(Message):
+        """Another matcher is current: ``bench.current``."""
+
+    class FieldWanted(Message):
+        """``field`` of the matcher is to be edited; ``value`` is what it has or, if it has none, what the node offers."""
+
+        def __init__(self, field: str, value: str) -> None:
+            super().__init__()
+            self.field = field
+            self.value = value
+
+    class NodePicked(Message):
+        """``node`` is to be shown in the tree."""
+
+        def __init__(self, node: UiNode) -> None:
+            super().__init__()
+            self.node = node
+
+    def __init__(self, *, id: str | None = None, bench: Bench | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self.bench = bench if bench is not None else Bench()
+        self._unfolded: set[int] = set()
+        self._folded_at = 0
+        self._to_found = False
+        self._typed_first = False
+        self._rest: Timer | None = None
+
+    # -- content
+
+    def show(self, tree: UiTree | None, node: UiNode | None, recent: Sequence[UiTree] = ()) -> None:
+        """Look at ``node`` of ``tree``; ``recent`` are earlier trees of the same package, newest first."""
+        if node is not self.bench.node:
+            self._unfolded.clear()
+        self.bench.look_at(tree, node, recent)
+        self.draw()
+
+    def type(self, matcher: Matcher) -> None:
+        """Take ``matcher`` as typed; an empty one gives way to the candidates. Drawn when the typing rests."""
+        self.bench.type(matcher)
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(SETTLE_SECONDS, self.draw)
+
+    def draw(self) -> None:
+        """Draw the bench as it is now, unless nobody sees it."""
+        if self._rest is not None:
+            self._rest.stop()
+        self._folded_at = self.content_size.width if self.display_seen else 0
+        if self._folded_at:
+            self.show_rows(list(self._rows(self._folded_at - 1))[:-1])
+            self._follow_order()
+            self._go_to_found()
+            self.refresh_bindings()
+
+    def _follow_order(self) -> None:
+        """The parts changed places when a matcher was typed or given up: look from the top again.
+
+        A cursor that waits on a candidate must not hold the view there while one types.
+        """
+        typed = bool(self.bench.typed)
+        if typed == self._typed_first:
+            return
+        self._typed_first = typed
+        if typed and isinstance(self.value, CandidateRow):
+            self.move_to(0)
+        self.top = 0
+        self.reveal(self.cursor)
+
+    @property
+    def display_seen(self) -> bool:
+        """Whether this pane and all that it is in are displayed."""
+        return all(node.display for node in self.ancestors_with_self if hasattr(node, "display"))
+
+    def on_show(self) -> None:
+        if not self._folded_at:
+            self.draw()
+
+    def on_resize(self) -> None:
+        if self._folded_at != self.content_size.width:
+            self.draw()
+        super().on_resize()
+
+    # -- rows
+
+    def _rows(self, width: int) -> Iterator[ListRow]:
+        bench = self.bench
+        if bench.tree is None or (bench.node is None and not bench.typed):
+            return
+        if not bench.typed:
+            yield from self._candidates(width)
+        yield from self._form(width)
+        if bench.findings is not None:
+            yield from self._found(bench.findings, width)
+        if bench.typed:
+            yield from self._candidates(width)
+
+    def _candidates(self, width: int) -> Iterator[ListRow]:
+        bench = self.bench
+        suggestions = bench.suggestions
+        if suggestions is None:
+            return
+        count = len(suggestions.candidates)
+        yield _quiet(section("candidates", f"{count}" if count else "", width=width))
+        current = bench.candidate
+        for index, candidate in enumerate(suggestions.candidates):
+            rows = candidate_rows(
+                candidate,
+                index + 1,
+                width,
+                self.symbols,
+                current=candidate is current,
+                unfolded=index in self._unfolded,
+            )
+            yield from _as_list(rows, CandidateRow(index))
+        if suggestions.advice:
+            yield from _all_quiet(sentence_rows(suggestions.advice, Status.WARN, width, self.symbols))
+        yield blank()
+
+    def _form(self, width: int) -> Iterator[ListRow]:
+        bench = self.bench
+        findings = bench.findings
+        about = "typed" if bench.typed else "none yet"
+        if bench.candidate is not None:
+            about = f"candidate {bench.candidates.index(bench.candidate) + 1}"
+        yield _quiet(section(f"matcher {self.symbols.dot} {about}", "alone", width=width))
+        alone = findings.alone if findings is not None else {}
+        redundant = findings.redundant if findings is not None else ()
+        for state in field_states(bench.current, bench.subject, bench.explanation, alone, redundant):
+            yield from _as_list(field_rows(state, width, self.symbols), FieldRow(state.field))
+        yield blank()
+
+    def _found(self, findings: Findings, width: int) -> Iterator[ListRow]:
+        count = len(findings.matches)
+        notes = self.bench.notes
+        yield _quiet(section("finds" if count else "why not", _count_words(findings), width=width))
+        yield from self._said(notes, "warn", width)
+        yield from self._matches(findings, width) if count else self._misses(findings, width)
+        yield from self._said(notes, "muted", width)
+        yield blank()
+
+    def _misses(self, findings: Findings, width: int) -> Iterator[ListRow]:
+        whole = findings.whole
+        words = f"No node on screen matches: {whole.verdict}."
+        yield from _all_quiet(sentence_rows(words, Status.FAILED, width, self.symbols))
+        if whole.nearest:
+            yield _quiet(Row(Line(width).add(" nearest", "faint")))
+        for place, miss in enumerate(whole.nearest, 1):
+            yield from _as_list(miss_rows(miss, place, width, self.symbols), NodeRow(miss.node.index))
+
+    def _matches(self, findings: Findings, width: int) -> Iterator[ListRow]:
+        matches = findings.matches
+        several = len(matches) > 1
+        for place, node in enumerate(matches[:_MATCHES_SHOWN], 1):
+            taken = several and place == 1
+            rows = match_rows(node, place, width, self.symbols, taken=taken, focused=node is self.bench.node)
+            yield from _as_list(rows, NodeRow(node.index))
+        if len(matches) > _MATCHES_SHOWN:
+            yield _quiet(Row(Line(width).add(f"    {len(matches) - _MATCHES_SHOWN:,} more", "faint")))
+
+    def _said(self, notes: Iterable[Note], role: str, width: int) -> Iterator[ListRow]:
+        """Warnings stand above the nodes, what is merely good to know below them."""
+        status = Status.WARN if role == "warn" else Status.IDLE
+        for note in notes:
+            if note.role == role:
+                yield from _all_quiet(sentence_rows(note.words, status, width, self.symbols))
+
+    # -- keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """``?`` explains a candidate and is the help elsewhere; only a field that is given can be emptied."""
+        if action == "explain":
+            return isinstance(self.value, CandidateRow)
+        if action == "clear_field":
+            return isinstance(self.value, FieldRow) and self.value.field in self.bench.current.fields()
+        return super().check_action(action, parameters)
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        super().watch_cursor(old, new)
+        self.refresh_bindings()
+
+    def action_choose(self) -> None:
+        """Use the candidate, edit the field, show the node."""
+        match self.value:
+            case CandidateRow(index):
+                self.bench.pick(index)
+                self._changed()
+            case FieldRow(field):
+                given = self.bench.current.fields().get(field, "")
+                self.post_message(self.FieldWanted(field, given or self._offered(field)))
+            case NodeRow(index) if self.bench.tree is not None:
+                self.post_message(self.NodePicked(self.bench.tree.nodes[index]))
+
+    def _offered(self, field: str) -> str:
+        """What the node has, where a matcher may have it."""
+        subject = self.bench.subject
+        value = field_value(subject, field) if subject is not None else ""
+        return "" if value_problem(value) else value
+
+    def action_explain(self) -> None:
+        """Unfold or fold the reasons of the candidate under the cursor."""
+        if isinstance(self.value, CandidateRow):
+            self._unfolded ^= {self.value.index}
+            self.draw()
+
+    def action_clear_field(self) -> None:
+        if isinstance(self.value, FieldRow):
+            self.bench.type(without(self.bench.current, self.value.field))
+            self._changed()
+
+    def _changed(self) -> None:
+        self.draw()
+        self.post_message(self.Changed())
+
+    def to_found(self) -> None:
+        """The cursor to the first match, or to the nearest miss; as soon as the pane is displayed."""
+        self._to_found = True
+        self.draw()
+
+    def _go_to_found(self) -> None:
+        """With the cursor on a miss, what keeps it from being found is wanted on screen too."""
+        place = next((at for at, row in enumerate(self.rows) if isinstance(row.value, NodeRow)), None)
+        if not self._to_found or place is None:
+            return
+        self._to_found = False
+        self.move_to(place)
+        behind = next((at for at in range(place + 1, len(self.rows)) if not self.rows[at].quiet), len(self.rows))
+        self.reveal(behind - 1)
+        self.reveal(place)
+
+    def clicked(self, index: int, x: int, *, twice: bool) -> None:
+        super().clicked(index, x, twice=twice)
+        if not twice and isinstance(self.rows[index].value, CandidateRow) and asks_why(x, self.body_width):
+            self.action_explain()
+
+
+def _as_list(rows: Iterable[Row], value: object) -> Iterator[ListRow]:
+    """The first row is a place for the cursor, the others continue it."""
+    for index, row in enumerate(rows):
+        yield ListRow(_drawn(row), value=None if index else value, quiet=index > 0)
+
+
+def _all_quiet(rows: Iterable[Row]) -> Iterator[ListRow]:
+    return (_quiet(row) for row in rows)
+
+
+def _quiet(row: Row) -> ListRow:
+    return ListRow(_drawn(row), quiet=True)
+
+
+def _drawn(row: Row) -> Callable[[int], Row]:
+    return lambda _width: row
+
+
+def _count_words(findings: Findings) -> str:
+    count = f"{len(findings.matches):,} match"
+    return f"{count}, {findings.off_screen:,} off screen" if findings.off_screen else count

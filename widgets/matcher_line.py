@@ -1,0 +1,320 @@
+"""The line a matcher is typed into, live; it also edits one field of a matcher at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.highlighter import Highlighter
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
+
+from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.widgets import keys
+from clawperator.widgets.format.lines import Line
+from clawperator.widgets.format.safe import cells
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.info_line import FindLine
+from clawperator.widgets.models.bench import NO_MATCHER, Bench, with_field
+from clawperator.widgets.models.matcher_terms import SPELLINGS
+from clawperator.widgets.models.matcher_text import (
+    Completion,
+    MatcherText,
+    complete,
+    full_id,
+    matcher_text,
+    parse_matcher_text,
+    value_problem,
+    values_on_screen,
+)
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+
+class _Underline(Highlighter):
+    """Underlines what cannot be read, from its column to the next blank."""
+
+    def __init__(self) -> None:
+        self.column = -1
+        self.style = Style(underline=True)
+
+    def highlight(self, text: Text) -> None:
+        if 0 <= self.column < len(text.plain):
+            end = text.plain.find(" ", self.column + 1)
+            text.stylize(self.style, self.column, end if end > 0 else len(text.plain))
+
+
+class MatcherLine(FindLine):
+    """``open`` edits the typed matcher as one line; ``open_field`` one field of the current one, named before the value.
+
+    At each key the line is read, ``bench`` gets the matcher, and then ``typed`` is called with what was read: show counts
+    and matches there (``hint`` says them), and let what costs more follow when the typing rests. Tab completes, again takes
+    the next completion; in a field it goes to the next of the six. Enter keeps, but not a line that cannot be read whole.
+    Escape restores what the bench had before. ``onward``: tab where there is nothing to complete keeps the matcher and goes
+    there.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("matcher")]
+    OWN: ClassVar[frozenset[str | None]] = FindLine.OWN | {binding.id for binding in keys.bindings("matcher")}
+
+    PLACEHOLDER = "matcher: res:id/title  text=OK  text~part  desc=…  desc~…  role:button"
+
+    def __init__(
+        self,
+        bench: Bench,
+        typed: Callable[[MatcherText], object],
+        *,
+        back_to: str,
+        id: str,  # noqa: A002  # Textual's own name
+        onward: Callable[[], object] | None = None,
+    ) -> None:
+        super().__init__(self._read, placeholder=self.PLACEHOLDER, back_to=back_to, id=id)
+        self.bench = bench
+        self.read = MatcherText("", NO_MATCHER)
+        """The line as read last."""
+        self.field = ""
+        """The field that is edited alone; empty while the whole line is."""
+        self._told = typed
+        self._onward = onward
+        self._before = NO_MATCHER
+        self._base = NO_MATCHER
+        self._cycle: Sequence[Completion] = ()
+        self._cycle_at = -1
+        self._changing = False
+        self._underline = _Underline()
+        self.highlighter = self._underline
+
+    # -- opening
+
+    def open(self) -> None:
+        """Edit the typed matcher; it is selected, so that typing replaces it."""
+        if not self.is_open:
+            self._before = self.bench.typed
+        self._start("", matcher_text(self.bench.typed))
+
+    def open_field(self, field: str, value: str | None = None) -> None:
+        """Edit one field of the current matcher, beginning with ``value`` (or with what it has)."""
+        if not self.is_open:
+            self._before = self.bench.typed
+        self._base = self.bench.current
+        self._start(field, self._base.fields().get(field, "") if value is None else value)
+
+    def _start(self, field: str, value: str) -> None:
+        self.field = field
+        self._name_field()
+        super().open()
+        with self._one_change():
+            if value == self.value:
+                self._read(value)
+            self.value = value
+            self.select_all()
+
+    def _name_field(self) -> None:
+        """The field's name stands in the padding, where the cursor cannot go."""
+        self.styles.padding = (0, 1, 0, cells(self._prefix) + 1)
+        self.placeholder = "empty: the field is left out" if self.field else self.PLACEHOLDER
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.field}: " if self.field else ""
+
+    # -- reading
+
+    def _read(self, value: str) -> None:
+        if not self.is_open:
+            return
+        if self._cycle_at >= 0 and value != self._cycle[self._cycle_at].text:
+            self._cycle, self._cycle_at = (), -1
+        self.read = self._read_field(value) if self.field else parse_matcher_text(value, self.bench.tree)
+        self._underline.column = self.read.column
+        self.bench.type(self.read.matcher)
+        if not self._changing:
+            self._told(self.read)
+
+    @contextmanager
+    def _one_change(self) -> Iterator[None]:
+        """Value and cursor change one after the other: who is told of them, so that the hint fits, is told once, of both."""
+        self._changing = True
+        try:
+            yield
+        finally:
+            self._changing = False
+        if self.is_open:
+            self._told(self.read)
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Every edit of the user comes through here."""
+        with self._one_change():
+            super().replace(text, start, end)
+
+    def watch_selection(self) -> None:
+        """What tab offers depends on the cursor."""
+        if self.is_attached and self.is_open and not self._changing:
+            self._told(self.read)
+
+    def _read_field(self, value: str) -> MatcherText:
+        problem = value_problem(value)
+        if problem:
+            return MatcherText(value, self._base, problem, 0)
+        whole = full_id(value, self.bench.tree) if self.field == "resourceId" else value
+        return MatcherText(value, with_field(self._base, self.field, whole))
+
+    # -- keys
+
+    def action_keep(self) -> None:
+        """Back to the pane with this matcher; a line with a problem stays open, the hint says why."""
+        if not self.read.problem:
+            self._close()
+
+    def action_leave(self) -> None:
+        """Back to the pane with the matcher from before."""
+        self._close()
+        self.value = ""
+        self.read = MatcherText("", self._before)
+        self.bench.type(self._before)
+        self._told(self.read)
+
+    def action_complete(self) -> None:
+        """The next completion; in a field the next field; where there is none, onward."""
+        if self.field:
+            self._to_field(1)
+        elif not self._take(1) and not self.read.problem and self._onward is not None:
+            self._close()
+            self._onward()
+
+    def action_previous(self) -> None:
+        """In a field to the one before; else back to the completion before."""
+        if self.field:
+            self._to_field(-1)
+        elif self._cycle_at >= 0:
+            self._take(-1)
+
+    def _take(self, step: int) -> bool:
+        """Put a completion in; whether there was one. Of values tab goes round; after a field its values come next."""
+        if self._cycle_at < 0:
+            self._cycle = self.completions
+        if not self._cycle:
+            return False
+        self._cycle_at = (self._cycle_at + step) % len(self._cycle)
+        chosen = self._cycle[self._cycle_at]
+        if len(self._cycle) == 1 or chosen.what in SPELLINGS.values():
+            self._cycle, self._cycle_at = (), -1
+        with self._one_change():
+            self.value = chosen.text
+            self.cursor_position = chosen.cursor
+        return True
+
+    def _to_field(self, step: int) -> None:
+        if self.read.problem:
+            return
+        field = FIELDS[(FIELDS.index(self.field) + step) % len(FIELDS)]
+        self.open_field(field)
+
+    def _on_paste(self, event: events.Paste) -> None:
+        """JSON comes in several lines, of which Input's own handler, which runs after this, takes only the first."""
+        if event.text.lstrip()[:1] == "{":
+            event.text = " ".join(event.text.splitlines())
+
+    # -- what it says
+
+    @property
+    def completions(self) -> Sequence[Completion]:
+        """What tab may put in here."""
+        if self.field or not self.selection.is_empty:
+            return ()
+        return complete(self.value, self.cursor_position, self.bench.tree)
+
+    def hint(self, width: int = 80) -> Line:
+        """One line about what is typed: the problem under a caret, else the counts and what tab offers."""
+        if self.read.problem and not self._unfinished:
+            return self._problem_line(width)
+        line = Line(width).add(" ")
+        _counts(line, self.bench, self.symbols)
+        if self.field:
+            self._offer_values(line)
+        else:
+            self._offer(line)
+        return line
+
+    @property
+    def _unfinished(self) -> bool:
+        """Whether the problem is only that the term at the cursor is still being typed: tab can go on with it."""
+        start = self.value.rfind(" ", 0, self.cursor_position) + 1
+        return self.read.column >= start and bool(self.completions)
+
+    @property
+    def symbols(self) -> Symbols:
+        """The glyphs this terminal can draw."""
+        return getattr(self.app, "symbols", UNICODE)
+
+    def _problem_line(self, width: int) -> Line:
+        """``^ words`` below the column, or ``words ^`` where there is no room behind it."""
+        words = self.read.problem
+        before = cells(self._prefix) + 1 + cells(self.value[: self.read.column]) - self.scroll_offset.x
+        column = max(0, min(before, width - 1))
+        line = Line(width)
+        if column + 2 + cells(words) <= width or column <= cells(words):
+            return line.pad(min(column, max(0, width - cells(words) - 2))).add("^ ", "fail").device(words, "fail")
+        return line.add(" " * (column - cells(words) - 1)).device(words, "fail").add(" ^", "fail")
+
+    def _offer(self, line: Line) -> None:
+        """What tab takes next or has just taken, and what comes after it."""
+        taken = self._cycle_at >= 0
+        offered = self._cycle[self._cycle_at :] if taken else self.completions
+        if offered:
+            line.add(f"   {self.symbols.tab} ", "key")
+        for index, completion in enumerate(offered):
+            role = "match-current" if taken and not index else "text"
+            if not _fits(line, completion.what, completion.words, role):
+                return
+
+    def _offer_values(self, line: Line) -> None:
+        tree = self.bench.tree
+        if tree is None:
+            return
+        rest = with_field(self._base, self.field, "")
+        typed = self.value if self.selection.is_empty else ""
+        line.add("   on screen: ", "faint")
+        for value, count in values_on_screen(tree, self.field, rest, typed):
+            if not _fits(line, value, str(count), "text"):
+                return
+
+    # -- painting
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """As Input does, with the field's name in the padding before the value."""
+        strips = super().render_lines(crop)
+        prefix = f" {self._prefix}"
+        if self.field and strips and not crop.y and not crop.x:
+            style = self.rich_style + Style(bold=True)
+            width = cells(prefix)
+            strips[0] = Strip.join(
+                [Strip([Segment(prefix, style)], width), strips[0].crop(width, strips[0].cell_length)]
+            )
+        return strips
+
+
+def _fits(line: Line, what: str, words: str, role: str) -> bool:
+    """Append one thing that can be put in, with its count, if there is room for all of it."""
+    piece = Line(40).device(what, role, room=30).add(f" {words}  ", "faint")
+    if line.cells + piece.cells > line.width:
+        return False
+    line.extend(piece)
+    return True
+
+
+def _counts(line: Line, bench: Bench, symbols: Symbols) -> None:
+    findings = bench.findings
+    if findings is None:
+        line.add("nothing to match", "faint")
+        return
+    count = len(findings.matches)
+    line.add(f"{count:,} match", "ok" if count == 1 else "warn")
+    if findings.off_screen:
+        line.add(f" {symbols.dot} {findings.off_screen:,} off screen", "muted")

@@ -1,0 +1,284 @@
+"""The workbench: what can address the focused node, what the current matcher finds, and what to know before using it.
+
+Pure and lazy. A key in the matcher line asks for ``findings.matches`` and ``off_screen`` only, which costs a pass over the
+columns of the tree; explanations and suggestions wait until a pane asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from clawperator.engine.hierarchy.match import Explanation, Matcher, TreeExplanation, explain, explain_tree, find_all
+from clawperator.engine.hierarchy.selectors import Selectors
+from clawperator.widgets.format.nodes import name_of
+from clawperator.widgets.format.safe import escape
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.selectors import Candidate, Suggestions
+    from clawperator.engine.hierarchy.tree import UiNode, UiTree
+
+CLICK_ANCESTORS = 7
+"""How far up a click looks for something clickable (wire §7.4)."""
+
+NO_MATCHER = Matcher()
+
+
+class Note(NamedTuple):
+    """One thing to know before the matcher is used. ``words`` are safe to draw; ``role`` says how much it matters."""
+
+    kind: str
+    words: str
+    role: str
+
+
+class Landing(NamedTuple):
+    """Where a click on ``found`` goes: to the node ``on``, ``steps`` above it, or to its centre when that is None.
+
+    ``disabled`` is the clickable node that would have taken it, were it enabled (wire §7.4).
+    """
+
+    found: UiNode
+    on: UiNode | None
+    steps: int = 0
+    disabled: UiNode | None = None
+
+
+class Findings:
+    """What one matcher finds in one tree. Each part is worked out when it is first asked for."""
+
+    def __init__(self, tree: UiTree, matcher: Matcher) -> None:
+        self.tree = tree
+        self.matcher = matcher
+
+    @cached_property
+    def matches(self) -> Sequence[UiNode]:
+        """On screen, in document order: the device takes the first."""
+        return find_all(self.tree, self.matcher)
+
+    @cached_property
+    def off_screen(self) -> int:
+        """Matches that the device does not look at."""
+        return len(find_all(self.tree, self.matcher, on_screen_only=False)) - len(self.matches)
+
+    @property
+    def first(self) -> UiNode | None:
+        return self.matches[0] if self.matches else None
+
+    @cached_property
+    def whole(self) -> TreeExplanation:
+        """Counts per field, nearest misses, verdict: some milliseconds on 5,000 nodes."""
+        return explain_tree(self.tree, self.matcher)
+
+    @cached_property
+    def alone(self) -> dict[str, int]:
+        """How many nodes on screen pass each field alone."""
+        return {count.field: count.alone for count in self.whole.counts}
+
+    @cached_property
+    def redundant(self) -> frozenset[str]:
+        """Fields that can be left out, one at a time, without another result."""
+        fields = self.matcher.fields()
+        if len(fields) < 2 or not self.matches:
+            return frozenset()
+        return frozenset(field for field in fields if find_all(self.tree, without(self.matcher, field)) == self.matches)
+
+
+class Bench:
+    """``look_at`` says what is on the screen; ``type``, ``pick`` and ``clear`` choose the current matcher.
+
+    A typed matcher stays when the cursor moves, a candidate belongs to its node. Without either the best candidate counts.
+    """
+
+    def __init__(self) -> None:
+        self.tree: UiTree | None = None
+        self.node: UiNode | None = None
+        self.typed = NO_MATCHER
+        """What was typed last and still holds; empty when a candidate is current."""
+        self._recent: Sequence[UiTree] = ()
+        self._picked: Candidate | None = None
+        self._selectors: Selectors | None = None
+        self._suggestions: Suggestions | None = None
+        self._findings: Findings | None = None
+
+    # -- what is looked at
+
+    def look_at(self, tree: UiTree | None, node: UiNode | None, recent: Sequence[UiTree] = ()) -> None:
+        """The shown tree, the focused node, and earlier trees of the same package, newest first.
+
+        A picked candidate is kept while it is still offered: for the same place of the tree, or as unique.
+        """
+        if tree is not self.tree or [*map(id, recent)] != [*map(id, self._recent)]:
+            self._selectors = self._suggestions = None
+        if tree is not self.tree:
+            self._findings = None
+        if node is not self.node:
+            self._suggestions = None
+        picked, before = self._picked, self.node
+        self.tree, self.node, self._recent = tree, node if tree is not None else None, tuple(recent)
+        if picked is not None and node is not before:
+            self._picked = self._again(picked, before)
+
+    def _again(self, picked: Candidate, before: UiNode | None) -> Candidate | None:
+        again = self._offered(picked)
+        same_place = self.node is not None and before is not None and self.node.path == before.path
+        return again if again is not None and (again.unique or same_place) else None
+
+    def _offered(self, picked: Candidate | None) -> Candidate | None:
+        """``picked`` as it is offered now: the counts may be newer."""
+        if picked is None:
+            return None
+        wanted = (picked.matcher, picked.container)
+        return next((item for item in self.candidates if (item.matcher, item.container) == wanted), None)
+
+    # -- the current matcher
+
+    def type(self, matcher: Matcher) -> None:
+        """Take a matcher as typed, whatever node has the cursor; an empty one gives way to the candidates."""
+        self.typed = matcher
+
+    def pick(self, index: int) -> None:
+        """Make a candidate the current matcher."""
+        self._picked = self.candidates[index]
+        self.typed = NO_MATCHER
+
+    def clear(self) -> None:
+        """Back to the best candidate."""
+        self._picked = None
+        self.typed = NO_MATCHER
+
+    @property
+    def origin(self) -> str:
+        """``typed`` or ``candidate``."""
+        return "typed" if self.typed else "candidate"
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """The candidate that is the current matcher, if it is one."""
+        if self.typed:
+            return None
+        return self._offered(self._picked) or next(iter(self.candidates), None)
+
+    @property
+    def current(self) -> Matcher:
+        """The matcher that highlights, actions and copies use; empty when there is none."""
+        candidate = self.candidate
+        return candidate.matcher if candidate is not None else self.typed
+
+    # -- what follows from it
+
+    @property
+    def suggestions(self) -> Suggestions | None:
+        """What could address the focused node; None without one."""
+        if self._suggestions is None and self.tree is not None and self.node is not None:
+            if self._selectors is None:
+                self._selectors = Selectors(self.tree, self._recent)
+            self._suggestions = self._selectors.suggest(self.node)
+        return self._suggestions
+
+    @property
+    def candidates(self) -> Sequence[Candidate]:
+        suggestions = self.suggestions
+        return suggestions.candidates if suggestions is not None else ()
+
+    @property
+    def findings(self) -> Findings | None:
+        """What the current matcher finds; None without a tree or without a matcher."""
+        matcher = self.current
+        if self.tree is None or not matcher:
+            return None
+        if self._findings is None or self._findings.matcher != matcher:
+            self._findings = Findings(self.tree, matcher)
+        return self._findings
+
+    @property
+    def matches(self) -> Sequence[UiNode]:
+        """The nodes on screen that the current matcher finds, in document order."""
+        findings = self.findings
+        return findings.matches if findings is not None else ()
+
+    @property
+    def subject(self) -> UiNode | None:
+        """The node that the current matcher is meant to find: the focused one, or the label that a candidate takes for it."""
+        candidate = self.candidate
+        return candidate.found if candidate is not None else self.node
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """The current matcher against its subject."""
+        subject = self.subject
+        return None if self.tree is None or subject is None else explain(self.tree, subject, self.current)
+
+    @property
+    def landing(self) -> Landing | None:
+        """Where a click with the current matcher goes; None when it finds nothing."""
+        first = self.findings.first if self.findings is not None else None
+        return landing(first) if first is not None else None
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """What to know before the current matcher is used, most important first."""
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[Note]:
+        findings, explanation = self.findings, self.explanation
+        if findings is None:
+            return
+        if len(findings.matches) > 1:
+            words = (
+                f"{len(findings.matches):,} match; the device would take the first: {self._name(findings.matches[0])}"
+            )
+            yield Note("first", words, "warn")
+        if findings.off_screen and findings.matches:
+            yield Note("off", f"{_more(findings.off_screen)} off the screen, where the device does not look", "muted")
+        if explanation is not None and explanation.off_screen:
+            yield Note("hidden", f"This node cannot be found: {escape(explanation.off_screen)}", "warn")
+        if any("%" in value for value in findings.matcher.fields().values()):
+            yield Note("percent", "A matcher with % that finds nothing may crash the Operator", "warn")
+        if findings.matcher.role and any(node.role_approximate for node in findings.matches):
+            yield Note("role", "The role is inferred from the dump ≈: the device may see another one", "muted")
+        if findings.first is not None:
+            yield from self._click_note(landing(findings.first))
+
+    def _click_note(self, goes: Landing) -> Iterator[Note]:
+        if goes.on is goes.found:
+            return
+        x, y = goes.found.bounds.center
+        if goes.on is not None:
+            yield Note("click", f"A click lands on {self._name(goes.on)}, {goes.steps} up", "muted")
+        elif goes.disabled is not None:
+            yield Note("click", f"{self._name(goes.disabled)} is disabled: a click taps the centre, {x},{y}", "warn")
+        else:
+            yield Note(
+                "click", f"Nothing clickable here or {CLICK_ANCESTORS} up: a click taps the centre, {x},{y}", "muted"
+            )
+
+    def _name(self, node: UiNode) -> str:
+        return "this node" if node is self.node else name_of(node)
+
+
+def landing(found: UiNode) -> Landing:
+    """The first clickable one of a node and seven ancestors takes the click, if it is enabled (wire §7.4)."""
+    node: UiNode | None = found
+    for steps in range(CLICK_ANCESTORS + 1):
+        if node is None:
+            break
+        if node.clickable:
+            return Landing(found, node, steps) if node.enabled else Landing(found, None, disabled=node)
+        node = node.parent
+    return Landing(found, None)
+
+
+def without(matcher: Matcher, field: str) -> Matcher:
+    """``matcher`` with one field left out."""
+    return with_field(matcher, field, "")
+
+
+def with_field(matcher: Matcher, field: str, value: str) -> Matcher:
+    """``matcher`` with one field set; an empty value leaves it out."""
+    return Matcher.from_fields({**matcher.fields(), field: value})
+
+
+def _more(count: int) -> str:
+    return "1 more is" if count == 1 else f"{count:,} more are"

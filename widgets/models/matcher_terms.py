@@ -1,0 +1,196 @@
+"""The matcher line taken apart: its terms with their places, be it written in the line's own way or as JSON."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from clawperator.engine.hierarchy.matcher import FIELDS
+
+SPELLINGS = {
+    "resourceId": "res:",
+    "role": "role:",
+    "textEquals": "text=",
+    "textContains": "text~",
+    "contentDescEquals": "desc=",
+    "contentDescContains": "desc~",
+}
+"""How each field is written on the line."""
+
+_BY_SPELLING = {spelling: field for field, spelling in SPELLINGS.items()}
+_BY_SPELLING |= {"res=": "resourceId", "role=": "role"} | {f"{field}=": field for field in FIELDS}
+_WAYS = " ".join(SPELLINGS.values())
+
+_TERM = re.compile(r'(?P<name>[^\s:=~"]*)(?P<sign>[:=~])?')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)("?)', re.DOTALL)
+_BARE = re.compile(r"\S*")
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+class Term(NamedTuple):
+    """One ``name sign value`` of the line; ``field`` is empty for a name that is none."""
+
+    field: str
+    value: str
+    start: int
+    value_at: int
+    end: int
+    problem: str = ""
+    column: int = -1
+
+
+def terms_of(text: str) -> Iterator[Term]:
+    """The terms of a line from left to right. Nothing fails: a term that cannot be read says so."""
+    return _json_terms(text) if is_json(text) else _line_terms(text)
+
+
+def is_json(text: str) -> bool:
+    """Whether a line is meant as a JSON object."""
+    return text.lstrip()[:1] == "{"
+
+
+# -- the line's own way
+
+
+def _line_terms(text: str) -> Iterator[Term]:
+    position = 0
+    while True:
+        while text[position : position + 1].isspace():
+            position += 1
+        if position >= len(text):
+            return
+        term = _term(text, position)
+        yield term
+        position = term.end
+
+
+def _term(text: str, start: int) -> Term:
+    head = _TERM.match(text, start)
+    assert head is not None  # every part of the pattern may be empty
+    name, sign, value_at = head["name"], head["sign"] or "", head.end()
+    field = _BY_SPELLING.get(name + sign, "")
+    if not sign:
+        end = _end_of_bare(text, start)
+        return Term("", "", start, end, end, _no_field(text[start:end]), start)
+    value, end, problem, column = _value(text, value_at)
+    if not field:
+        problem, column = _unknown(name, sign), start
+    return Term(field, value, start, value_at, end, problem, column)
+
+
+def _end_of_bare(text: str, start: int) -> int:
+    """Behind what stands at ``start``, be it a word or a quoted text."""
+    match = _QUOTED.match(text, start) or _BARE.match(text, start)
+    return max(match.end(), start + 1) if match else len(text)
+
+
+def _value(text: str, at: int) -> tuple[str, int, str, int]:
+    """Value, end, problem, column. A quote that is still open takes the rest: it is being typed."""
+    match = _QUOTED.match(text, at)
+    if match is None:
+        bare = _BARE.match(text, at)
+        value = bare.group() if bare else ""
+        return value, at + len(value), "", -1
+    value, end = unescape(match[1]), match.end()
+    if match[2] and end < len(text) and not text[end].isspace():
+        return value, _end_of_bare(text, end), "a blank is missing behind the quote", end
+    return value, len(text) if not match[2] else end, "", -1
+
+
+def unescape(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text, flags=re.DOTALL)
+
+
+def _no_field(word: str) -> str:
+    name = word.strip('"')
+    closest = difflib.get_close_matches(name, ("res", "role", "text", "desc"), 1)
+    if closest:
+        ways = " or ".join(spelling for spelling in SPELLINGS.values() if spelling.startswith(closest[0]))
+        return f"{closest[0]} wants {ways}"
+    return f"which field? {_WAYS}"
+
+
+def _unknown(name: str, sign: str) -> str:
+    ways = [spelling for spelling in SPELLINGS.values() if spelling[:-1] == name]
+    if ways:
+        return f"{name}{sign} is no field: {' or '.join(ways)}"
+    return f"no field {name or sign}: {_WAYS}"
+
+
+# -- JSON
+
+_BLANKS = re.compile(r"\s*")
+
+
+def _json_terms(text: str) -> Iterator[Term]:
+    """The members of a JSON object, with their places; the first thing that is no JSON ends it."""
+    position = _skip(text, text.index("{") + 1)
+    if text[position : position + 1] == "}":
+        yield from _json_end(text, position + 1)
+        return
+    while True:
+        start = position
+        name, position = _json_value(text, start)
+        if not isinstance(name, str):
+            yield _broken("a field name in quotes is expected", start, text)
+            return
+        position = _skip(text, position)
+        if text[position : position + 1] != ":":
+            yield _broken('":" is expected', position, text)
+            return
+        value_at = _skip(text, position + 1)
+        value, position = _json_value(text, value_at)
+        if position < 0:
+            yield _broken("a value in quotes is expected", value_at, text)
+            return
+        yield _json_term(name, value, start, value_at, position)
+        position = _skip(text, position)
+        if text[position : position + 1] == "}":
+            yield from _json_end(text, position + 1)
+            return
+        if text[position : position + 1] != ",":
+            yield _broken('"," or "}" is expected', position, text)
+            return
+        position = _skip(text, position + 1)
+
+
+def _json_term(name: str, value: object, start: int, value_at: int, end: int) -> Term:
+    if name not in FIELDS:
+        problem, column = f"no field {name}: {' '.join(FIELDS)}", start
+    elif not isinstance(value, str):
+        problem, column = f"{name} must be a text in quotes", value_at
+    else:
+        return Term(name, value, start, value_at, end)
+    return Term("", "", start, value_at, end, problem, column)
+
+
+def _json_value(text: str, at: int) -> tuple[object, int]:
+    """The JSON value at a place and where it ends; -1 when there is none."""
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, -1
+    return value, end
+
+
+def _json_end(text: str, at: int) -> Iterator[Term]:
+    rest = _skip(text, at)
+    if rest < len(text):
+        yield _broken("nothing may follow the object", rest, text)
+
+
+def _broken(problem: str, at: int, text: str) -> Term:
+    return Term("", "", at, at, len(text), problem, at)
+
+
+def _skip(text: str, at: int) -> int:
+    blanks = _BLANKS.match(text, at)
+    return blanks.end() if blanks else at
+
+
+def is_closed(text: str, term: Term) -> bool:
+    match = _QUOTED.match(text, term.value_at)
+    return match is not None and bool(match[2])
