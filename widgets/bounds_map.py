@@ -1,17 +1,18 @@
-"""The screen pane: a map of the tree's bounds. Drawn from the tree alone; a click chooses the node there."""
+"""Views of the screen beside the tree: the map drawn from the tree alone, and what it shares with the picture."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from textual import events
+from textual.cache import LRUCache
 from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 
-from clawperator.widgets.format.bounds import draw_bounds, frame_for, nodes_at
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.bounds import Canvas, Frame, Layers, Marks, frame_for, map_line, nodes_at
+from clawperator.widgets.format.lines import Row
 from clawperator.widgets.line_pane import LineWidget
 from clawperator.widgets.models.snapshot import Snapshot
 
@@ -19,15 +20,16 @@ if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode
 
 
-class BoundsMap(LineWidget):
-    """``show`` gives it a snapshot, the chosen node and the hits; drawn again only when one of them or its size changed."""
+class ScreenView(LineWidget):
+    """``show`` gives it a snapshot and the marks. Drawn when it is looked at, and only what changed; a click picks a node."""
 
     DEFAULT_CSS = """
-    BoundsMap {
+    ScreenView {
         width: 1fr;
         height: 1fr;
     }
     """
+    OVERLAY = False
 
     class NodePicked(Message):
         """``node`` was clicked; a click on the same place again picks the next larger one."""
@@ -38,45 +40,66 @@ class BoundsMap(LineWidget):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self._snapshot = Snapshot.EMPTY
-        self._node: UiNode | None = None
-        self._hits: Collection[int] = ()
-        self._lines: list[Line] = []
+        self.snapshot = Snapshot.EMPTY
+        self.marks = Marks()
+        self._layers = Layers(overlay=self.OVERLAY)
+        self._canvas: Canvas | None = None
         self._drawn: object = None
+        self._strips: LRUCache[Hashable, Strip] = LRUCache(256)
         self._picked_at: Offset | None = None
 
-    def show(self, snapshot: Snapshot, node: UiNode | None, hits: Collection[int]) -> None:
-        if (snapshot.serial, node, hits) != (self._snapshot.serial, self._node, self._hits):
-            self._snapshot, self._node, self._hits = snapshot, node, hits
+    def show(self, snapshot: Snapshot, marks: Marks) -> None:
+        if snapshot.tree is not self.snapshot.tree or marks != self.marks:
             self.refresh()
+        self.snapshot, self.marks = snapshot, marks
+
+    def frame(self) -> Frame | None:
+        """How the screen lies in the pane now."""
+        tree = self.snapshot.tree
+        return None if tree is None else frame_for(tree, *self.content_size)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._strips.clear()
 
     def render_line(self, y: int) -> Strip:
-        size = self.content_size
-        self._draw(size.width, size.height)
-        if y >= len(self._lines):
-            return Strip.blank(size.width, self.base_style)
-        return self.paint(Row(self._lines[y]), size.width)
+        width = self.content_size.width
+        frame = self.frame()
+        canvas = self._draw(frame) if frame is not None else None
+        if frame is None or canvas is None or y >= frame.rows:
+            return Strip.blank(width, self.base_style)
+        return self.line(canvas, y, frame, width)
 
-    def _draw(self, width: int, height: int) -> None:
-        drawn = (self._snapshot.serial, self._node, self._hits, width, height, self.symbols.ascii)
-        if drawn == self._drawn:
-            return
-        self._drawn = drawn
-        tree = self._snapshot.tree
-        ascii_only = self.symbols.ascii
-        self._lines = (
-            [] if tree is None else draw_bounds(tree, self._node, self._hits, (width, height), ascii_only=ascii_only)
-        )
+    def line(self, canvas: Canvas, y: int, frame: Frame, width: int) -> Strip:
+        """One row of cells; most stay as they are when the cursor moves."""
+        line = map_line(canvas, y, frame)
+        key = (width, *line.spans)
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._strips[key] = self.paint(Row(line), width)
+        return strip
+
+    def _draw(self, frame: Frame) -> Canvas | None:
+        tree, ascii_only = self.snapshot.tree, self.symbols.ascii
+        drawn = (tree, self.marks, frame, ascii_only)
+        if tree is not None and drawn != self._drawn:
+            self._canvas = self._layers.draw(tree, self.marks, frame, ascii_only=ascii_only)
+            self._drawn = drawn
+        return self._canvas
 
     def on_click(self, event: events.Click) -> None:
-        tree, offset = self._snapshot.tree, event.get_content_offset(self)
-        if tree is None or offset is None:
+        tree, frame, offset = self.snapshot.tree, self.frame(), event.get_content_offset(self)
+        if tree is None or frame is None or offset is None:
             return
-        frame = frame_for(tree, *self.content_size)
-        found = nodes_at(tree, frame, offset.x, offset.y) if frame is not None else []
+        found = nodes_at(tree, frame, offset.x, offset.y)
         if found:
             event.stop()
-            again = self._picked_at == offset and self._node in found
+            node = self.marks.node
+            again = self._picked_at == offset and node in found
             self._picked_at = offset
-            place = found.index(self._node) + 1 if again and self._node is not None else 0
+            place = found.index(node) + 1 if again and node is not None else 0
             self.post_message(self.NodePicked(found[place % len(found)]))
+
+
+class BoundsMap(ScreenView):
+    """The screen as its tree describes it: works without a picture, a colour or a device."""

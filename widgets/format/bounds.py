@@ -1,161 +1,320 @@
-"""The screen as its tree describes it: an outline for what can be touched, the labels where they stand. Pure."""
+"""The screen as its tree describes it: outlines for what can be touched, labels in place, marks for what is chosen. Pure.
+
+Two drawings share the geometry and the marks: the map (everything, drawn from the tree alone) and the overlay (marks only,
+for a picture that shows the rest). Both are drawn in layers, so that a moved cursor costs one outline and not a tree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from clawperator.widgets.format.lines import Line
-from clawperator.widgets.format.safe import cells, shorten
+from clawperator.widgets.format.lines import Line, Span
+from clawperator.widgets.format.nodes import name_of
+from clawperator.widgets.format.safe import cells, shorten, take
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import Bounds, UiNode, UiTree
 
-_LIGHT = tuple("┌─┐│└┘")
-_HEAVY = tuple("┏━┓┃┗┛")
-_ASCII = tuple("+-+|++")
+_LIGHT = tuple("┌─┐│└┘[]")
+_DOUBLE = tuple("╔═╗║╚╝«»")
+_HEAVY = tuple("┏━┓┃┗┛┃┃")
+_ASCII = tuple("+-+|++[]")
+_ASCII_DOUBLE = tuple("#=#|##<>")
+"""Corners and edges of an outline; the last two enclose what is too flat for one."""
+_HATCH, _ASCII_HATCH = "░", "."
 _WIDE_TAIL = ""
 """Stands in the second cell of a wide character."""
+_NAME_CELLS = 24
 
+CLEAR = ""
+"""The role of a cell of the overlay through which the picture is seen."""
 
 Box = tuple[int, int, int, int]
 
 
-class Frame(NamedTuple):
-    """How the screen is laid into a pane: ``pixels`` per column (a row is twice that), size in cells, left margin."""
+class Marks(NamedTuple):
+    """What stands out: the chosen node, all matches (indexes of nodes) and the one that the device would take (-1: none)."""
 
-    pixels: float
+    node: UiNode | None = None
+    hits: frozenset[int] = frozenset()
+    first: int = -1
+
+
+class Frame(NamedTuple):
+    """How the screen is laid into a pane: pixels of a column and of a row, size in cells, left margin."""
+
+    across: float
+    down: float
     columns: int
     rows: int
     margin: int
 
     def box(self, bounds: Bounds) -> Box:
-        """Cells of a rectangle: left, top, and one behind right and bottom; at least one cell, clipped to the screen."""
-        left, top = round(bounds.left / self.pixels), round(bounds.top / self.pixels / 2)
-        right, bottom = round(bounds.right / self.pixels), round(bounds.bottom / self.pixels / 2)
-        left, top = max(0, min(left, self.columns - 1)), max(0, min(top, self.rows - 1))
-        return left, top, max(left + 1, min(right, self.columns)), max(top + 1, min(bottom, self.rows))
+        """The cells whose middle is in a rectangle, at least one, clipped to the screen: left, top, and one behind right and bottom."""
+        left, top, right, bottom = bounds
+        left, right = _span(left, right, self.across, self.columns)
+        top, bottom = _span(top, bottom, self.down, self.rows)
+        return left, top, right, bottom
+
+
+def _span(start: int, end: int, pixels: float, limit: int) -> tuple[int, int]:
+    first, last = ceil(start / pixels - 0.5), ceil(end / pixels - 0.5)
+    if last <= first:  # too small to have the middle of a cell: the cell it begins in
+        first = int(start // pixels)
+        last = first + 1
+    if first >= 0 and last <= limit:
+        return first, last
+    first = max(0, min(first, limit - 1))
+    return first, max(first + 1, min(last, limit))
+
+
+def fit(screen: tuple[float, float], width: int, height: int) -> Frame | None:
+    """The largest frame of a screen's shape (px) in ``width`` × ``height`` cells; ``None`` where there is nothing to frame."""
+    screen_width, screen_height = screen
+    if screen_width <= 0 or screen_height <= 0 or width < 4 or height < 3:
+        return None
+    pixels = max(screen_width / width, screen_height / 2 / height)
+    columns, rows = max(1, round(screen_width / pixels)), max(1, round(screen_height / 2 / pixels))
+    return Frame(screen_width / columns, screen_height / rows, columns, rows, (width - columns) // 2)
 
 
 def frame_for(tree: UiTree, width: int, height: int) -> Frame | None:
-    """The largest frame of the screen's shape in ``width`` × ``height`` cells; ``None`` where there is nothing to frame."""
-    screen = tree.screen
-    if screen.width <= 0 or screen.height <= 0 or width < 4 or height < 3:
-        return None
-    pixels = max(screen.width / width, screen.height / 2 / height)
-    columns, rows = max(1, round(screen.width / pixels)), max(1, round(screen.height / 2 / pixels))
-    return Frame(pixels, min(columns, width), min(rows, height), (width - min(columns, width)) // 2)
+    """The frame for the map of ``tree``."""
+    return fit((tree.screen.width, tree.screen.height), width, height)
 
 
-class _Canvas:
-    """Characters and roles by cell."""
+class Canvas:
+    """Glyphs and roles by cell. Writing over half of a wide character is allowed: ``spans`` blanks the other half."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, role: str = "text") -> None:
         self.glyphs = [[" "] * frame.columns for _ in range(frame.rows)]
-        self.roles = [["text"] * frame.columns for _ in range(frame.rows)]
+        self.roles = [[role] * frame.columns for _ in range(frame.rows)]
+        self._wide: set[int] = set()
+        """Rows in which a wide character was written."""
+
+    def copy(self) -> Canvas:
+        other = object.__new__(Canvas)
+        other.glyphs = [row.copy() for row in self.glyphs]
+        other.roles = [row.copy() for row in self.roles]
+        other._wide = self._wide.copy()
+        return other
 
     def outline(self, box: Box, strokes: Sequence[str], role: str) -> None:
+        """A frame along the inner edge of a box of at least two by two cells."""
         left, top, right, bottom = box
-        if right - left < 2 or bottom - top < 2:
+        corner, flat, other, upright, low, last = strokes[:6]
+        inner = right - left - 2
+        for y in range(top + 1, bottom - 1):
+            self.glyphs[y][left] = self.glyphs[y][right - 1] = upright
+            self.roles[y][left] = self.roles[y][right - 1] = role
+        self.glyphs[top][left:right] = [corner, *[flat] * inner, other]
+        self.glyphs[bottom - 1][left:right] = [low, *[flat] * inner, last]
+        self.roles[top][left:right] = self.roles[bottom - 1][left:right] = [role] * (inner + 2)
+
+    def enclose(self, box: Box, strokes: Sequence[str], role: str) -> None:
+        """As ``outline``, which must not hide what is inside: a box of one or two rows is put between two signs."""
+        left, top, right, bottom = box
+        if right - left > 2 and bottom - top > 2:
+            self.outline(box, strokes, role)
             return
-        corner, flat, other, upright, low, last = strokes
-        for x in range(left, right):
-            self._put(x, top, flat, role)
-            self._put(x, bottom - 1, flat, role)
         for y in range(top, bottom):
-            self._put(left, y, upright, role)
-            self._put(right - 1, y, upright, role)
-        for x, y, glyph in (
-            (left, top, corner),
-            (right - 1, top, other),
-            (left, bottom - 1, low),
-            (right - 1, bottom - 1, last),
-        ):
-            self._put(x, y, glyph, role)
+            self.glyphs[y][right - 1], self.roles[y][right - 1] = strokes[7], role
+            self.glyphs[y][left], self.roles[y][left] = strokes[6], role
 
     def fill(self, box: Box, role: str) -> None:
         left, top, right, bottom = box
         for y in range(top, bottom):
             self.roles[y][left:right] = [role] * (right - left)
 
-    def write(self, box: Box, text: str, role: str) -> None:
-        """``text`` in the middle row of a box, cut to it."""
-        left, top, right, bottom = box
-        inset = 2 if right - left > 8 else int(right - left > 4)
-        y, x = (top + bottom - 1) // 2, left + inset
-        for character in shorten(text, right - x - min(inset, 1)):
+    def hatch(self, boxes: Iterable[Box], glyph: str, role: str) -> None:
+        """``glyph`` in all blank cells of the boxes, however many there are."""
+        covered = [0] * len(self.glyphs)
+        for left, top, right, bottom in boxes:
+            mask = (1 << right) - (1 << left)
+            for y in range(top, bottom):
+                covered[y] |= mask
+        for y, mask in enumerate(covered):
+            if mask:
+                glyphs, roles = self.glyphs[y], self.roles[y]
+                for x, present in enumerate(glyphs):
+                    if present == " " and mask >> x & 1:
+                        glyphs[x], roles[x] = glyph, role
+
+    def write_in(self, box: Box, text: str, role: str) -> None:
+        """``text`` from outside in the middle row of a box, cut to it."""
+        self.write_labels({box: text}, role)
+
+    def write_labels(self, labels: dict[Box, str], role: str) -> None:
+        """Texts from outside, each in the middle row of its box; one that would begin on a later one is left out."""
+        taken = [bytearray(len(row)) for row in self.glyphs]
+        for (left, top, right, bottom), text in reversed(labels.items()):
+            inset = 2 if right - left > 8 else int(right - left > 4)
+            row, x, y = taken[(top + bottom - 1) // 2], left + inset, (top + bottom - 1) // 2
+            if not row[x]:
+                free = row.find(1, x, right)
+                end = self.write(x, y, shorten(text, (right if free < 0 else free) - x - min(inset, 1)), role, right)
+                row[x:end] = b"\1" * (end - x)
+
+    def write(self, x: int, y: int, safe: str, role: str, end: int) -> int:
+        """``safe`` text from column ``x`` on, up to column ``end``; where it ended."""
+        if safe.isascii():
+            safe = safe[: max(0, end - x)]
+            self.glyphs[y][x : x + len(safe)] = safe
+            self.roles[y][x : x + len(safe)] = [role] * len(safe)
+            return x + len(safe)
+        self._wide.add(y)
+        for character in safe:
             width = cells(character)
-            if width == 0 or x + width > right:
+            if width == 0 or x + width > end:
                 continue
-            self._put(x, y, character, role)
-            if width == 2:
-                self._put(x + 1, y, _WIDE_TAIL, role)
+            self.glyphs[y][x : x + width] = [character, _WIDE_TAIL][:width]
+            self.roles[y][x : x + width] = [role] * width
             x += width
+        return x
 
-    def _put(self, x: int, y: int, glyph: str, role: str) -> None:
-        """Half of a wide character that is written over leaves a blank, so that no column moves."""
-        row = self.glyphs[y]
-        if row[x] == _WIDE_TAIL and x:
-            row[x - 1] = " "
-        if x + 1 < len(row) and row[x + 1] == _WIDE_TAIL and glyph != _WIDE_TAIL:
-            row[x + 1] = " "
-        row[x] = glyph
-        self.roles[y][x] = role
-
-    def lines(self, margin: int, width: int) -> list[Line]:
-        return [self._line(glyphs, roles, margin, width) for glyphs, roles in zip(self.glyphs, self.roles, strict=True)]
-
-    def _line(self, glyphs: Sequence[str], roles: Sequence[str], margin: int, width: int) -> Line:
-        line = Line(width).add(" " * margin)
-        start = 0
-        for index in range(1, len(glyphs) + 1):
-            if index == len(glyphs) or roles[index] != roles[start]:
-                line.add("".join(glyphs[start:index]), roles[start])
+    def spans(self, y: int) -> list[Span]:
+        """Row ``y`` as runs of one role."""
+        glyphs, roles = self.glyphs[y], self.roles[y]
+        if y in self._wide:
+            glyphs = _mended(glyphs)
+        runs, start = [], 0
+        for index in range(1, len(roles) + 1):
+            if index == len(roles) or roles[index] != roles[start]:
+                runs.append(("".join(glyphs[start:index]), roles[start]))
                 start = index
-        return line
+        return runs
 
 
-def draw_bounds(
-    tree: UiTree,
-    node: UiNode | None,
-    hits: Collection[int],
-    size: tuple[int, int],
-    *,
-    ascii_only: bool = False,
-) -> list[Line]:
-    """The map for a pane of ``size`` cells: touchable nodes outlined, labels in place, hits and the chosen node marked."""
-    width, height = size
-    frame = frame_for(tree, width, height)
+def _has_inside(box: Box) -> bool:
+    return box[2] - box[0] >= 2 and box[3] - box[1] >= 2
+
+
+def _mended(glyphs: list[str]) -> list[str]:
+    """Halves of wide characters whose other half was written over become blanks, so that no column moves."""
+    mended = glyphs.copy()
+    for x, glyph in enumerate(glyphs):
+        if glyph == _WIDE_TAIL:
+            if x == 0 or cells(glyphs[x - 1]) != 2:
+                mended[x] = " "
+        elif cells(glyph) == 2 and (x + 1 == len(glyphs) or glyphs[x + 1] != _WIDE_TAIL):
+            mended[x] = " "
+    return mended
+
+
+class Layers:
+    """The map or the overlay of one tree: what lies below the chosen node is kept until tree, matches or size change."""
+
+    def __init__(self, *, overlay: bool = False) -> None:
+        self._overlay = overlay
+        self._base: tuple[object, Canvas] | None = None
+        self._marked: tuple[object, Canvas] | None = None
+
+    def draw(self, tree: UiTree, marks: Marks, frame: Frame, *, ascii_only: bool = False) -> Canvas:
+        """All of it; the caller owns the canvas."""
+        base_key = (tree, frame, ascii_only)
+        if self._base is None or self._base[0] != base_key:
+            base = (
+                Canvas(frame, CLEAR) if self._overlay else _draw_screen(tree, frame, _ASCII if ascii_only else _LIGHT)
+            )
+            self._base = (base_key, base)
+        marked_key = (base_key, marks.hits, marks.first)
+        if self._marked is None or self._marked[0] != marked_key:
+            marked = self._base[1].copy()
+            _draw_hits(marked, tree, marks, frame, ascii_only=ascii_only, hatched=not self._overlay)
+            self._marked = (marked_key, marked)
+        canvas = self._marked[1].copy()
+        if marks.node is not None:
+            strokes = _ASCII if ascii_only else _HEAVY
+            (_name_node if self._overlay else _draw_node)(canvas, frame, marks.node, strokes)
+        return canvas
+
+
+def draw_bounds(tree: UiTree, marks: Marks, size: tuple[int, int], *, ascii_only: bool = False) -> list[Line]:
+    """The map for a pane of ``size`` cells: touchable nodes outlined, labels in place, matches and the chosen node marked."""
+    frame = frame_for(tree, *size)
     if frame is None:
         return []
-    canvas = _Canvas(frame)
-    visible = list(tree.on_screen)
-    light = _ASCII if ascii_only else _LIGHT
-    for item in visible:
-        if item.clickable or item.long_clickable or item.scrollable:
-            canvas.outline(frame.box(item.bounds), light, "guide" if item.scrollable else "faint")
-    for item in visible:
-        if item.label and item.end == item.index + 1:
-            canvas.write(frame.box(item.bounds), item.label, "match" if item.index in hits else "muted")
-    for item in visible:
-        if item.index in hits:
-            canvas.outline(frame.box(item.bounds), light, "match")
-    if node is not None:
-        _mark(canvas, frame, node, _ASCII if ascii_only else _HEAVY)
-    return canvas.lines(frame.margin, width)
+    canvas = Layers().draw(tree, marks, frame, ascii_only=ascii_only)
+    return [map_line(canvas, y, frame) for y in range(frame.rows)]
 
 
-def _mark(canvas: _Canvas, frame: Frame, node: UiNode, strokes: Sequence[str]) -> None:
-    """The chosen node: its area in the cursor's colour, its outline heavy, its label on top."""
+def map_line(canvas: Canvas, y: int, frame: Frame) -> Line:
+    line = Line(frame.margin + frame.columns).add(" " * frame.margin)
+    for text, role in canvas.spans(y):
+        line.add(text, role)
+    return line
+
+
+def _draw_screen(tree: UiTree, frame: Frame, strokes: Sequence[str]) -> Canvas:
+    """What does not depend on any choice. Equal boxes are drawn once: a deep tree has many nodes on the same cells."""
+    canvas = Canvas(frame)
+    visible = [(item, frame.box(item.bounds)) for item in tree.on_screen]
+    touchable = {
+        box: "guide" if item.scrollable else "faint"
+        for item, box in visible
+        if _has_inside(box) and (item.clickable or item.long_clickable or item.scrollable)
+    }
+    for box, role in touchable.items():
+        canvas.outline(box, strokes, role)
+    labels = {box: item.label for item, box in visible if _bears_label(item)}
+    canvas.write_labels(labels, "muted")
+    return canvas
+
+
+def _draw_hits(canvas: Canvas, tree: UiTree, marks: Marks, frame: Frame, *, ascii_only: bool, hatched: bool) -> None:
+    """All matches: hatched on the map, outlined, their labels in place; the one that the device takes in a double line."""
+    nodes = [tree.nodes[index] for index in sorted(marks.hits) if index != marks.first]
+    boxes = {frame.box(node.bounds): node for node in nodes if tree.is_on_screen(node)}
+    first = tree.nodes[marks.first] if 0 <= marks.first < len(tree.nodes) else None
+    if hatched:
+        canvas.hatch(boxes, _ASCII_HATCH if ascii_only else _HATCH, "match")
+    for box in boxes:
+        canvas.enclose(box, _ASCII if ascii_only else _LIGHT, "match")
+    if hatched:
+        canvas.write_labels({box: node.label for box, node in boxes.items() if _bears_label(node)}, "match")
+    if first is not None:
+        box = frame.box(first.bounds)
+        canvas.enclose(box, _ASCII_DOUBLE if ascii_only else _DOUBLE, "match-current")
+        if hatched and _bears_label(first):
+            canvas.write_in(box, first.label, "match-current")
+
+
+def _bears_label(node: UiNode) -> bool:
+    """Whether the map shows the node's label: it is not that of something inside, which has a place of its own."""
+    return bool(node.label) and node.end == node.index + 1
+
+
+def _draw_node(canvas: Canvas, frame: Frame, node: UiNode, strokes: Sequence[str]) -> None:
+    """The chosen node on the map: its area in the cursor's colour, its outline heavy, its label on top."""
     box = frame.box(node.bounds)
     canvas.fill(box, "here")
-    canvas.outline(box, strokes, "here")
+    if _has_inside(box):
+        canvas.outline(box, strokes, "here")
     if node.label:
-        canvas.write(box, node.label, "here")
+        canvas.write_in(box, node.label, "here")
+
+
+def _name_node(canvas: Canvas, frame: Frame, node: UiNode, strokes: Sequence[str]) -> None:
+    """The chosen node on a picture: a heavy outline that bears its name, which hides nothing of what is inside."""
+    box = frame.box(node.bounds)
+    canvas.enclose(box, strokes, "here")
+    x, y, end = name_place(box, frame)
+    canvas.write(x, y, take(name_of(node, _NAME_CELLS), min(_NAME_CELLS, end - x)), "here", end)
+
+
+def name_place(box: Box, frame: Frame) -> tuple[int, int, int]:
+    """Where the name of an outlined node stands, and the column it ends before: in its upper edge, else above, else below."""
+    left, top, right, bottom = box
+    if bottom - top > 2 and right - left >= 12:
+        return left + 1, top, right - 1
+    y = top - 1 if top else min(bottom, frame.rows - 1)
+    return max(0, min(left, frame.columns - _NAME_CELLS)), y, frame.columns
 
 
 def nodes_at(tree: UiTree, frame: Frame, column: int, row: int) -> list[UiNode]:
-    """The nodes under a cell of the map, smallest first; of equal ones the one drawn last."""
+    """The nodes that are drawn on a cell, smallest first; of equal ones the one drawn last."""
     column -= frame.margin
     found = []
     for item in tree.on_screen:

@@ -1,0 +1,147 @@
+"""The screen pane: off, the map of the tree's bounds, or a picture of the screen with the same marks on it.
+
+A picture is shown only where it can be trusted to show what the tree describes; else the map stands in, and ``words`` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from clawperator.widgets.bounds_map import BoundsMap
+from clawperator.widgets.format.bounds import Marks
+from clawperator.widgets.format.lines import Line
+from clawperator.widgets.format.times import Clock, age
+from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.picture_view import Graphics, Picture, PictureView, seen_size
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.tree import UiNode
+
+__all__ = ["MODES", "Graphics", "Picture", "ScreenPane"]
+
+MODES = ("off", "map", "picture")
+FRESH_SECONDS = 2.0
+"""A tree this much newer than the picture may show another screen."""
+_TOO_OLD = "the picture is older than the tree"
+
+
+class ScreenPane(Container):
+    """What the owner holds: give it snapshots with ``show``, pictures with ``show_picture``, and draw ``words`` beside it.
+
+    ``mode`` is what is wanted: off, map, picture. In mode picture the owner takes one (``pictures.take``) and shows it; the
+    map is there until it comes. A picture that has become too old leaves the mode for the map. ``pictures`` false: this terminal
+    can show none (no colours), and ``cycle`` leaves them out.
+    """
+
+    DEFAULT_CSS = """
+    ScreenPane {
+        width: 1fr;
+        height: 1fr;
+    }
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        graphics: Graphics | None = None,
+        pictures: bool = True,
+        mode: str = "map",
+        id: str | None = None,  # noqa: A002  # Textual's own name
+    ) -> None:
+        super().__init__(id=id)
+        self.mode = mode
+        self.pictures = pictures
+        self._clock = clock
+        self._protocol = graphics.name if graphics is not None else "half blocks"
+        self._map = BoundsMap()
+        self._view = PictureView(graphics)
+        self._view.display = False
+        self._snapshot = Snapshot.EMPTY
+        self._hits: tuple[Collection[int], frozenset[int]] = ((), frozenset())
+        self._picture: Picture | None = None
+        self._drawn_of: object = None
+        """The tree that the picture was found to be of: as long as it stays, the picture does."""
+        self._why = ""
+
+    def compose(self) -> ComposeResult:
+        yield self._map
+        yield self._view
+
+    @property
+    def showing(self) -> str:
+        """``map`` or ``picture``: what is on screen where the mode is not off."""
+        return "picture" if self._view.display else "map"
+
+    def cycle(self) -> str:
+        """The next mode. The owner shows or hides the pane, and for ``picture`` takes one."""
+        modes = MODES if self.pictures else MODES[:2]
+        self.set_mode(modes[(modes.index(self.mode) + 1) % len(modes)])
+        return self.mode
+
+    def set_mode(self, mode: str) -> None:
+        self.mode = mode
+        self._picture, self._why = None, "waiting for the picture" if mode == "picture" else ""
+        self._choose()
+
+    def show(self, snapshot: Snapshot, node: UiNode | None, hits: Collection[int] = (), first: int = -1) -> None:
+        """``hits`` are indexes of matching nodes, ``first`` of the one that the device would take."""
+        if hits is not self._hits[0]:
+            self._hits = (hits, frozenset(hits))
+        marks = Marks(node, self._hits[1], first)
+        changed, self._snapshot = snapshot is not self._snapshot, snapshot
+        self._map.show(snapshot, marks)
+        self._view.show(snapshot, marks)
+        if changed:
+            self._choose()
+
+    def show_picture(self, picture: Picture | None) -> None:
+        """A picture that was taken; ``None``: none any more. Does nothing in the other modes."""
+        if self.mode == "picture":
+            self._picture, self._drawn_of = picture, None
+            self._why = "" if picture is not None else "no picture"
+            self._choose()
+
+    def words(self) -> Line:
+        """What is shown, how old it is, and why it is not the picture where one was wanted."""
+        line = Line()
+        if self.mode == "off":
+            return line
+        if self._picture is None:
+            return line.add("map").device(self._why, before=": ") if self._why else line.add("map")
+        return line.add(f"picture, {self._protocol}, {_old(self._clock.now() - self._picture.at)}")
+
+    def _choose(self) -> None:
+        """Picture or map. A picture that cannot be shown is not kept: it is the largest thing in the console."""
+        if self._picture is not None:
+            self._why = self._objection(self._picture)
+            if self._why:
+                self._picture = None
+            if self._why is _TOO_OLD and self._drawn_of is not None:  # it was shown: the same key takes another now
+                self.mode = "map"
+        self._view.show_picture(self._picture)
+        self._view.display, self._map.display = self._picture is not None, self._picture is None
+
+    def _objection(self, picture: Picture) -> str:
+        """Why the map is shown instead of ``picture``; empty where it need not."""
+        tree = self._snapshot.tree
+        if picture.image is None:
+            return picture.problem
+        if tree is None:
+            return ""
+        if picture.device_id != self._snapshot.device_id:
+            return "the picture is of another device"
+        if seen_size(tree.screen, picture.size) is None:
+            return "the picture has another shape than the tree"
+        if tree is not self._drawn_of and self._snapshot.at - picture.at > FRESH_SECONDS:
+            return _TOO_OLD
+        self._drawn_of = tree
+        return ""
+
+
+def _old(seconds: float) -> str:
+    return "just taken" if seconds < 1 else f"{age(seconds)} ago"

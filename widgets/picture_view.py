@@ -1,0 +1,243 @@
+"""A picture of the screen as a widget: in half blocks always, in the terminal's own graphics where it has them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from rich.control import Control
+from rich.segment import ControlType, Segment
+from rich.style import Style
+from textual.geometry import Region
+from textual.strip import Strip
+
+from clawperator.widgets.bounds_map import ScreenView
+from clawperator.widgets.format.bounds import CLEAR, Canvas, Frame, fit
+from clawperator.widgets.format.nodes import name_of
+from clawperator.widgets.format.pixels import Cells, Outline, half_blocks, outlined, segments
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from clawperator.engine.hierarchy.tree import Bounds, UiNode
+
+_WHITE = (255, 255, 255)
+_NO_CELLS = [(ControlType.CURSOR_FORWARD, 0)]
+"""Marks a segment as taking no room on the line."""
+_SHAPE_TOLERANCE = 0.2
+"""How much of the height system bars may take that the tree's roots leave out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A screenshot. ``at`` is when it was asked for (seconds since the epoch), ``size`` the device's pixels.
+
+    ``image`` (mode RGB) is scaled down to what a terminal can show; ``None`` where ``problem`` says why there is none.
+    """
+
+    device_id: str
+    at: float
+    size: tuple[int, int] = (0, 0)
+    image: Image | None = None
+    problem: str = ""
+
+
+class Drawing(NamedTuple):
+    """An image in a terminal's own graphics. ``control`` goes to the terminal at the image's top left cell whenever it is
+    painted; ``rows``, in ``style``, are the characters of its cells (none: blanks).
+    """
+
+    control: str
+    rows: tuple[str, ...] = ()
+    style: Style = Style.null()
+
+
+class Graphics(Protocol):
+    """A terminal's graphics protocol: its name, the size of a cell in pixels, and how an image is said in it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def cell(self) -> tuple[int, int]: ...
+    def encode(self, image: Image, columns: int, rows: int) -> Drawing:
+        """Slow; called in a worker thread."""
+        ...
+
+
+class PictureView(ScreenView):
+    """The picture, in half blocks; with ``graphics`` those stand in until the terminal's own drawing is ready."""
+
+    OVERLAY = True
+
+    def __init__(self, graphics: Graphics | None = None) -> None:
+        super().__init__()
+        self.picture: Picture | None = None
+        self._graphics = graphics
+        self._cells: tuple[object, Cells] | None = None
+        self._drawing: tuple[object, Frame, Drawing] | None = None
+        self._wanted: object = None
+        self._encoding = False
+
+    def show_picture(self, picture: Picture | None) -> None:
+        """``None`` lets go of the last one and all that was made of it."""
+        if picture is not self.picture:
+            self.picture = picture
+            self._cells = self._drawing = self._wanted = None
+            self._strips.clear()
+            self.refresh()
+
+    def frame(self) -> Frame | None:
+        if self.picture is None or self.picture.image is None:
+            return None
+        tree = self.snapshot.tree
+        size = self.picture.size if tree is None else seen_size(tree.screen, self.picture.size)
+        return None if size is None else fit(size, *self.content_size)
+
+    # -- half blocks
+
+    def render_line(self, y: int) -> Strip:
+        if self.snapshot.tree is not None:
+            return super().render_line(y)
+        frame, width = self.frame(), self.content_size.width
+        if frame is None or y >= frame.rows:
+            return Strip.blank(width, self.base_style)
+        return self.line(Canvas(frame, CLEAR), y, frame, width)
+
+    def line(self, canvas: Canvas, y: int, frame: Frame, width: int) -> Strip:
+        spans = canvas.spans(y)
+        key = (y, frame, width, *spans)
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._strips[key] = self._mixed(canvas, y, frame, width)
+        return strip
+
+    def _mixed(self, canvas: Canvas, y: int, frame: Frame, width: int) -> Strip:
+        """One row: the picture, and where something is marked the mark."""
+        pixels = self._pixels(frame)[y]
+        parts = [Segment(" " * frame.margin, self.base_style)]
+        x = 0
+        for text, role in canvas.spans(y):
+            columns = len(text) if role == CLEAR else Segment(text).cell_length
+            parts += segments(pixels[x : x + columns]) if role == CLEAR else [self._segment(text, role)]
+            x += columns
+        parts.append(Segment(" " * (width - frame.margin - frame.columns), self.base_style))
+        return Strip([part for part in parts if part.text], width)
+
+    def _pixels(self, frame: Frame) -> Cells:
+        assert self.picture is not None
+        assert self.picture.image is not None
+        if self._cells is None or self._cells[0] != frame:
+            self._cells = (frame, half_blocks(self.picture.image, frame.columns, frame.rows))
+        return self._cells[1]
+
+    # -- the terminal's own graphics
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Graphics are no characters: they take the place of the lines, all at once, and only while nothing lies above them."""
+        frame = self.frame()
+        if self._graphics is None or frame is None or not self.screen.is_active:
+            return super().render_lines(crop)
+        key = (self.picture, self.snapshot.tree, self.marks, frame, *self._colours())
+        if self._drawing is None or self._drawing[0] != key:
+            self._want(key)
+        if self._drawing is None or self._drawing[1] != frame or crop != Region(0, 0, *self.size):
+            return super().render_lines(crop)
+        return self._painted(self._drawing[2], frame)
+
+    def _painted(self, drawing: Drawing, frame: Frame) -> list[Strip]:
+        width, height = self.content_size
+        left, rest = " " * frame.margin, " " * (width - frame.margin - frame.columns)
+        rows = drawing.rows or (" " * frame.columns,) * frame.rows
+        base = self.base_style
+        strips = [Strip([Segment(left, base), Segment(row, drawing.style), Segment(rest, base)], width) for row in rows]
+        strips += [Strip.blank(width, base)] * (height - len(strips))
+        place, end = self.content_region.offset, self.content_region.bottom_right
+        there = Control.move_to(place.x + frame.margin, place.y).segment.text
+        back = Control.move_to(end.x, end.y - 1).segment.text
+        control = Segment(there + drawing.control + back, Style.null(), _NO_CELLS)
+        strips[-1] = Strip([*strips[-1], control], width)
+        return strips
+
+    def _colours(self) -> list[tuple[int, int, int]]:
+        """Of a match, of the one that the device takes, and of the chosen node."""
+        colours = [self.role_style(role).color for role in ("match", "match-current", "here")]
+        return [_WHITE if colour is None else colour.get_truecolor() for colour in colours]
+
+    def _want(self, key: object) -> None:
+        """Have it drawn for ``key``. Never more than one drawing at a time: what is wanted meanwhile is drawn next."""
+        self._wanted = key
+        if not self._encoding:
+            self._encoding = True
+            self.run_worker(self._encode(), group="picture")
+
+    async def _encode(self) -> None:
+        try:
+            while (key := self._wanted) is not None:
+                frame, picture = self.frame(), self.picture
+                if frame is None or picture is None or picture.image is None or self._graphics is None:
+                    return
+                outlines = self._outlines(frame, self._graphics.cell)
+                job = partial(_encode, self._graphics, picture.image, frame, outlines)
+                drawing = await asyncio.to_thread(job)
+                if self.picture is picture:
+                    self._drawing = (key, frame, drawing)
+                    self.refresh()
+                if self._wanted == key:
+                    self._wanted = None
+        finally:
+            self._encoding = False
+
+    def _outlines(self, frame: Frame, cell: tuple[int, int]) -> list[Outline]:
+        """The marks in pixels of the image to be drawn: matches first, so that nothing covers the chosen node."""
+        tree, marks = self.snapshot.tree, self.marks
+        if tree is None:
+            return []
+        match, current, here = self._colours()
+
+        def outline(node: UiNode, colour: tuple[int, int, int], thickness: int, name: str = "") -> Outline:
+            return Outline(_in_pixels(node.bounds, frame, cell), colour, thickness, name)
+
+        found = [
+            outline(tree.nodes[index], match, 2)
+            for index in sorted(marks.hits)
+            if index != marks.first and tree.is_on_screen(tree.nodes[index])
+        ]
+        if 0 <= marks.first < len(tree.nodes):
+            found.append(outline(tree.nodes[marks.first], current, 4, "1"))
+        if marks.node is not None:
+            found.append(outline(marks.node, here, 4, name_of(marks.node, 24)))
+        return found
+
+
+def _encode(graphics: Graphics, image: Image, frame: Frame, outlines: list[Outline]) -> Drawing:
+    size = frame.columns * graphics.cell[0], frame.rows * graphics.cell[1]
+    return graphics.encode(outlined(image, size, outlines), frame.columns, frame.rows)
+
+
+def _in_pixels(bounds: Bounds, frame: Frame, cell: tuple[int, int]) -> tuple[int, int, int, int]:
+    across, down = cell[0] / frame.across, cell[1] / frame.down
+    right, bottom = frame.columns * cell[0], frame.rows * cell[1]
+    xs = [max(0, min(round(x * across), right)) for x in (bounds.left, bounds.right)]
+    ys = [max(0, min(round(y * down), bottom)) for y in (bounds.top, bounds.bottom)]
+    return xs[0], ys[0], xs[1], ys[1]
+
+
+def seen_size(screen: Bounds, picture: tuple[int, int]) -> tuple[float, float] | None:
+    """The picture's width and height in pixels of the tree; ``None`` where the two cannot be of the same screen.
+
+    A tree does not tell the display's size: bars may be missing at the bottom or (turned) at the side, and a dialog's tree is
+    only its window. Where a side is equal, or nothing but a part of the screen can be meant, a pixel is a pixel; else the
+    picture is scaled by its width.
+    """
+    width, height = picture
+    if screen.empty or width <= 0 or height <= 0:
+        return None
+    inside = screen.width <= width and screen.height <= height
+    if inside and (screen.width == width or screen.height == height):
+        return picture
+    scaled = height * screen.width / width
+    if abs(scaled - screen.height) <= _SHAPE_TOLERANCE * screen.height:
+        return screen.width, scaled
+    return picture if inside else None
