@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from textual import events
 from textual.binding import ActiveBinding
+from textual.keys import key_to_character
 from textual.message import Message
 from textual.strip import Strip
 
@@ -38,10 +39,12 @@ def key_sign(display: str | None, key: str, symbols: Symbols) -> str:
     return plain.get(text, text)
 
 
-def hints(active: dict[str, ActiveBinding], symbols: Symbols) -> list[KeyHint]:
-    """The shown bindings in table order, each once, help last."""
+def hints(active: dict[str, ActiveBinding], symbols: Symbols, *, typing: bool = False) -> list[KeyHint]:
+    """The shown bindings in table order, each once, help last. While ``typing``, keys that write a character are text."""
     found: dict[str, KeyHint] = {}
     for key, (_, binding, enabled, _) in active.items():
+        if typing and key_to_character(key) is not None:
+            continue
         if binding.show and binding.id and binding.id not in found:
             sign = key_sign(binding.key_display, keys.sign(key), symbols)
             found[binding.id] = KeyHint(binding.id, key, sign, binding.description, enabled)

@@ -162,6 +162,7 @@ class LinePane(LineWidget, can_focus=True):
         self._strips: LRUCache[Hashable, Strip] = LRUCache(1024)
         self.empty_text = self.EMPTY
         self._laid_out = 0
+        self._bar_marks: tuple[int, int, dict[int, str]] | None = None
 
     # -- what subclasses say
 
@@ -176,14 +177,21 @@ class LinePane(LineWidget, can_focus=True):
         return index
 
     def marks(self) -> Iterable[tuple[int, str]]:
-        """Rows worth a mark on the scrollbar, with the role of the mark."""
+        """Rows worth a mark on the scrollbar, with the role of the mark; of several on one line the first counts.
+
+        Asked after ``content_changed`` or ``marks_changed``, not for each line.
+        """
         return ()
+
+    def empty_words(self) -> str:
+        """What stands in the pane while there are no rows."""
+        return self.empty_text
 
     # -- geometry
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
         """Where the styles say ``height: auto``: as high as the rows; ``max-height`` bounds it."""
-        return self.row_count() or len(self.empty_text.splitlines())
+        return self.row_count() or len(self.empty_words().splitlines())
 
     @property
     def view_height(self) -> int:
@@ -212,6 +220,7 @@ class LinePane(LineWidget, can_focus=True):
         """Paint again; the cursor is kept within the rows. ``keep_strips`` when ``row_key`` tells old rows from new."""
         if not keep_strips:
             self._strips.clear()
+        self._bar_marks = None
         count = self.row_count()
         self.set_reactive(LinePane.cursor, max(0, min(self.cursor, count - 1)))
         self.set_reactive(LinePane.top, max(0, min(self.top, self.last_top)))
@@ -229,7 +238,7 @@ class LinePane(LineWidget, can_focus=True):
         return Strip.join((strip, self._scrollbar(y, height, count))) if bar else strip
 
     def _empty_row(self, y: int, width: int) -> Row:
-        lines = self.empty_text.splitlines()
+        lines = self.empty_words().splitlines()
         first = max(0, (self.view_height - len(lines)) // 3)
         text = lines[y - first] if first <= y < first + len(lines) else ""
         line = Line(width).add(" " * max(1, (width - cells(text)) // 2))
@@ -265,10 +274,25 @@ class LinePane(LineWidget, can_focus=True):
     def _scrollbar(self, y: int, height: int, count: int) -> Strip:
         start = self.top * height // count
         length = max(1, height * height // count)
-        role = next((role for row, role in self.marks() if row * height // count == y), "")
+        role = self._marks_by_line(height, count).get(y, "")
         thumb = start <= y < start + length
         sign = self.symbols.thumb if thumb or role else self.symbols.track
         return Strip([Segment(sign, self.role_style(role or ("muted" if thumb else "guide")))], 1)
+
+    def _marks_by_line(self, height: int, count: int) -> dict[int, str]:
+        """``marks`` by line of the scrollbar, kept for as long as content and size stay."""
+        if self._bar_marks is None or self._bar_marks[:2] != (height, count):
+            lines: dict[int, str] = {}
+            for row, role in self.marks():
+                lines.setdefault(row * height // count, role)
+            self._bar_marks = height, count, lines
+        return self._bar_marks[2]
+
+    def marks_changed(self) -> None:
+        """Other rows are worth a mark now; the rows themselves are the same ones."""
+        self._strips.clear()
+        self._bar_marks = None
+        self.refresh()
 
     def refresh_row(self, index: int) -> None:
         """Paint one row again, if it is on screen."""

@@ -23,7 +23,7 @@ _VALUE_LINES = 12
 
 
 class NodeInspector(RowList):
-    """``show_node`` swaps the node; enter on a row asks for its value to be copied."""
+    """``show_node`` swaps the node; enter on a row asks for its value to be copied, plus for the matcher to use it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("node")]
 
@@ -37,43 +37,53 @@ class NodeInspector(RowList):
             self.name = name
             self.value = value
 
+    class FieldUsed(Message):
+        """``value`` is wanted in the matcher's ``field`` (a name on the wire: ``resourceId``, ``textEquals`` …)."""
+
+        def __init__(self, field: str, value: str) -> None:
+            super().__init__()
+            self.field = field
+            self.value = value
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self.node: UiNode | None = None
-        self._on_screen = True
+        self._facts: list[Fact] = []
+        self._known: tuple[bool, int] = (True, 0)
         self._folded_at = 0
 
-    def show_node(self, node: UiNode | None, *, on_screen: bool = True) -> None:
-        if node is self.node and on_screen == self._on_screen:
+    def show_node(self, node: UiNode | None, *, on_screen: bool = True, density: int = 0) -> None:
+        """``density`` of the display in dots per inch, where it is known: sizes are told in dp too."""
+        if node is self.node and (on_screen, density) == self._known:
             return
-        self.node, self._on_screen = node, on_screen
+        self.node, self._known = node, (on_screen, density)
+        self._facts = node_facts(node, on_screen=on_screen, density=density) if node is not None else []
         self._fold_values()
 
     def _fold_values(self) -> None:
         self._folded_at = self.content_size.width
-        self.show_rows(() if self.node is None else self._rows(self.node))
+        self.show_rows(self._rows() if self._facts else ())
 
     def on_resize(self) -> None:
         if self._folded_at != self.content_size.width:
             self._fold_values()
         super().on_resize()
 
-    def _rows(self, node: UiNode) -> Iterator[ListRow]:
-        facts = node_facts(node, on_screen=self._on_screen)
+    def _rows(self) -> Iterator[ListRow]:
         yield heading("derived")
-        for fact in facts:
+        for fact in self._facts:
             if fact.derived:
                 yield from self._fact_rows(fact)
         yield blank()
         yield heading("in the dump")
-        for fact in facts:
+        for fact in self._facts:
             if not fact.derived:
                 yield from self._fact_rows(fact)
 
     def _fact_rows(self, fact: Fact) -> Iterator[ListRow]:
         """One row per line of the value; only the first is a place for the cursor."""
         room = max(8, self._folded_at - _NAME_WIDTH - 2)
-        lines = wrap(fact.value, room, limit=_VALUE_LINES) if fact.value else ["–"]
+        lines = wrap(fact.sign + fact.value, room, limit=_VALUE_LINES) if fact.value else ["–"]
         role = fact.role if fact.value else "faint"
         role = "faint" if fact.value == "false" else role
         for index, text in enumerate(lines):
@@ -82,13 +92,19 @@ class NodeInspector(RowList):
                 _draw(name, text, role), value=(fact.name, fact.derived) if index == 0 else None, quiet=index > 0
             )
 
+    @property
+    def _fact(self) -> Fact | None:
+        """The one under the cursor."""
+        return next((fact for fact in self._facts if (fact.name, fact.derived) == self.value), None)
+
     def action_copy_value(self) -> None:
-        if self.node is None or not isinstance(self.value, tuple):
-            return
-        name, derived = self.value
-        facts = node_facts(self.node, on_screen=self._on_screen)
-        value = next((fact.value for fact in facts if (fact.name, fact.derived) == (name, derived)), "")
-        self.post_message(self.ValueWanted(name, value))
+        if (fact := self._fact) is not None:
+            self.post_message(self.ValueWanted(fact.name, fact.value))
+
+    def action_use_field(self) -> None:
+        """Nothing happens on a row that no matcher field is for."""
+        if (fact := self._fact) is not None and fact.field:
+            self.post_message(self.FieldUsed(fact.field, fact.value))
 
 
 def _draw(name: str, text: str, role: str) -> Callable[[int], Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from rich.control import Control
 from rich.segment import ControlType, Segment
 from rich.style import Style
+from textual import on
 from textual.geometry import Region
 from textual.strip import Strip
+from textual.worker import Worker, WorkerState
 
 from clawperator.widgets.bounds_map import ScreenView
 from clawperator.widgets.format.bounds import CLEAR, Canvas, Frame, fit
@@ -78,7 +79,7 @@ class PictureView(ScreenView):
         self._cells: tuple[object, Cells] | None = None
         self._drawing: tuple[object, Frame, Drawing] | None = None
         self._wanted: object = None
-        self._encoding = False
+        self._encoding: tuple[object, Frame, Picture] | None = None
 
     def show_picture(self, picture: Picture | None) -> None:
         """``None`` lets go of the last one and all that was made of it."""
@@ -168,26 +169,33 @@ class PictureView(ScreenView):
     def _want(self, key: object) -> None:
         """Have it drawn for ``key``. Never more than one drawing at a time: what is wanted meanwhile is drawn next."""
         self._wanted = key
-        if not self._encoding:
-            self._encoding = True
-            self.run_worker(self._encode(), group="picture")
+        if self._encoding is None:
+            self._encode()
 
-    async def _encode(self) -> None:
-        try:
-            while (key := self._wanted) is not None:
-                frame, picture = self.frame(), self.picture
-                if frame is None or picture is None or picture.image is None or self._graphics is None:
-                    return
-                outlines = self._outlines(frame, self._graphics.cell)
-                job = partial(_encode, self._graphics, picture.image, frame, outlines)
-                drawing = await asyncio.to_thread(job)
-                if self.picture is picture:
-                    self._drawing = (key, frame, drawing)
-                    self.refresh()
-                if self._wanted == key:
-                    self._wanted = None
-        finally:
-            self._encoding = False
+    def _encode(self) -> None:
+        """Start the drawing that is wanted, in a thread: a picture takes longer than a key may."""
+        frame, picture = self.frame(), self.picture
+        if frame is None or picture is None or picture.image is None or self._graphics is None:
+            self._wanted = None
+            return
+        outlines = self._outlines(frame, self._graphics.cell)
+        self._encoding = (self._wanted, frame, picture)
+        job = partial(_encode, self._graphics, picture.image, frame, outlines)
+        self.run_worker(job, group="picture", thread=True)
+
+    @on(Worker.StateChanged)
+    def _encoded(self, message: Worker.StateChanged) -> None:
+        if not message.worker.is_finished or self._encoding is None:
+            return
+        (key, frame, picture), self._encoding = self._encoding, None
+        drawing = message.worker.result if message.state is WorkerState.SUCCESS else None
+        if drawing is not None and self.picture is picture:
+            self._drawing = (key, frame, drawing)
+            self.refresh()
+        if self._wanted == key:
+            self._wanted = None
+        else:
+            self._encode()
 
     def _outlines(self, frame: Frame, cell: tuple[int, int]) -> list[Outline]:
         """The marks in pixels of the image to be drawn: matches first, so that nothing covers the chosen node."""

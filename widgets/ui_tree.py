@@ -1,26 +1,30 @@
-"""The tree pane: a snapshot as rows, with folds, views, finding, change marks, and a cursor that never jumps."""
+"""The tree pane: a snapshot as rows, with folds, views, finding, filters, change marks, and a cursor that never jumps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 from textual.timer import Timer
 
-from clawperator.engine.hierarchy.diff import NOTHING, Alignment, align
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.nodes import RowState, arrow_column, name_of, tree_row
+from clawperator.widgets.format.nodes import arrow_column, name_of, tree_row
+from clawperator.widgets.format.safe import shorten
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
-from clawperator.widgets.models.find import NO_FIND, Find, parse_find
 from clawperator.widgets.models.snapshot import Snapshot
-from clawperator.widgets.models.tree_rows import TreeRow, View, build_rows, crowded, row_of
+from clawperator.widgets.models.tree_model import Stops, TreeModel
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
+    from clawperator.engine.hierarchy.diff import Alignment
     from clawperator.engine.hierarchy.tree import UiNode
+    from clawperator.widgets.models.find import Find
+    from clawperator.widgets.models.tree_rows import Rows, TreeRow, View
 
 
 class UiTreePane(LinePane):
@@ -31,7 +35,7 @@ class UiTreePane(LinePane):
     EMPTY = "No tree yet. r takes one."
 
     class NodeFocused(Message):
-        """The cursor rests on ``node`` (``None`` in an empty tree)."""
+        """The cursor rests on ``node`` (``None`` in an empty tree and on a ghost)."""
 
         def __init__(self, node: UiNode | None) -> None:
             super().__init__()
@@ -40,15 +44,8 @@ class UiTreePane(LinePane):
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, UiTreePane.NodeFocused)
 
-    class Wanted(Message):
-        """The pane cannot do this alone: ``snapshot``, ``older`` or ``newer``."""
-
-        def __init__(self, what: str) -> None:
-            super().__init__()
-            self.what = what
-
     class Changed(Message):
-        """View, folds or hits changed: whoever shows their counts looks again."""
+        """View, folds, hits, filters or the trees waiting changed: whoever shows their counts looks again."""
 
     class CursorLost(Message):
         """The node under the cursor left the screen: ``gone`` and ``now`` name the old and the new one."""
@@ -60,118 +57,197 @@ class UiTreePane(LinePane):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.snapshot = Snapshot.EMPTY
-        self.view = View.COMPACT
-        self.find = NO_FIND
-        self.hits: Sequence[int] = ()
-        self.rows: list[TreeRow] = []
-        self.changes: Alignment = NOTHING
-        self._hit_set: frozenset[int] = frozenset()
-        self._on_screen: frozenset[int] = frozenset()
-        self._folded: set[int] = set()
-        self._row_by_node: dict[int, int] = {}
+        self._model = TreeModel()
         self._rest: Timer | None = None
+        self._held = False
+        self._newest: Snapshot | None = None
+        self.waiting = 0
+        """How many newer trees came while the pane was held."""
+        self._home: UiNode | None = None
+        """Where the cursor goes when there are rows again."""
+        self._find_from = self._find_led_to = -1
+        """Where a find began and where its last key led: each key looks on from the beginning, not from the last hit."""
+
+    # -- what is shown
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self._model.snapshot
+
+    @property
+    def rows(self) -> Rows:
+        return self._model.rows
+
+    @property
+    def view(self) -> View:
+        return self._model.view
+
+    @property
+    def find(self) -> Find:
+        return self._model.find
+
+    @property
+    def hits(self) -> Sequence[int]:
+        """Positions of the nodes found."""
+        return self._model.hits
+
+    @property
+    def matches(self) -> Sequence[int]:
+        """Positions of the workbench's matches."""
+        return self._model.matches
+
+    @property
+    def filters(self) -> frozenset[str]:
+        return self._model.filters
+
+    @property
+    def hide_others(self) -> bool:
+        """Whether rows that the find does not hit are left out."""
+        return self._model.hide_others
+
+    @property
+    def hidden(self) -> int:
+        """Nodes without a row because of filters, a hiding find, or the Targets view; folds and chains do not count."""
+        return self._model.hidden
+
+    @property
+    def changes(self) -> Alignment:
+        return self._model.changes
+
+    @property
+    def compared(self) -> Snapshot | None:
+        """The older tree that this one is compared with."""
+        return self._model.compared
+
+    @property
+    def node(self) -> UiNode | None:
+        """The node under the cursor; ``None`` on a ghost, which is not there to be acted on."""
+        row = self._cursor_row
+        return None if row is None or row.ghost else row.node
+
+    @property
+    def ghost(self) -> UiNode | None:
+        """The removed node under the cursor, as it was in the older tree."""
+        row = self._cursor_row
+        return row.node if row is not None and row.ghost else None
+
+    @property
+    def _cursor_row(self) -> TreeRow | None:
+        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
+
+    @property
+    def _place(self) -> int:
+        """The cursor's row in the layout."""
+        return self.rows.row(self.cursor) if len(self.rows) else -1
+
+    def node_on_screen(self, node: UiNode) -> bool:
+        tree = self.snapshot.tree
+        return tree is not None and tree.is_on_screen(node)
 
     # -- content
 
     def show(self, snapshot: Snapshot) -> None:
-        """Swap the tree; cursor, folds and the cursor's place on screen stay with the nodes they belong to."""
+        """Swap the tree; cursor, folds and the cursor's place on screen stay with the nodes they belong to.
+
+        While the pane is held the newest tree waits.
+        """
         if snapshot.serial == self.snapshot.serial:
-            self.snapshot = snapshot
-            return
-        old, node, y = self.snapshot, self.node, self.cursor - self.top
-        self.snapshot = snapshot
-        tree = snapshot.tree
-        same_device = bool(old) and old.device_id == snapshot.device_id
-        alignment = self._alignment(old) if same_device else NOTHING
-        self.changes = alignment if same_device else NOTHING
-        self._on_screen = frozenset(item.index for item in tree.on_screen) if tree is not None else frozenset()
-        fresh = crowded(tree) if tree is not None else set()
-        kept = {alignment.old_to_new[index] for index in self._folded if index in alignment.old_to_new}
-        self._folded = kept | (fresh & alignment.added if same_device else fresh)
-        self._search()
-        self._rebuild()
-        if same_device and node is not None:
-            self._restore_cursor(node, alignment, y)
+            self._model.snapshot = snapshot
+        elif self._held:
+            self._wait(snapshot)
         else:
-            self._jump(0, 0)
+            self._swap(snapshot)
+
+    def hold(self, on: bool) -> None:
+        """Keep showing this tree while somebody decides on what it shows; afterwards the newest one comes."""
+        self._held = on
+        newest = self._newest
+        if not on and newest is not None:
+            self._newest, self.waiting = None, 0
+            self._swap(newest)
+
+    def _wait(self, snapshot: Snapshot) -> None:
+        if self._newest is None or self._newest.serial != snapshot.serial:
+            self.waiting += 1
+            self.post_message(self.Changed())
+        self._newest = snapshot
+
+    def _swap(self, snapshot: Snapshot) -> None:
+        node, y = self._here
+        looked_away = bool(self.view_height) and not 0 <= y < self.view_height
+        top = self._model.real_node(self.rows.row(self.top)) if looked_away else None
+        alignment = self._model.take(snapshot)
+        self._find_from = self._find_led_to = -1
+        self.content_changed()
+        now = self._survivor(node, alignment)
+        if now is None:
+            self._settle(None, 0)
+        else:
+            self._settle(now, y)
+            if looked_away and (still := self._survivor(top, alignment)) is not None:
+                self.scroll_rows(self.rows.of(still) - self.top)
+        if node is not None and now is not None and alignment.new_to_old[now.index] != node.index:
+            self.post_message(self.CursorLost(name_of(node), name_of(self.node or now)))
         self.post_message(self.Changed())
 
-    def _alignment(self, old: Snapshot) -> Alignment:
-        if old.tree is None or self.snapshot.tree is None:
-            return NOTHING
-        return self.snapshot.changes if self.snapshot.since == old.serial else align(old.tree, self.snapshot.tree)
+    def _survivor(self, node: UiNode | None, alignment: Alignment) -> UiNode | None:
+        """What ``node`` of the tree before is now, or the nearest of its ancestors that is still there."""
+        while node is not None and node.index not in alignment.old_to_new:
+            node = node.parent
+        return self.snapshot.nodes[alignment.old_to_new[node.index]] if node is not None else None
 
-    def _restore_cursor(self, node: UiNode, alignment: Alignment, y: int) -> None:
-        survivor: UiNode | None = node
-        while survivor is not None and survivor.index not in alignment.old_to_new:
-            survivor = survivor.parent
-        if survivor is None or not self.rows:
-            self._jump(0, 0)
-            return
-        now = self.snapshot.nodes[alignment.old_to_new[survivor.index]]
-        self._jump(row_of(self.rows, now), y)
-        if survivor is not node:
-            self.post_message(self.CursorLost(name_of(node), name_of(now)))
+    @property
+    def _here(self) -> tuple[UiNode | None, int]:
+        """The node to come back to when the rows change, and the height at which its row stands."""
+        node = self._model.real_node(self._place) if len(self.rows) else self._home
+        return node, self.cursor - self.top
 
-    def _jump(self, row: int, y: int) -> None:
-        """Put the cursor on ``row`` with that row at height ``y`` of the pane."""
+    def _settle(self, node: UiNode | None, y: int) -> None:
+        """Put the cursor on what shows ``node``, with that row at height ``y`` of the pane."""
+        self._home = node
+        row = self.rows.of(node) if node is not None and len(self.rows) else 0
         self.set_reactive(LinePane.top, max(0, min(row - y, self.last_top)))
         self.set_reactive(LinePane.cursor, max(0, min(row, len(self.rows) - 1)))
         self.reveal(self.cursor)
         self.refresh()
         self._come_to_rest()
 
-    def _rebuild(self) -> None:
-        tree = self.snapshot.tree
-        self.rows = build_rows(tree, self.view, self._folded) if tree is not None else []
-        self._row_by_node = {row.node.index: index for index, row in enumerate(self.rows)}
-        self.content_changed()
+    # -- drawing
 
     def row_count(self) -> int:
         return len(self.rows)
 
+    def row_key(self, index: int) -> Hashable:
+        return self.rows.key(index)
+
     def row(self, index: int, width: int) -> Row:
         row = self.rows[index]
-        position = row.node.index
-        found = position in self._hit_set
-        current = found and index == self.cursor
-        note, role = self._note(row, current=current)
-        state = RowState(
-            mark=self.changes.mark(position),
-            found=2 if current else int(found),
-            dimmed=bool(self.find) and not found,
-            on_screen=position in self._on_screen,
-            note=note,
-            note_role=role,
-        )
+        state = self._model.state(row, self.symbols, at_cursor=index == self.cursor)
         return tree_row(row, state, width, self.symbols)
 
-    def _note(self, row: TreeRow, *, current: bool) -> tuple[str, str]:
-        if current:
-            return f"{self.hits.index(row.node.index) + 1} of {len(self.hits)}", "match-current"
-        removed = self.changes.removed.get(row.node.index, 0)
-        return (f"{self.symbols.removed}{removed}", "removed") if removed else ("", "")
+    def marks(self) -> Iterator[tuple[int, str]]:
+        model, rows = self._model, self.rows
+        if model.first_match >= 0 and len(rows):
+            yield rows.of(self.snapshot.nodes[model.first_match]), "match-current"
+        stops: tuple[tuple[Stops, str], ...] = (("hits", "match"), ("matches", "match"), ("changes", "changed"))
+        for name, role in stops:
+            for place in model.places(name):
+                yield rows.place(place), role
 
-    def marks(self) -> Iterable[tuple[int, str]]:
-        positions = self.hits or sorted(self.changes.added | self.changes.changed)
-        role = "match" if self.hits else "changed"
-        return ((self._row_by_node[index], role) for index in positions if index in self._row_by_node)
-
-    @property
-    def node(self) -> UiNode | None:
-        """The node under the cursor."""
-        return self.rows[self.cursor].node if self.rows else None
-
-    def node_on_screen(self, node: UiNode) -> bool:
-        return node.index in self._on_screen
+    def empty_words(self) -> str:
+        model = self._model
+        if not self.snapshot or not model.filtered:
+            return self.empty_text
+        asked = [f"@{name}" for name in sorted(model.filters)]
+        if model.hiding:
+            asked.append(shorten(model.find.text, 40))
+        count = f"0 of {len(self.snapshot.nodes):,} nodes pass"
+        return f"{count}\n{' '.join(asked)}\n\nesc clears."
 
     # -- cursor
 
     def watch_cursor(self, old: int, new: int) -> None:
         super().watch_cursor(old, new)
-        if self.hits:  # the "2 of 3" note moves with the cursor
-            self._strips.clear()
         self._come_to_rest()
 
     def _come_to_rest(self) -> None:
@@ -183,164 +259,163 @@ class UiTreePane(LinePane):
         self.post_message(self.NodeFocused(self.node))
 
     def reveal_node(self, node: UiNode) -> None:
-        """Put the cursor on ``node``, unfolding what hides it."""
-        hidden = False
-        ancestor = node.parent
-        while ancestor is not None:
-            if ancestor.index in self._folded:
-                self._folded.discard(ancestor.index)
-                hidden = True
-            ancestor = ancestor.parent
-        if hidden:
-            self._rebuild()
-        self.move_to(row_of(self.rows, node))
+        """Put the cursor on ``node``, unfolding what hides it; where filters leave it out, on the nearest row."""
+        if len(self.rows):
+            self._go(self.rows.layout.row_of(node))
+
+    def _go(self, place: int) -> None:
+        if self._model.unfold_to(place):
+            self.content_changed(keep_strips=True)
+        self.move_to(self.rows.place(place))
+
+    def action_parent(self) -> None:
+        above = next(self._model.above(self._place), None) if len(self.rows) else None
+        if above is not None:
+            self.move_to(self.rows.place(above))
+
+    def action_sibling(self, step: int) -> None:
+        if len(self.rows):
+            self.move_to(self.rows.place(self._model.sibling(self._place, step)))
 
     # -- folds
 
     def action_fold(self) -> None:
-        if self.rows and self.rows[self.cursor].arrow:
-            self._toggle(self.rows[self.cursor].node)
+        row = self._cursor_row
+        if row is not None and row.arrow:
+            self._toggle(row.node)
 
     def _toggle(self, node: UiNode) -> None:
-        y = self.cursor - self.top
-        self._folded ^= {node.index}
-        self._rebuild()
-        self._jump(row_of(self.rows, node), y)
+        self._fold(self._model.folded ^ {node.index})
+
+    def _fold(self, positions: Iterable[int]) -> None:
+        node, y = self._here
+        self._model.fold(positions)
+        self.content_changed(keep_strips=True)
+        self._settle(node, y)
         self.post_message(self.Changed())
 
     def action_unfold(self) -> None:
         """Unfold a closed node; from an open one go to its first child."""
-        if not self.rows:
-            return
-        row = self.rows[self.cursor]
-        if row.arrow == "closed":
+        row = self._cursor_row
+        if row is not None and row.arrow == "closed":
             self._toggle(row.node)
-        elif row.arrow == "open":
+        elif row is not None and row.arrow == "open":
             self.move_to(self.cursor + 1)
 
     def action_fold_or_parent(self) -> None:
         """Fold an open node; from a closed one or a leaf go to the parent."""
-        if self.rows and self.rows[self.cursor].arrow == "open":
-            self._toggle(self.rows[self.cursor].node)
+        row = self._cursor_row
+        if row is not None and row.arrow == "open":
+            self._toggle(row.node)
         else:
             self.action_parent()
-
-    def action_parent(self) -> None:
-        ancestor = self.node.parent if self.node is not None else None
-        while ancestor is not None and ancestor.index not in self._row_by_node:
-            ancestor = ancestor.parent
-        if ancestor is not None:
-            self.move_to(self._row_by_node[ancestor.index])
 
     def action_unfold_subtree(self) -> None:
         node = self.node
         if node is not None:
-            y = self.cursor - self.top
-            self._folded = {index for index in self._folded if not node.index <= index < node.end}
-            self._rebuild()
-            self._jump(row_of(self.rows, node), y)
+            self._fold(at for at in self._model.folded if not node.index <= at < node.end)
 
     def action_fold_others(self) -> None:
         """Fold everything but the way to the cursor."""
-        node = self.node
-        if node is None:
-            return
-        way = {node.index}
-        ancestor = node.parent
-        while ancestor is not None:
-            way.add(ancestor.index)
-            ancestor = ancestor.parent
-        y = self.cursor - self.top
-        self._folded = {item.index for item in self.snapshot.nodes if item.children and item.index not in way}
-        self._rebuild()
-        self._jump(row_of(self.rows, node), y)
-
-    def action_sibling(self, step: int) -> None:
-        node = self.node
-        if node is None:
-            return
-        siblings = (
-            node.parent.children
-            if node.parent is not None
-            else tuple(self.snapshot.tree.roots)
-            if self.snapshot.tree
-            else ()
-        )
-        place = next((index for index, item in enumerate(siblings) if item is node), 0) + step
-        if 0 <= place < len(siblings):
-            self.move_to(row_of(self.rows, siblings[place]))
+        if len(self.rows):
+            self._fold(self._model.all_but_way(self._place))
 
     def action_view(self) -> None:
         """Compact → all → targets."""
-        node, y = self.node, self.cursor - self.top
-        self.view = self.view.next
-        self._rebuild()
-        if node is not None:
-            self._jump(row_of(self.rows, node), y)
+        self._model.view = self.view.next
+        self._relaid(self._model.lay_out)
+
+    def _relaid(self, lay_out: Callable[[], object]) -> None:
+        """Let ``lay_out`` change which nodes have rows, and stay where we are."""
+        node, y = self._here
+        lay_out()
+        self.content_changed()
+        self._settle(node, y)
         self.post_message(self.Changed())
 
-    # -- finding
+    # -- finding, filters, matches
 
     def search(self, text: str) -> Find:
-        """Find as typed: hits are marked, the cursor goes to the first one at or behind its place."""
-        self.find = parse_find(text)
-        self._search()
+        """Find as typed: hits are marked, the cursor goes to the first one at or behind the place where the find began."""
+        node, y = self._here
+        if node is not None and node.index != self._find_led_to:
+            self._find_from = node.index
+        find = self._model.search(text)
         self.content_changed()
-        node = self.node
-        if self.hits and node is not None:
-            ahead = next((index for index in self.hits if index >= node.index), self.hits[0])
-            self.reveal_node(self.snapshot.nodes[ahead])
+        self._settle(node, y)
+        if self.hits:
+            ahead = bisect_left(self.hits, self._find_from) % len(self.hits)
+            self.reveal_node(self.snapshot.nodes[self.hits[ahead]])
+        node, _ = self._here
+        self._find_led_to = node.index if node is not None and text else -1
         self.post_message(self.Changed())
-        return self.find
+        return find
 
-    def _search(self) -> None:
-        self.hits = self.find.positions(self.snapshot.nodes)
-        self._hit_set = frozenset(self.hits)
+    def toggle_hide(self) -> None:
+        """Leave out the rows that the find does not hit, or show them again."""
+        self._relaid(self._model.toggle_hide)
+
+    def set_filters(self, names: frozenset[str]) -> None:
+        """Leave out the rows of nodes without all of these properties (names of ``find.FILTERS``)."""
+        if names != self._model.filters:
+            self._relaid(partial(self._model.set_filters, names))
+
+    def show_matches(self, positions: Sequence[int], first: int = -1) -> None:
+        """Mark the workbench's matches (ascending); ``first`` is the one that the device takes."""
+        model = self._model
+        if (tuple(positions), first) != (tuple(model.matches), model.first_match):
+            model.show_matches(positions, first)
+            self.marks_changed()
+
+    def next_match(self) -> None:
+        """To the match that the device takes; from a match to the next one, round the end."""
+        model, row = self._model, self._cursor_row
+        if row is None or not model.matches:
+            return
+        if model.match(row):
+            self._go(model.next_stop("matches", self._place, 1))
+        else:
+            first = model.first_match if model.first_match >= 0 else model.matches[0]
+            self.reveal_node(self.snapshot.nodes[first])
+
+    def walk_matches(self, step: int) -> None:
+        """To the next (1) or the previous (-1) match, round the end."""
+        self._walk("matches", step)
 
     def action_hit(self, step: int) -> None:
-        self._walk(self.hits, step)
+        self._walk("hits" if self.find else "matches", step)
 
     def action_change(self, step: int) -> None:
-        changed = self.changes
-        positions = {
-            index
-            for index in changed.added
-            if (parent := self.snapshot.nodes[index].parent) is None or parent.index not in changed.added
-        }
-        self._walk(sorted(positions | changed.changed | changed.moved | set(changed.removed) - {-1}), step)
+        self._walk("changes", step)
 
-    def _walk(self, positions: Sequence[int], step: int) -> None:
-        """To the next of ``positions``, round the end."""
-        node = self.node
-        if node is None or not positions:
-            return
-        if step > 0:
-            target = next((index for index in positions if index > node.index), positions[0])
-        else:
-            target = next((index for index in reversed(positions) if index < node.index), positions[-1])
-        self.reveal_node(self.snapshot.nodes[target])
+    def _walk(self, stops: Stops, step: int) -> None:
+        """To the next hit, match or change, round the end."""
+        place = self._model.next_stop(stops, self._place, step)
+        if place >= 0:
+            self._go(place)
+
+    def compare(self, old: Snapshot | None) -> None:
+        """Mark what changed since ``old``, with what was removed as ghosts at their old places; ``None``: no more.
+
+        The comparison stays when newer trees come. A ghost has the cursor but is no ``node``.
+        """
+        self._relaid(partial(self._model.compare, old))
 
     def clear(self) -> bool:
-        """Drop find and marks, in this order; whether there was anything to drop."""
+        """Drop find, filters, comparison and marks, one at a time in this order; whether there was anything to drop."""
         if self.find.text:
             self.search("")
-            return True
-        if self.changes:
-            self.changes = NOTHING
-            self.content_changed()
-            return True
-        return False
-
-    # -- asking others
-
-    def action_snapshot(self) -> None:
-        self.post_message(self.Wanted("snapshot"))
-
-    def action_older(self) -> None:
-        self.post_message(self.Wanted("older"))
-
-    def action_newer(self) -> None:
-        self.post_message(self.Wanted("newer"))
+        elif self.filters:
+            self.set_filters(frozenset())
+        elif self.compared is not None:
+            self.compare(None)
+        elif self.changes:
+            self._model.forget_changes()
+            self.marks_changed()
+            self.post_message(self.Changed())
+        else:
+            return False
+        return True
 
     def clicked(self, index: int, x: int, *, twice: bool) -> None:
         row = self.rows[index]

@@ -7,9 +7,9 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual import events, on
 from textual.app import App, InvalidThemeError
@@ -17,16 +17,20 @@ from textual.binding import Binding
 from textual.worker import Worker, WorkerError
 
 from clawperator.app.console import terminal
+from clawperator.app.console.acting import Actor, Executing
 from clawperator.app.console.bridge import FOCUSED_TICK_SECONDS, TICK_SECONDS, Bridge, ConsoleEngine
 from clawperator.app.console.chips import header_chips
 from clawperator.app.console.clipboard import Clipboard, SystemClipboard, last_copy_path
+from clawperator.app.console.draft import DraftFile, DraftKeeper, Store, draft_path
 from clawperator.app.console.messages import DevicesNews, News
 from clawperator.app.console.palette import ConsoleCommands
+from clawperator.app.console.pictures import choose_graphics, open_graphics
 from clawperator.app.console.screens.base import MIN_HEIGHT, MIN_WIDTH, ConsoleScreen
 from clawperator.app.console.screens.devices import DevicesScreen
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
 from clawperator.app.console.screens.doctor import DoctorScreen
 from clawperator.app.console.screens.inspect import InspectScreen
+from clawperator.app.console.screens.run import RunScreen
 from clawperator.app.console.screens.stream import StreamScreen
 from clawperator.app.console.session import Facet, Session
 from clawperator.app.console.terminal import PLAIN, Look
@@ -41,6 +45,7 @@ from clawperator.widgets.format.times import Clock, duration
 from clawperator.widgets.header import Header, ModeTab
 from clawperator.widgets.info_line import FindLine
 from clawperator.widgets.key_bar import KeyBar
+from clawperator.widgets.picture import Graphics
 
 if TYPE_CHECKING:
     from clawperator.engine.settings import Settings
@@ -48,6 +53,7 @@ if TYPE_CHECKING:
 MODES: dict[str, type[ConsoleScreen]] = {
     "inspect": InspectScreen,
     "stream": StreamScreen,
+    "run": RunScreen,
     "doctor": DoctorScreen,
     "devices": DevicesScreen,
 }
@@ -55,11 +61,17 @@ WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (160, "-wide")
 HEIGHTS = [(0, "-low"), (MIN_HEIGHT, "-short"), (30, "-normal"), (50, "-tall")]
 """From this many cells on, the screens get this class (console UX §4)."""
 
-_TABS = (("1", "Inspect", "Inspect"), ("2", "Stream", "Stream"), ("6", "Doctor", "Doctor"), ("7", "Devices", "Dev"))
+_TABS = (
+    ("1", "Inspect", "Inspect"),
+    ("2", "Stream", "Stream"),
+    ("3", "Run", "Run"),
+    ("6", "Doctor", "Doctor"),
+    ("7", "Devices", "Dev"),
+)
 
 
 class ConsoleApp(App[int]):
-    """``engine`` is open and stays its opener's to close. ``clock``, ``clipboard`` and ``tick`` are for tests."""
+    """``engine`` is open and stays its opener's to close. ``files`` are saved dumps to show instead of a device. ``clock``, ``clipboard`` and ``tick`` are for tests."""
 
     TITLE = "clawperator"
     CSS_PATH = "../../themes/console.tcss"
@@ -80,13 +92,23 @@ class ConsoleApp(App[int]):
         clipboard: Clipboard | None = None,
         wanted_device: str = "",
         demo: bool = False,
+        files: Sequence[str] = (),
+        drafts: Store | None = None,
+        graphics: Graphics | None = None,
+        pictures: bool = True,
         tick: float | None = None,
     ) -> None:
         super().__init__(ansi_color=True if look.no_colour else None)
         self.clock = clock or Clock()
         self.symbols = ASCII if look.ascii else UNICODE
-        self.session = Session(self.clock, wanted_device=wanted_device, demo=demo)
+        self.files = files
+        self.session = Session(self.clock, wanted_device=wanted_device, demo=demo, offline=bool(files))
         self.bridge = Bridge(engine, self.post_message, self.clock, tick=TICK_SECONDS if tick is None else tick)
+        self.graphics = graphics
+        self.pictures_possible = pictures
+        self.drafts = DraftKeeper(drafts or DraftFile(draft_path()), self._draft_changed, self._troubled)
+        executing = Executing(engine, self.post_message, self.clock, self.bridge.start, self._look_again)
+        self.actor = Actor(self, executing, self.drafts)
         self.pasteboard = clipboard or SystemClipboard(self.copy_to_clipboard, last_copy_path(), os.environ)
         self.animation_level = "none"
         self._fixed_tick = tick is not None
@@ -103,7 +125,8 @@ class ConsoleApp(App[int]):
         return defaults(self.current_theme)
 
     def on_mount(self) -> None:
-        self._bridging = self.run_worker(self.bridge.run(), name="bridge", exit_on_error=True)
+        self._bridging = self.run_worker(self.bridge.run(self.files), name="bridge", exit_on_error=True)
+        self.run_worker(self.drafts.open(), name="draft", exit_on_error=True)
         self.set_interval(1.0, self._second)
         self.call_after_refresh(_settle_memory)
 
@@ -113,6 +136,7 @@ class ConsoleApp(App[int]):
             self._bridging.cancel()
             with contextlib.suppress(WorkerError):
                 await self._bridging.wait()
+        await self.drafts.close()
 
     # -- news
 
@@ -214,6 +238,20 @@ class ConsoleApp(App[int]):
         count = len(text)
         self.say(Status.OK, f"Copied {what}, {count:,} character{'s' * (count != 1)}{way}")
 
+    def _look_again(self) -> None:
+        """After an action: what did it do? Whoever looked back at an older tree wants to see the new one now."""
+        self.session.trees.back = 0
+        self.bridge.take_snapshot()
+        screen = self.mode_screen
+        if isinstance(screen, InspectScreen):
+            screen.renew_picture()
+
+    def _draft_changed(self) -> None:
+        self.show(Facet.DRAFT)
+
+    def _troubled(self, words: str) -> None:
+        self.say(Status.WARN, words)
+
     # -- actions
 
     def action_mode(self, mode: str) -> None:
@@ -286,7 +324,7 @@ class ConsoleApp(App[int]):
         return [ModeTab(digit, name, short, name.lower() == self.current_mode) for digit, name, short in _TABS]
 
     def chips(self, *, narrow: bool) -> list[Any]:
-        return header_chips(self.session, self.symbols, narrow=narrow)
+        return header_chips(self.session, self.symbols, narrow=narrow, draft=len(self.drafts.draft))
 
     def get_key_display(self, binding: Binding) -> str:
         return binding.key_display or keys.sign(binding.key)
@@ -310,14 +348,25 @@ def default_engine(settings: Settings) -> AbstractAsyncContextManager[Any]:
     return Engine(settings)
 
 
-def run(
-    settings: Settings,
-    *,
-    theme: str | None = None,
-    ascii: bool | None = None,  # noqa: A002  # the flag's own name, as the command line has it
-    demo: bool = False,
-    engine_factory: EngineFactory = default_engine,
-) -> int:
+class Wishes(NamedTuple):
+    """How the user wants it drawn; ``None`` and ``auto``: as fits the terminal. ``pictures`` is one of ``pictures.CHOICES``."""
+
+    theme: str | None = None
+    ascii: bool | None = None
+    pictures: str = "auto"
+
+
+AS_FITS = Wishes()
+
+
+def show_files(files: Sequence[str], wishes: Wishes = AS_FITS) -> int:
+    """Open the console on saved dumps, without a device and without adb; the exit code. Otherwise as ``run``."""
+    from clawperator.app.console.offline import SavedDumps
+
+    return asyncio.run(run_async(SavedDumps(), wishes, files=files))
+
+
+def run(settings: Settings, wishes: Wishes = AS_FITS, *, engine_factory: EngineFactory = default_engine) -> int:
     """Open the console on this terminal until the user leaves it; the exit code.
 
     Where nothing full-screen can be drawn (no terminal, ``TERM=dumb``) it says so on standard error and returns 1.
@@ -325,7 +374,7 @@ def run(
 
     async def open_and_run() -> int:
         async with engine_factory(settings) as engine:
-            return await run_async(engine, theme=theme, ascii=ascii, demo=demo, wanted_device=settings.device_id)
+            return await run_async(engine, wishes, wanted_device=settings.device_id)
 
     if not _can_draw(os.environ):
         return 1
@@ -334,23 +383,34 @@ def run(
 
 async def run_async(
     engine: ConsoleEngine,
+    wishes: Wishes = AS_FITS,
     *,
-    theme: str | None = None,
-    ascii: bool | None = None,  # noqa: A002  # the flag's own name, as the command line has it
     demo: bool = False,
     wanted_device: str = "",
+    files: Sequence[str] = (),
 ) -> int:
     """As ``run``, with an engine that is open already, in the running loop: for a demo that simulates the device beside it.
 
-    Raises ``EngineError`` (USAGE) for a theme that does not exist.
+    Raises ``EngineError``: USAGE for a theme that does not exist, HOST_DEPENDENCY_MISSING for pictures that need an extra.
     """
     if not _can_draw(os.environ):
         return 1
     if os.environ.get("NO_COLOR") == "":
         del os.environ["NO_COLOR"]  # empty counts as unset; Textual takes it for set
-    look = terminal.choose_look(os.environ, theme=theme, ascii_only=ascii, encoding=sys.stdout.encoding or "ascii")
+    encoding = sys.stdout.encoding or "ascii"
+    look = terminal.choose_look(os.environ, theme=wishes.theme, ascii_only=wishes.ascii, encoding=encoding)
+    choice = choose_graphics(os.environ, wishes.pictures, look=look)
+    graphics = open_graphics(choice, asked=wishes.pictures == choice)
     try:
-        app = ConsoleApp(engine, look=look, wanted_device=wanted_device, demo=demo)
+        app = ConsoleApp(
+            engine,
+            look=look,
+            wanted_device=wanted_device,
+            demo=demo,
+            files=files,
+            graphics=graphics,
+            pictures=choice != "none",
+        )
     except InvalidThemeError as exc:
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {look.theme}", hint=str(exc)) from exc
     code = await app.run_async()

@@ -9,21 +9,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from clawperator.app.console.following import Followed, Following
 from clawperator.app.console.messages import (
     DevicesNews,
     DoctorNews,
+    FollowNews,
     LocksNews,
     News,
     NoticeNews,
+    PictureNews,
     SnapshotNews,
     StreamNews,
     WorkNews,
 )
+from clawperator.app.console.pictures import take
 from clawperator.app.console.session import seen_again
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.bus import EventBus
@@ -41,9 +46,12 @@ from clawperator.engine.events import (
     SnapshotSeen,
 )
 from clawperator.engine.hierarchy.diff import NOTHING, Alignment, align
+from clawperator.engine.hierarchy.postings import postings_of
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.engine.logcat.entries import LogEntry
+from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.doctor_panel import DoctorReport
+from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.snapshot import Snapshot
@@ -69,6 +77,9 @@ class ConsoleEngine(Protocol):
 
     async def devices(self) -> tuple[DeviceEntry, ...]: ...
     async def snapshot(self, *, device_id: str | None = None) -> Any: ...
+    async def picture(self, *, device_id: str | None = None) -> bytes: ...
+    async def execute(self, payload: object, *, device_id: str | None = None) -> Any: ...
+    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> Followed: ...
     def doctor(self, *, device_id: str | None = None) -> DoctorRun: ...
     def locks(self) -> Sequence[Any]: ...
     async def watch_devices(self) -> None: ...
@@ -89,6 +100,7 @@ class Bridge:
         self._group: asyncio.TaskGroup | None = None
         self._tail: asyncio.Task[None] | None = None
         self._jobs: dict[str, asyncio.Task[None]] = {}
+        self._following = Following(engine, self._spawn, lambda device, state: post(FollowNews(device, state)))
         self._devices: tuple[DeviceEntry, ...] = ()
         self._own: deque[str] = deque(maxlen=_OWN_COMMANDS)
         self._dumps: deque[SnapshotSeen] = deque()
@@ -99,18 +111,23 @@ class Bridge:
         self._serial = 0
         self._lost = 0
 
-    async def run(self) -> None:
-        """Watch everything, for ever."""
+    async def run(self, files: Sequence[str] = ()) -> None:
+        """Watch everything, for ever; first of all read ``files``."""
         with self._engine.events.subscribe() as subscription:
             async with asyncio.TaskGroup() as group:
                 self._group = group
                 group.create_task(self._guarded(self._engine.watch_devices()), name="devices")
                 group.create_task(self._watch_locks(), name="locks")
                 group.create_task(self._read_dumps(), name="trees")
-                while events := await subscription.batch():
-                    self._tell(events, dropped=subscription.dropped - self._lost)
-                    self._lost = subscription.dropped
-                    await asyncio.sleep(self.tick)  # what arrives meanwhile is the next batch
+                if files:
+                    self.open_files(files)
+                try:
+                    while events := await subscription.batch():
+                        self._tell(events, dropped=subscription.dropped - self._lost)
+                        self._lost = subscription.dropped
+                        await asyncio.sleep(self.tick)  # what arrives meanwhile is the next batch
+                finally:
+                    self._group = None  # no wish is taken any more
 
     # -- wishes
 
@@ -123,20 +140,44 @@ class Bridge:
             self._tail.cancel()
         if serial and self._group is not None:
             self._tail = self._group.create_task(self._guarded(self._engine.watch_log(serial)), name=f"log of {serial}")
+        if serial and self._following.device_id:
+            self._following.start(serial)
 
     def take_snapshot(self) -> bool:
         """Ask the device for its tree; false when one is on its way already. The tree comes back as an event like any other."""
-        return self._start("snapshot", self._snapshot(self.device_id))
+        return self.start("snapshot", self._snapshot(self.device_id))
+
+    def take_picture(self) -> bool:
+        """Ask the device for a picture of its screen; false when one is on its way already."""
+        return self.start("picture", self._picture(self.device_id))
+
+    def toggle_follow(self) -> None:
+        """Keep the tree of the present device fresh, or no longer."""
+        if self._group is None:
+            return
+        if self._following.device_id:
+            self._following.stop()
+        else:
+            self._following.start(self.device_id)
+
+    def painted(self, serial: int) -> None:
+        """Tree number ``serial`` has been dealt with by the screen: the next one may come."""
+        self._following.painted(serial)
 
     def run_doctor(self) -> bool:
         """Run the checks; false when they run already."""
-        return self._start("doctor", self._doctor(self.device_id))
+        return self.start("doctor", self._doctor(self.device_id))
 
     def first_look(self) -> None:
         """What the console does by itself for a newly chosen device: its tree, then the checks, one after the other."""
-        self._start("first look", self._first_look(self.device_id))
+        self.start("first look", self._first_look(self.device_id))
 
-    def _start(self, name: str, job: Awaitable[None]) -> bool:
+    def open_files(self, paths: Sequence[str]) -> bool:
+        """Read saved dumps, in their order; each becomes a tree without a device, or says why it is none."""
+        return self.start("files", self._open_files(paths))
+
+    def start(self, name: str, job: Awaitable[None]) -> bool:
+        """Run ``job``, unless one of that name runs; whether it was started."""
         running = self._jobs.get(name)
         if self._group is None or (running is not None and not running.done()):
             if asyncio.iscoroutine(job):
@@ -144,6 +185,10 @@ class Bridge:
             return False
         self._jobs[name] = self._group.create_task(self._guarded(job), name=name)
         return True
+
+    def _spawn(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        assert self._group is not None
+        return self._group.create_task(self._guarded(job))
 
     async def _guarded(self, job: Awaitable[None]) -> None:
         """A failure of the engine is news; anything else is a bug and ends the console with its traceback."""
@@ -169,6 +214,40 @@ class Bridge:
         self._post(WorkNews("Reading the screen…", self._clock.now()))
         try:
             await self._engine.snapshot(device_id=device_id or None)
+        finally:
+            self._post(WorkNews(""))
+
+    async def _picture(self, device_id: str) -> None:
+        self._post(PictureNews(await take(self._engine, device_id, self._clock)))
+
+    async def _open_files(self, paths: Sequence[str]) -> None:
+        from clawperator.engine.observe.saved import read_dump
+
+        try:
+            for path in paths:
+                name = os.path.basename(path) or path
+                self._post(WorkNews(f"Reading {sentence(name)}…", self._clock.now()))
+                dump = await asyncio.to_thread(read_dump, path)
+                tree, problem = dump.tree, ""
+                if tree is not None:
+                    problem = tree.recovered
+                elif dump.problem is not None:
+                    problem = f"{dump.problem.message} ({dump.problem.code.value})"
+                self._serial += 1
+                self._post(
+                    SnapshotNews(
+                        Snapshot(
+                            serial=self._serial,
+                            source="file",
+                            name=name,
+                            at=self._clock.now(),
+                            xml=dump.xml,
+                            tree=tree,
+                            complete=tree is None or tree.complete,
+                            problem=problem,
+                        )
+                    )
+                )
         finally:
             self._post(WorkNews(""))
 
@@ -198,8 +277,9 @@ class Bridge:
                     await self._look_at_locks.wait()
 
     async def _locks(self) -> dict[str, Mapping[str, Any]]:
-        looks = await asyncio.to_thread(self._engine.locks)
-        return {str(look["deviceId"]): look for look in map(as_mapping, looks)}
+        """Who has which device; whoever yields it to everybody else does not count."""
+        held = map(as_mapping, await asyncio.to_thread(self._engine.locks))
+        return {str(lock["deviceId"]): lock for lock in held if not lock.get("yields")}
 
     # -- events
 
@@ -259,7 +339,7 @@ class Bridge:
 
     async def _read_dump(self, event: SnapshotSeen) -> None:
         device_id = event.device_id or ""
-        source = "r" if event.command_id in self._own else "stream"
+        source = self._source(event.command_id)
         newest = self._newest.get(device_id, Snapshot.EMPTY)
         if newest and newest.xml == event.xml:
             snapshot = seen_again(newest, at=event.at, source=source, command_id=event.command_id)
@@ -285,6 +365,13 @@ class Bridge:
             )
         self._newest[device_id] = snapshot
         self._post(SnapshotNews(snapshot))
+        if snapshot.tree is not None:
+            await asyncio.to_thread(warm, snapshot.tree)
+
+    def _source(self, command_id: str) -> str:
+        if self._following.owns(command_id):
+            return "follow"
+        return "r" if command_id in self._own else "stream"
 
 
 def read_tree(xml: str, before: UiTree | None) -> tuple[UiTree | None, Alignment, str]:
@@ -299,6 +386,12 @@ def read_tree(xml: str, before: UiTree | None) -> tuple[UiTree | None, Alignment
     _ = tree.on_screen
     changes = align(before, tree) if before is not None else NOTHING
     return tree, changes, tree.recovered
+
+
+def warm(tree: UiTree) -> None:
+    """Work out what finding and matching ask of every node: no key should have to wait for it."""
+    _ = tree.folded_labels, tree.folded_descriptions
+    postings_of(tree).prepare()
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:

@@ -19,10 +19,10 @@ STALE_SECONDS = 10.0
 """A tree older than this is called stale."""
 
 
-def header_chips(session: Session, symbols: Symbols, *, narrow: bool) -> list[Chip]:
-    """Device, lock, tree age, doctor, log rate, losses: what folds last comes first."""
+def header_chips(session: Session, symbols: Symbols, *, narrow: bool, draft: int = 0) -> list[Chip]:
+    """Device, lock, tree age, doctor, log rate, losses, steps of the draft: what folds last comes first."""
     chips = [_device_chip(session, symbols, narrow=narrow)]
-    if session.device_id:
+    if session.device_id and not session.offline:
         chips.append(_lock_chip(session, symbols, narrow=narrow))
         chips.append(_tree_chip(session))
     if session.report.checks or session.report.running:
@@ -32,6 +32,8 @@ def header_chips(session: Session, symbols: Symbols, *, narrow: bool) -> list[Ch
         chips.append(Chip("dropped", ((text, "warn"),), keep=True, action="mode('stream')"))
     if speed := rate(session.lines_per_second):
         chips.append(Chip("rate", ((speed, "muted"),), action="mode('stream')"))
+    if draft:
+        chips.append(Chip("draft", ((f"draft {draft}", "accent"),), action="mode('run')"))
     if session.demo:
         chips.append(Chip("demo", (("demo", "accent"),)))
     return chips
@@ -52,6 +54,8 @@ def _device_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
         elif device is not None:
             line.add(f" {Status.OK.sign(ascii_only=symbols.ascii)}", "ok")
         spans = line.spans
+    elif session.offline:
+        spans = [(count_words(len(session.trees), "saved dump"), "strong")]
     elif session.adb_problem:
         spans = [(f"{Status.FAILED.sign(ascii_only=symbols.ascii)} adb", "fail")]
     elif not session.devices_known:
@@ -119,6 +123,8 @@ def snapshot_words(session: Session, symbols: Symbols) -> Line:
     """Where the shown tree comes from and how old it is: ``r 0.8 s ago``, ``stream cmd-1 12 s ago stale``."""
     snapshot = session.trees.shown
     line = Line(80)
+    if session.offline:
+        return _file_words(session, line)
     if not snapshot:
         return line
     if session.trees.back:
@@ -138,4 +144,14 @@ def snapshot_words(session: Session, symbols: Symbols) -> Line:
         line.add(" incomplete", "warn")
     elif snapshot.problem:
         line.add(" repaired", "warn")
+    return line
+
+
+def _file_words(session: Session, line: Line) -> Line:
+    """``settings.xml 2 of 5 incomplete``."""
+    trees, snapshot = session.trees, session.trees.shown
+    if len(trees):
+        line.device(snapshot.name, "text", room=26).add(f" {len(trees) - trees.back} of {len(trees)}", "muted")
+    if snapshot.problem:
+        line.add(" not readable" if not snapshot else " incomplete" if not snapshot.complete else " repaired", "warn")
     return line

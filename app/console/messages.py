@@ -14,9 +14,11 @@ from textual.message import Message
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.events import EngineEvent
 from clawperator.engine.logcat.entries import LogEntry
+from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
+from clawperator.widgets.picture import Picture
 
 
 class News(Message, bubble=False):
@@ -80,6 +82,23 @@ class WorkNews(StateNews, bubble=False):
         super().__init__()
         self.text = text
         self.since = since
+
+
+class FollowNews(StateNews, bubble=False):
+    """How following ``device_id`` goes; ``None``: it has been switched off."""
+
+    def __init__(self, device_id: str, state: FollowState | None) -> None:
+        super().__init__()
+        self.device_id = device_id
+        self.state = state
+
+
+class PictureNews(StateNews, bubble=False):
+    """A picture of the screen was taken, or could not be: then it says why."""
+
+    def __init__(self, picture: Picture) -> None:
+        super().__init__()
+        self.picture = picture
 
 
 class NoticeNews(News, bubble=False):

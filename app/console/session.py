@@ -6,24 +6,29 @@ Screens draw from it and keep nothing of it. ``absorb`` takes the bridge's news 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from enum import Flag, auto
+from itertools import islice
 from typing import Any
 
 from clawperator.app.console.messages import (
     DevicesNews,
     DoctorNews,
+    FollowNews,
     LocksNews,
     News,
     NoticeNews,
+    PictureNews,
     SnapshotNews,
     StreamNews,
     WorkNews,
 )
-from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
+from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.engine.logcat.entries import LogEntry
 from clawperator.engine.logcat.operator_log import is_operator_line
+from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
@@ -31,10 +36,14 @@ from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.ring import Ring
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
+from clawperator.widgets.picture import Picture
 
 LINES_KEPT = 100_000
 OPERATOR_LINES_KEPT = 20_000
 TREES_KEPT = 50
+FILES_KEPT = 1_000
+RECENT_TREES = 5
+"""So many earlier trees of the same app tell how steady a matcher is."""
 NOTICES_KEPT = 200
 _RATE_SECONDS = 5.0
 
@@ -50,14 +59,20 @@ class Facet(Flag):
     LOCKS = auto()
     NOTICE = auto()
     WORK = auto()
-    EVERYTHING = DEVICES | TREE | STREAM | DOCTOR | LOCKS | NOTICE | WORK
+    FOLLOW = auto()
+    PICTURE = auto()
+    DRAFT = auto()
+    EVERYTHING = DEVICES | TREE | STREAM | DOCTOR | LOCKS | NOTICE | WORK | FOLLOW | PICTURE | DRAFT
 
 
 class Trees:
-    """The last trees of one device and which of them is shown. ``back`` counts from the newest one: 0 is live."""
+    """The last trees of one device and which of them is shown. ``back`` counts from the newest one: 0 is live.
 
-    def __init__(self) -> None:
-        self._kept: deque[Snapshot] = deque(maxlen=TREES_KEPT)
+    Saved dumps are all kept, and the first one is shown until somebody steps on.
+    """
+
+    def __init__(self, limit: int = TREES_KEPT) -> None:
+        self._kept: deque[Snapshot] = deque(maxlen=limit)
         self.back = 0
 
     def add(self, snapshot: Snapshot) -> None:
@@ -66,7 +81,7 @@ class Trees:
             self._kept[-1] = snapshot
             return
         self._kept.append(snapshot)
-        if self.back:
+        if self.back or (snapshot.source == "file" and len(self._kept) > 1):
             self.back = min(self.back + 1, len(self._kept) - 1)
 
     def __len__(self) -> int:
@@ -80,6 +95,17 @@ class Trees:
     def newest(self) -> Snapshot:
         return self._kept[-1] if self._kept else Snapshot.EMPTY
 
+    def __iter__(self) -> Iterator[Snapshot]:
+        """Newest first."""
+        return reversed(self._kept)
+
+    def recent(self) -> list[UiTree]:
+        """The trees of the app that is shown, other than the one shown, newest first."""
+        shown = self.shown
+        others = (item.tree for item in self if item.tree is not None and item.serial != shown.serial)
+        same = (tree for tree in others if shown.tree is not None and tree.package == shown.tree.package)
+        return list(islice(same, RECENT_TREES))
+
     def step(self, towards_older: int) -> bool:
         """Look at an older (1) or newer (-1) one; whether there is one."""
         back = self.back + towards_older
@@ -90,11 +116,12 @@ class Trees:
 
 
 class Session:
-    """See the module. ``wanted_device`` is what the settings ask for; empty: the only usable one."""
+    """See the module. ``wanted_device`` is what the settings ask for; empty: the only usable one. ``offline``: saved dumps, no device."""
 
-    def __init__(self, clock: Clock, *, wanted_device: str = "", demo: bool = False) -> None:
+    def __init__(self, clock: Clock, *, wanted_device: str = "", demo: bool = False, offline: bool = False) -> None:
         self.clock = clock
         self.demo = demo
+        self.offline = offline
         self.devices: tuple[DeviceEntry, ...] = ()
         self.devices_known = False
         self.adb_problem = ""
@@ -109,6 +136,8 @@ class Session:
         self.notices: deque[Notice] = deque(maxlen=NOTICES_KEPT)
         self.work = ""
         self.work_since = 0.0
+        self.follow: FollowState | None = None
+        self.picture: Picture | None = None
         self.wanted_device = wanted_device
         self._trees: dict[str, Trees] = {}
         self._arrivals: deque[tuple[float, int]] = deque()
@@ -119,6 +148,8 @@ class Session:
             DoctorNews: self._take_report,
             LocksNews: self._take_locks,
             WorkNews: self._take_work,
+            FollowNews: self._take_follow,
+            PictureNews: self._take_picture,
             NoticeNews: self._take_notice,
         }
 
@@ -167,6 +198,14 @@ class Session:
         self.work, self.work_since = news.text, news.since
         return Facet.WORK
 
+    def _take_follow(self, news: FollowNews) -> Facet:
+        self.follow = news.state
+        return Facet.FOLLOW
+
+    def _take_picture(self, news: PictureNews) -> Facet:
+        self.picture = news.picture
+        return Facet.PICTURE
+
     def _take_notice(self, news: NoticeNews) -> Facet:
         notice = news.notice if news.notice.at else news.notice._replace(at=self.clock.now())
         self.notices.append(notice)
@@ -191,17 +230,26 @@ class Session:
         return serials[0] if len(serials) == 1 else ""
 
     def trees_of(self, device_id: str) -> Trees:
-        return self._trees.setdefault(device_id, Trees())
+        return self._trees.setdefault(device_id, Trees() if device_id else Trees(FILES_KEPT))
 
     @property
     def trees(self) -> Trees:
-        """Those of the chosen device."""
+        """Those of the chosen device; without one, the saved dumps."""
         return self.trees_of(self.device_id)
 
     @property
     def lock(self) -> Mapping[str, Any]:
         """Who holds the chosen device; empty when nobody does."""
         return self.locks.get(self.device_id, {})
+
+    @property
+    def density(self) -> int:
+        """Dots per inch of the chosen device, as the doctor found it; 0 while unknown."""
+        for check in self.report.checks:
+            words = (check.get("evidence") or {}).get("wmDensity")
+            if words and self.report.device_id == self.device_id:
+                return parse_wm_density(str(words))
+        return 0
 
     @property
     def lines_per_second(self) -> float:

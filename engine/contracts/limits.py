@@ -38,3 +38,6 @@ def utf16_length(text: str) -> int:
 
 PACKAGE = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$"
 """What can name an Android package. What starts with a dash, say, would be an option to the device's own tools."""
+
+FOLLOW_SOURCE = "clawperator-follow"
+"""The ``source`` of every look of follow mode, by which logs and lock files tell it from an execution."""

@@ -9,8 +9,6 @@ from typing import Any
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 DEFAULT_TIMEOUT_MS = 30_000
-FOLLOW_SOURCE = "clawperator-follow"
-"""The ``source`` of every look of follow mode, by which logs and lock files tell it from an execution."""
 
 
 def generated_id(name: str, separator: str = "-") -> str:

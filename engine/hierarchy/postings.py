@@ -104,6 +104,10 @@ class Postings:
             case _:
                 return self._descriptions.containing(fold(wanted))
 
+    def prepare(self) -> None:
+        """Make the indexes of all fields now: for whoever has a thread to spare before somebody asks."""
+        _ = self._ids, self._labels, self._descriptions, self._roles
+
     @cached_property
     def _attributes(self) -> Sequence[Mapping[str, str]]:
         nodes = self._nodes

@@ -17,6 +17,7 @@ from clawperator.engine.hierarchy.explain import off_screen_reason
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.postings import Postings, postings_of
+from clawperator.engine.hierarchy.traits import CLICK_ANCESTORS
 from clawperator.engine.hierarchy.volatility import is_localised
 from clawperator.engine.hierarchy.ways import Field, Way, ambiguity, fields_of, reasons, sets_of
 
@@ -26,8 +27,6 @@ _USUAL_FIELDS = 3
 _AMBIGUOUS_KEPT = 2
 _TAP_THROUGH_KEPT = 2
 _LABELS_TRIED = 40
-_TAP_ANCESTORS = 7
-"""How far up a click looks for what it can click (wire §7.4)."""
 _EXACT_TEXTS = ("textEquals", "contentDescEquals")
 _STEP = re.compile(r"[0-9]{1,9}")
 
@@ -215,7 +214,7 @@ class Selectors:
             inner = inside[position]
             if (
                 inner.clickable
-                or inner.depth - node.depth > _TAP_ANCESTORS
+                or inner.depth - node.depth > CLICK_ANCESTORS
                 or self._tree.is_on_screen(inner) != on_screen
             ):
                 position = inner.end - node.index - 1

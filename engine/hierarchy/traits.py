@@ -1,30 +1,38 @@
-"""What a node is good for, in few words: for views and answers that tell a node in a line."""
+"""What a node is good for: what can be done with it, where a click on it goes, what is unusual about it."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from clawperator.engine.hierarchy.nodes import UiNode
 
-_CLICK_ANCESTORS = 7
+CLICK_ANCESTORS = 7
+"""How far up the device looks for somebody to take an action (wire §7.4)."""
 
 
 def is_plain(node: UiNode) -> bool:
     """Whether a container says nothing by itself: no label, no id of the app's own, nothing to act on."""
-    return not (
-        node.label
-        or node.clickable
-        or node.long_clickable
-        or node.scrollable
-        or node.checkable
-        or node.focused
-        or (node.resource_id and not node.resource_id.startswith("android:"))
-    )
+    identifier = node.resource_id
+    return not (is_target(node) or node.focused or (identifier and not identifier.startswith("android:")))
 
 
 def is_target(node: UiNode) -> bool:
     """Whether an action or a selector may want this node: it can be acted on or read."""
-    return bool(node.label or abilities(node))
+    return bool(
+        node.clickable
+        or node.label
+        or node.scrollable
+        or node.long_clickable
+        or node.checkable
+        or is_editable(node)
+    )  # fmt: skip
+
+
+def is_editable(node: UiNode) -> bool:
+    """Whether text can be typed into it, as far as its class tells: a dump has no such flag."""
+    return "EditText" in node.cls or "AutoCompleteTextView" in node.cls
 
 
 def abilities(node: UiNode) -> list[str]:
@@ -34,7 +42,7 @@ def abilities(node: UiNode) -> list[str]:
         ("longClick", node.long_clickable),
         ("scroll", node.scrollable),
         ("check", node.checkable),
-        ("edit", node.role == "textfield"),
+        ("edit", is_editable(node)),
     )
     return [word for word, holds in can if holds]
 
@@ -51,16 +59,29 @@ def states(node: UiNode) -> list[str]:
     return [word for word, holds in found if holds]
 
 
-def click_target(node: UiNode) -> UiNode | None:
-    """Which node takes a click on this one: itself or the nearest clickable of seven ancestors. ``None``: the device taps
-    the centre of its bounds instead (wire §7.4).
+class Landing(NamedTuple):
+    """Where a click on ``found`` goes: to the node ``on``, ``steps`` above it, or to its centre when that is None.
+
+    ``disabled`` is the clickable node that would have taken it, were it enabled (wire §7.4).
     """
-    taker: UiNode | None = node
-    for _ in range(_CLICK_ANCESTORS + 1):
-        if taker is None or taker.clickable:
-            return taker if taker is not None and taker.enabled else None
-        taker = taker.parent
-    return None
+
+    found: UiNode
+    on: UiNode | None
+    steps: int = 0
+    disabled: UiNode | None = None
+
+
+def landing(found: UiNode) -> Landing:
+    """The first clickable one of a node and seven ancestors takes the click, if it is enabled (wire §7.4)."""
+    for steps, node in enumerate(way_up(found)):
+        if node.clickable:
+            return Landing(found, node, steps) if node.enabled else Landing(found, None, steps, node)
+    return Landing(found, None)
+
+
+def way_up(node: UiNode) -> Iterator[UiNode]:
+    """Where the device looks for somebody to take an action: the node and up to seven ancestors, nearest first."""
+    return chain((node,), islice(node.ancestors, CLICK_ANCESTORS))
 
 
 def summary(node: UiNode) -> dict[str, Any]:
@@ -73,7 +94,7 @@ def summary(node: UiNode) -> dict[str, Any]:
     answer |= {key: value for key, value in texts if value}
     answer["bounds"] = list(node.bounds)
     answer["clickable"] = node.clickable
-    taker = click_target(node)
+    taker = landing(node).on
     if taker is None:
         answer["clickPoint"] = list(node.bounds.center)
     elif taker is not node:

@@ -19,6 +19,7 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.backends.base import Backend, Outcome
 from clawperator.engine.bus import EventBus, Subscription
 from clawperator.engine.contracts.envelope import Envelope
+from clawperator.engine.contracts.limits import FOLLOW_SOURCE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events import SnapshotSeen
 from clawperator.engine.executions import build
@@ -232,9 +233,7 @@ def rest_after(times: int) -> float:
 
 def _command() -> Command:
     return Command.internal(
-        build.single(
-            "follow", "snapshot_ui", action_id="snap", source=build.FOLLOW_SOURCE, timeout_ms=_DEVICE_BUDGET_MS
-        )
+        build.single("follow", "snapshot_ui", action_id="snap", source=FOLLOW_SOURCE, timeout_ms=_DEVICE_BUDGET_MS)
     )
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from clawperator.engine.hierarchy.traits import is_editable, way_up
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime import plan as p
 from clawperator.engine.runtime import retry as presets
@@ -28,7 +29,6 @@ from clawperator.engine.runtime.run import Run, Stage, StepFailure
 
 TAP_MS = 120
 LONG_PRESS_MS = 650
-ANCESTORS = 7
 POLL_MS = 200
 BOUNDARY_ROLES = frozenset({"row", "listitem", "card"})
 SNAPSHOT_UNAVAILABLE = (
@@ -169,14 +169,6 @@ async def _act_on(run: Run, node: UiNode, how: str) -> bool:
     return await surface.press(*node.bounds.center, LONG_PRESS_MS if long else TAP_MS)
 
 
-def way_up(node: UiNode) -> Sequence[UiNode]:
-    """The node and up to seven ancestors, nearest first."""
-    found = [node]
-    while len(found) <= ANCESTORS and found[-1].parent is not None:
-        found.append(found[-1].parent)
-    return found
-
-
 async def read_text(run: Run, action: p.ReadText) -> StepOutcome:
     name = "getValidatedText" if action.validator else "getText"
     retried = _stage(f"{name}({action.matcher})", "Read text", action.retry)
@@ -251,11 +243,6 @@ async def enter_text(run: Run, action: p.EnterText) -> StepOutcome:
         return success({"text": action.text, "submit": "true" if action.submit else "false"})
 
     return await run.stage(_stage(f"enterText({action.matcher})", "Enter text", action.retry), attempt)
-
-
-def is_editable(node: UiNode) -> bool:
-    """Whether text can be set; the dump has no such flag, the class tells."""
-    return any(part in node.cls for part in ("EditText", "AutoCompleteTextView"))
 
 
 async def snapshot_ui(run: Run, action: p.SnapshotUi) -> StepOutcome:

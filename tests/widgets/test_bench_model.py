@@ -8,9 +8,10 @@ import pytest
 
 from clawperator.engine.hierarchy.match import Matcher
 from clawperator.engine.hierarchy.serialise import RenderNode, render_node
+from clawperator.engine.hierarchy.traits import landing
 from clawperator.engine.hierarchy.tree import Bounds, UiNode, UiTree, build
 from clawperator.widgets.models import bench as model
-from clawperator.widgets.models.bench import Bench, landing, with_field, without
+from clawperator.widgets.models.bench import Bench, with_field, without
 
 
 def view(text: str = "", *children: RenderNode, **more: object) -> RenderNode:

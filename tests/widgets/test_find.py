@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from clawperator.engine.hierarchy.tree import parse
-from clawperator.widgets.models.find import parse_find
-from tests.app.console.support import settings_screen
+from clawperator.engine.hierarchy.tree import build, parse
+from clawperator.widgets.models.find import FILTERS, FLAGS, Searched, parse_find
+from tests.app.console.support import hostile_screen, settings_screen, view
 
 TREE = parse(settings_screen())
 
 
 def found(text: str) -> list[str]:
     find = parse_find(text)
-    return [TREE.nodes[index].label or TREE.nodes[index].cls for index in find.positions(TREE.nodes)]
+    return [TREE.nodes[index].label or TREE.nodes[index].cls for index in find.positions(Searched(TREE))]
 
 
 def test_words_ignore_case_and_all_must_hold() -> None:
@@ -50,3 +52,67 @@ def test_an_unknown_flag_is_named_and_ignored() -> None:
 def test_nothing_to_look_for_finds_nothing(text: str) -> None:
     assert not parse_find(text)
     assert found(text) == []
+
+
+def test_a_word_that_begins_a_role_finds_nodes_of_that_role() -> None:
+    assert set(found("listi")) == {"android.widget.LinearLayout"}, "rows of the list are list items by inference"
+    assert len(found("listi")) == 10
+    assert found("li") != found("listi"), "two letters are no role"
+    assert set(found("switch")) == {"Wi‑Fi on", "Bluetooth on"}, "class and role, each once"
+
+
+def test_roles_that_half_of_every_tree_has_must_be_spelled_out() -> None:
+    containers = [node.index for node in TREE.nodes if node.role == "container"]
+    assert containers
+    assert found("contai") == []
+    assert len(found("container")) == len(containers)
+    assert len(found("role:cont")) == len(containers)
+
+
+def test_a_role_can_be_asked_for_by_name() -> None:
+    assert set(found("role:switch")) == {"Wi‑Fi on", "Bluetooth on"}
+    assert found("role:switch blue") == ["Bluetooth on"]
+    find = parse_find("role:knob")
+    assert find.problem.startswith("no role knob: ")
+    assert found("role:knob") == []
+
+
+def test_the_flags_of_the_filters() -> None:
+    tree = parse(hostile_screen())
+    searched = Searched(tree)
+
+    def texts(words: str) -> list[str]:
+        return [tree.nodes[at].text for at in parse_find(words).positions(searched)]
+
+    assert texts("@input") == ["•••••"]
+    assert "below the screen" in texts("@text")
+    assert "below the screen" not in texts("@text @visible")
+    assert len(texts("@text")) == len([node for node in tree.nodes if node.label])
+    assert set(FILTERS) <= set(FLAGS)
+
+
+def test_letter_case_is_ignored_as_the_device_ignores_it() -> None:
+    tree = build(
+        [view("TextView", "[0,0][9,9]", text=text) for text in ("İstanbul", "STRASSE", "ΣΊΣΥΦΟΣ", "\u212aelvin")]
+    )
+    for words, text in (
+        ("istan", "İstanbul"),
+        ("strasse", "STRASSE"),
+        ("σίσυφος", "ΣΊΣΥΦΟΣ"),
+        ("kelvin", "\u212aelvin"),
+    ):
+        assert [tree.nodes[at].text for at in parse_find(words).positions(Searched(tree))] == [text]
+
+
+PIECES = st.sampled_from(["wi", "@click", "@visible", "@nope", "#title", "role:te", "role:", '"Apps"', "@", "tex", "a"])
+
+
+@given(st.lists(PIECES, max_size=4))
+def test_terms_are_anded_in_any_order(pieces: list[str]) -> None:
+    searched = Searched(TREE)
+    whole = set(parse_find(" ".join(pieces)).positions(searched))
+    finds = [find for find in map(parse_find, pieces) if find]
+    expected = set(range(len(TREE.nodes))) if finds else set()
+    for find in finds:
+        expected &= set(find.positions(searched))
+    assert whole == expected

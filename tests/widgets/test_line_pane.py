@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Iterable
 
 from textual import events
-from textual.app import App, ComposeResult
-from textual.pilot import Pilot
 
-from clawperator.themes.claw import DARK, LIGHT
+from clawperator.themes.claw import LIGHT
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
+from clawperator.widgets.format.symbols import ASCII
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.row_list import ListRow, RowList, blank, heading
 from tests.app.console.support import drained
+from tests.widgets.pane_app import held, lines
 
 
 class Numbers(LinePane):
@@ -32,42 +29,6 @@ class Numbers(LinePane):
     def row(self, index: int, width: int) -> Row:
         self.drawn.append(index)
         return Row(Line(width).add(f" row {index}"), Line().add("…"))
-
-
-class Holder(App[None]):
-    CSS_PATH = "../../themes/console.tcss"
-
-    def __init__(self, pane: LinePane, symbols: Symbols = UNICODE) -> None:
-        super().__init__()
-        self.pane = pane
-        self.symbols = symbols
-        self.told: list[str] = []
-        self.register_theme(DARK)
-        self.theme = "claw-dark"
-
-    def compose(self) -> ComposeResult:
-        yield self.pane
-
-    def on_line_pane_cursor_moved(self, message: LinePane.CursorMoved) -> None:
-        self.told.append(f"moved {message.index}")
-
-    def on_line_pane_row_chosen(self, message: LinePane.RowChosen) -> None:
-        self.told.append(f"chosen {message.index}")
-
-
-@asynccontextmanager
-async def held(
-    pane: LinePane, *, size: tuple[int, int] = (40, 10), **more: Any
-) -> AsyncIterator[tuple[Holder, Pilot[None]]]:
-    app = Holder(pane, **more)
-    async with app.run_test(size=size) as pilot:
-        pane.focus()
-        await drained(pilot)
-        yield app, pilot
-
-
-def lines(app: App[None]) -> list[str]:
-    return ["".join(segment.text for segment in line) for line in app.screen._compositor.render_strips()]
 
 
 async def test_only_what_is_on_screen_is_drawn() -> None:
@@ -204,3 +165,36 @@ async def test_the_next_problem_goes_round() -> None:
         assert str(pane.value) == "a"
         pane.to_problem(-1)
         assert str(pane.value) == "c"
+
+
+class Marked(Numbers):
+    """Every tenth row is worth a mark; tells how often it was asked."""
+
+    asked = 0
+
+    def marks(self) -> Iterable[tuple[int, str]]:
+        self.asked += 1
+        yield 0, "match-current"
+        yield from ((row, "match") for row in range(0, self.count, 10))
+
+
+async def test_marks_are_collected_once_for_all_lines_of_the_scrollbar() -> None:
+    pane = Marked(100)
+    async with held(pane) as (app, pilot):
+        await pilot.press("j", "j", "pagedown")
+        assert pane.asked == 1
+        assert [line[-1] for line in lines(app)] == ["┃"] * 10, "one mark on each line"
+        pane.count = 50
+        pane.content_changed()
+        await drained(pilot)
+        assert pane.asked == 2
+        assert [line[-1] for line in lines(app)].count("┃") == 6, "five marks, and the thumb's second line"
+        await pilot.resize_terminal(40, 5)
+        await drained(pilot)
+        assert pane.asked == 3
+
+
+async def test_the_first_of_several_marks_on_a_line_counts() -> None:
+    pane = Marked(100)
+    async with held(pane):
+        assert pane._marks_by_line(10, 100)[0] == "match-current"

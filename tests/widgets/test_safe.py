@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.widgets.format.safe import cells, escape, shorten, take, wrap
+from clawperator.widgets.format.safe import cells, escape, pictured, shorten, take, wrap
 
 ANYTHING = st.text(st.characters(codec=None), max_size=300)
 
@@ -19,6 +19,13 @@ def test_control_characters_become_pictures() -> None:
     assert escape("\x1b[31mred\x07\x00") == "␛[31mred␇␀"
     assert escape("a\tb\r\nc\x7f") == "a␉b␍␊c␡"
     assert escape("\x85\x9b") == "⟨U+0085⟩⟨U+009B⟩"
+
+
+@given(ANYTHING)
+def test_what_is_edited_keeps_its_length_and_shows_everything(text: str) -> None:
+    shown = pictured(text)
+    assert len(shown) == len(text)
+    assert all(unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} for character in shown)
 
 
 def test_bidi_and_invisible_characters_are_named() -> None:

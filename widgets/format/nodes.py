@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from clawperator.engine.hierarchy.traits import is_editable, landing
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.safe import cells, shorten
 from clawperator.widgets.format.symbols import UNICODE, Symbols
@@ -19,14 +21,17 @@ _MARK_ROLES = ("added", "changed", "moved")
 
 
 class RowState(NamedTuple):
-    """What a tree row shows beside its node. ``mark`` is a change; ``found``: 0 not, 1 found, 2 the current hit."""
+    """What a tree row shows beside its node. ``mark`` is a change, ``differing`` the attributes it is about; ``found``: 0 not,
+    1 found, 2 the current hit; ``match``: 0 none of the workbench's matches, 1 one of them, 2 the one the device takes.
+    """
 
     mark: str = ""
+    differing: frozenset[str] = frozenset()
     found: int = 0
+    match: int = 0
     dimmed: bool = False
     on_screen: bool = True
-    note: str = ""
-    note_role: str = "faint"
+    note: Line | None = None
 
 
 def short_class(name: str) -> str:
@@ -40,25 +45,62 @@ def short_id(resource_id: str) -> str:
 
 
 def tree_row(row: TreeRow, state: RowState, width: int, symbols: Symbols = UNICODE) -> Row:
-    """One row: change mark, guides, fold arrow, folded chain, class, id, flags, text, description; a note at the right."""
-    right = Line().add(state.note, state.note_role) if state.note else _hidden_count(row)
+    """One row: marks, guides, fold arrow, folded chain, class, id, flags, text, description; notes at the right."""
+    right = _notes(row, state)
     line = Line(width - (right.cells + 1 if right else 0))
-    line.add(_gutter(state, symbols), state.mark if state.mark in _MARK_ROLES else "match")
+    _gutter(line, row, state, symbols)
+    start = len(line.spans)
     _indent(line, row, width, symbols)
     if row.chain:
         line.add(f"{symbols.more}{row.chain} {symbols.chain} ", "faint")
-    _facts(line, row.node, symbols, on_screen=state.on_screen, strong=state.found == 2)
-    return Row(line, right, "faint" if state.dimmed or not state.on_screen else "")
+    _facts(line, row.node, state, symbols)
+    if row.ghost or state.dimmed or not state.on_screen:
+        kept = {"guide", "changed"}
+        line.spans[start:] = [(text, role if role in kept else "faint") for text, role in line.spans[start:]]
+    return Row(line, right)
 
 
-def _gutter(state: RowState, symbols: Symbols) -> str:
-    if state.mark in _MARK_ROLES:
-        return f" {getattr(symbols, state.mark)}"
-    return f" {symbols.bullet}" if state.found else "  "
+def _gutter(line: Line, row: TreeRow, state: RowState, symbols: Symbols) -> None:
+    """Two cells. The cursor's bar takes the first one, so a single sign stands in the second."""
+    mark = "removed" if row.ghost else state.mark if state.mark in _MARK_ROLES else ""
+    sign = ("", symbols.match, symbols.match_first)[state.match] or (symbols.bullet if state.found else "")
+    glyph = getattr(symbols, mark) if mark else ""
+    if not (glyph and sign):
+        line.add(" ")
+    line.add(glyph, mark).add(sign, "match-current" if state.match == 2 else "match")
+    line.pad(2)
 
 
-def _hidden_count(row: TreeRow) -> Line | None:
-    return Line().add(f"{row.hidden:,}", "faint") if row.hidden else None
+def _notes(row: TreeRow, state: RowState) -> Line | None:
+    """What stands at the right edge: which hit this is, what is gone from it, how much is folded away."""
+    line = Line()
+    if state.note is not None:
+        line.extend(state.note)
+    gone = _without_glyph(row.node, state.differing)
+    if gone:
+        line.add(" " if line.cells else "").add(", ".join(gone), "changed")
+    if row.hidden:
+        line.add(" " if line.cells else "").add(f"{row.hidden:,}", "faint")
+    return line if line.cells else None
+
+
+_DRAWN = {"text", "content-desc", "resource-id", "class"}
+_GLYPHS = {"clickable", "long-clickable", "scrollable", "checked"}
+"""Flags that have a glyph while they hold; ``enabled`` has one while it does not."""
+
+
+def _without_glyph(node: UiNode, differing: frozenset[str]) -> list[str]:
+    """Words for the differing attributes that the row itself does not show: states without a glyph, and what went."""
+    words = []
+    for name in sorted(differing):
+        value = node.attributes.get(name, "")
+        if name in _DRAWN:
+            words += [] if value else [f"no {name}"]
+        elif value == "false":
+            words += [] if name == "enabled" else [f"not {name}"]
+        elif name not in _GLYPHS:
+            words.append(name)
+    return words
 
 
 def arrow_column(level: int, width: int) -> int:
@@ -81,30 +123,40 @@ def _indent(line: Line, row: TreeRow, width: int, symbols: Symbols) -> None:
     line.add(f"{symbols.open} " if row.arrow == "open" else f"{symbols.closed} " if row.arrow else "  ", "muted")
 
 
-def _facts(line: Line, node: UiNode, symbols: Symbols, *, on_screen: bool = True, strong: bool = False) -> None:
-    line.device(short_class(node.cls), "strong" if strong else "node-class", room=40)
+def _facts(line: Line, node: UiNode, state: RowState, symbols: Symbols) -> None:
+    strong = state.found == 2
+
+    def role(attribute: str, usual: str) -> str:
+        return "changed" if attribute in state.differing else usual
+
+    line.device(short_class(node.cls), role("class", "strong" if strong else "node-class"), room=40)
     if node.resource_id:
-        line.device(short_id(node.resource_id), "node-id", before=" #")
-    flags = node_flags(node, symbols, on_screen=on_screen)
-    if flags:
-        line.add(f" {flags}", "flag")
+        line.device(short_id(node.resource_id), role("resource-id", "node-id"), before=" #")
+    for attribute, glyph in _flags(node, symbols, on_screen=state.on_screen):
+        line.add(f" {glyph}", role(attribute, "flag"))
     if node.text:
-        line.device(node.text, "match-current" if strong else "node-text", before=' "', after='"')
+        room = (line.width - line.cells) * 2 // 3 if node.content_desc else 0  # a third for the description
+        usual = "match-current" if strong else "node-text"
+        line.device(node.text, role("text", usual), before=' "', after='"', room=room)
     if node.content_desc:
-        line.device(node.content_desc, "node-desc", before=f" {symbols.desc_open}", after=symbols.desc_close)
+        before, after = f" {symbols.desc_open}", symbols.desc_close
+        line.device(node.content_desc, role("content-desc", "node-desc"), before=before, after=after)
 
 
-def node_flags(node: UiNode, symbols: Symbols = UNICODE, *, on_screen: bool = True) -> str:
-    """Glyphs for what can be done with a node and what is the matter with it."""
-    flags = (
-        (node.clickable or node.long_clickable, symbols.clickable),
-        (node.scrollable, symbols.scrollable),
-        ("EditText" in node.cls, symbols.editable),
-        (node.checked, symbols.checked),
-        (not node.enabled, symbols.disabled),
-        (not on_screen, symbols.offscreen),
-    )
-    return " ".join(glyph for holds, glyph in flags if holds)
+def _flags(node: UiNode, symbols: Symbols, *, on_screen: bool) -> Iterator[tuple[str, str]]:
+    """Glyphs for what can be done with a node and what is the matter with it, each with the attribute it stands for."""
+    if node.clickable or node.long_clickable:
+        yield "clickable" if node.clickable else "long-clickable", symbols.clickable
+    if node.scrollable:
+        yield "scrollable", symbols.scrollable
+    if is_editable(node):
+        yield "editable", symbols.editable
+    if node.checked:
+        yield "checked", symbols.checked
+    if not node.enabled:
+        yield "enabled", symbols.disabled
+    if not on_screen:
+        yield "visible", symbols.offscreen
 
 
 def name_of(node: UiNode, width: int = 40) -> str:
@@ -118,27 +170,43 @@ def name_of(node: UiNode, width: int = 40) -> str:
 def breadcrumb(node: UiNode | None, width: int, symbols: Symbols = UNICODE) -> Line:
     """The way from the root to ``node``; what does not fit is cut at the root's end."""
     line = Line(width)
-    if node is None:
-        return line
-    steps: list[str] = []
+    for step, text, role in _crumbs(node, width, symbols):
+        line.add(text, role if step is not None else "faint")
+    return line
+
+
+def breadcrumb_hit(node: UiNode | None, width: int, x: int, symbols: Symbols = UNICODE) -> UiNode | None:
+    """The node whose name stands at column ``x`` of ``breadcrumb``; for the cut end the nearest node left out."""
+    column = 0
+    for step, text, _ in _crumbs(node, width, symbols):
+        column += cells(text)
+        if x < column:
+            return step
+    return None
+
+
+def _crumbs(node: UiNode | None, width: int, symbols: Symbols) -> Iterator[tuple[UiNode | None, str, str]]:
+    """The pieces of a breadcrumb: the node each stands for (``None``: a joint), its text and its role."""
     joint = f" {symbols.chain} "
-    room = width - 2
-    current: UiNode | None = node
+    steps: list[tuple[UiNode, str]] = []
+    room = width - 1 - cells(symbols.more)
+    current = node
     while current is not None:
-        step = _crumb(current)
-        room -= cells(step) + len(joint)
+        text = _crumb(current)
+        room -= cells(text) + len(joint)
         if room < 0 and steps:
             break
-        steps.append(step)
+        steps.append((current, text))
         current = current.parent
-    line.add(" ")
+    if steps:
+        yield None, " ", "text"
     if current is not None:
-        line.add(f"{symbols.more}{joint}", "faint")
-    for index, step in enumerate(reversed(steps)):
-        if index:
-            line.add(joint, "faint")
-        line.add(step, "strong" if index == len(steps) - 1 else "muted")
-    return line
+        yield current, symbols.more, "faint"
+        yield None, joint, "faint"
+    for number, (step, text) in enumerate(reversed(steps), start=1):
+        yield step, text, "strong" if number == len(steps) else "muted"
+        if number < len(steps):
+            yield None, joint, "faint"
 
 
 def _crumb(node: UiNode) -> str:
@@ -172,38 +240,58 @@ def bounds_text(node: UiNode) -> str:
 
 
 class Fact(NamedTuple):
-    """One attribute: its name, its value, and whether we ``derived`` it (true) or the dump says so."""
+    """One attribute: its name, its value, and whether we ``derived`` it (true) or the dump says so.
+
+    ``sign`` is drawn before the value. ``field`` is the matcher field that the value is for, empty where there is none.
+    """
 
     name: str
     value: str
     derived: bool = False
     role: str = "text"
+    sign: str = ""
+    field: str = ""
 
 
 _VALUE_ROLES = {"text": "node-text", "content-desc": "node-desc", "resource-id": "node-id"}
+_FIELDS = {"text": "textEquals", "content-desc": "contentDescEquals", "resource-id": "resourceId"}
+_DENSITY_OF_DP = 160
 
 
-def node_facts(node: UiNode, *, on_screen: bool) -> list[Fact]:
-    """What is known of a node: first what we conclude (marked so), then the dump's own attributes in its order."""
-    box = node.bounds
+def node_facts(node: UiNode, *, on_screen: bool, density: int = 0) -> list[Fact]:
+    """What is known of a node: first what we conclude (marked so), then the dump's own attributes in its order.
+
+    ``density`` is the display's, in dots per inch (0: not known); with it the size is given in dp too.
+    """
     facts = [
-        Fact("label", node.label, True, "strong"),
-        Fact("role", f"≈ {node.role}", True),
+        Fact("label", node.label, True, "strong", field="textEquals" if node.label else ""),
+        Fact("role", node.role, True, sign="≈ ", field="role"),
         Fact("tap", _tap_words(node), True),
         Fact("on screen", "yes" if on_screen else "no – matching ignores it", True, "text" if on_screen else "warn"),
-        Fact("size", f"{box.width}×{box.height} at {box.left},{box.top}", True),
+        Fact("size", _size_words(node, density), True),
         Fact("path", node.path, True),
     ]
-    facts += [Fact(name, value, False, _VALUE_ROLES.get(name, "text")) for name, value in node.attributes.items()]
+    for name, value in node.attributes.items():
+        field = _FIELDS.get(name, "") if value.strip() else ""
+        facts.append(Fact(name, value, False, _VALUE_ROLES.get(name, "text"), field=field))
     return facts
 
 
+def _size_words(node: UiNode, density: int) -> str:
+    box = node.bounds
+    size = f"{box.width}×{box.height}"
+    if density > 0:
+        width, height = (round(pixels * _DENSITY_OF_DP / density) for pixels in (box.width, box.height))
+        size += f" ({width}×{height} dp)"
+    return f"{size} at {box.left},{box.top}"
+
+
 def _tap_words(node: UiNode) -> str:
-    if node.clickable:
-        return "takes it itself"
-    ancestor, steps = node.parent, 1
-    while ancestor is not None and steps <= 7:
-        if ancestor.clickable:
-            return f"goes {steps} up to {short_class(ancestor.cls)}"
-        ancestor, steps = ancestor.parent, steps + 1
-    return "at its centre: nothing clickable above"
+    """What a click does (wire §7.4)."""
+    goes = landing(node)
+    if goes.on is not None:
+        return f"goes {goes.steps} up to {short_class(goes.on.cls)}" if goes.steps else "takes it itself"
+    if goes.disabled is None:
+        return "at its centre: nothing clickable above"
+    who = "it" if not goes.steps else f"{short_class(goes.disabled.cls)}, {goes.steps} up,"
+    return f"at its centre: {who} is disabled"

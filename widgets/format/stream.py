@@ -86,6 +86,8 @@ def _state_words(line: Line, execution: Execution, symbols: Symbols) -> None:
             line.add("  ").device(brief(execution.message), "muted")
     elif execution.message:
         line.add("failed  ", "fail").device(brief(execution.message), "muted")
+    elif execution.looks:
+        line.add(f"{execution.looks:,} look{'s' * (execution.looks != 1)} of follow mode", "faint")
     else:
         count = total or len(execution.steps)
         line.add(f"{count} step{'s' * (count != 1)}", "muted")

@@ -32,6 +32,8 @@ class Symbols(NamedTuple):
     bar_idle: str
     bar_run: str
     bullet: str
+    match: str
+    match_first: str
     arrow: str
     thumb: str
     track: str
@@ -79,6 +81,8 @@ UNICODE = Symbols(
     bar_idle="░",
     bar_run="▒",
     bullet="•",
+    match="◇",
+    match_first="◆",
     arrow="→",
     thumb="┃",
     track="│",
@@ -126,6 +130,8 @@ ASCII = Symbols(
     bar_idle=".",
     bar_run="=",
     bullet="*",
+    match="o",
+    match_first="@",
     arrow="->",
     thumb="#",
     track="|",

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.hierarchy.match import Explanation, Matcher, TreeExplanation, explain, explain_tree, find_all
 from clawperator.engine.hierarchy.selectors import Selectors
+from clawperator.engine.hierarchy.traits import CLICK_ANCESTORS, Landing, landing
 from clawperator.widgets.format.nodes import name_of
 from clawperator.widgets.format.safe import escape
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.selectors import Candidate, Suggestions
     from clawperator.engine.hierarchy.tree import UiNode, UiTree
-
-CLICK_ANCESTORS = 7
-"""How far up a click looks for something clickable (wire §7.4)."""
 
 NO_MATCHER = Matcher()
 
@@ -31,18 +29,6 @@ class Note(NamedTuple):
     kind: str
     words: str
     role: str
-
-
-class Landing(NamedTuple):
-    """Where a click on ``found`` goes: to the node ``on``, ``steps`` above it, or to its centre when that is None.
-
-    ``disabled`` is the clickable node that would have taken it, were it enabled (wire §7.4).
-    """
-
-    found: UiNode
-    on: UiNode | None
-    steps: int = 0
-    disabled: UiNode | None = None
 
 
 class Findings:
@@ -256,18 +242,6 @@ class Bench:
 
     def _name(self, node: UiNode) -> str:
         return "this node" if node is self.node else name_of(node)
-
-
-def landing(found: UiNode) -> Landing:
-    """The first clickable one of a node and seven ancestors takes the click, if it is enabled (wire §7.4)."""
-    node: UiNode | None = found
-    for steps in range(CLICK_ANCESTORS + 1):
-        if node is None:
-            break
-        if node.clickable:
-            return Landing(found, node, steps) if node.enabled else Landing(found, None, disabled=node)
-        node = node.parent
-    return Landing(found, None)
 
 
 def without(matcher: Matcher, field: str) -> Matcher:

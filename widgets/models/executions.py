@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from clawperator.engine.contracts.limits import FOLLOW_SOURCE
 from clawperator.engine.events import (
     CommandProgress,
     EngineEvent,
@@ -98,6 +99,8 @@ class Execution:
     late: bool = False
     duplicates: int = 0
     snapshots: int = 0
+    looks: int = 0
+    """How many looks of a follow mode this row stands for; 0: it is no look."""
 
     @property
     def over(self) -> bool:
@@ -166,10 +169,10 @@ class ExecutionLog:
 
     @property
     def current(self) -> Execution | None:
-        """The newest execution that still runs, else the newest of all."""
+        """The newest execution that still runs, else the newest of all; looks of follow mode are none."""
         newest: Execution | None = None
         for item in reversed(self.items):
-            if isinstance(item, Execution):
+            if isinstance(item, Execution) and not item.looks:
                 if not item.over:
                     return item
                 newest = newest or item
@@ -219,6 +222,8 @@ class ExecutionLog:
                 return
         execution = execution or self._execution(event, event.command_id)
         _tell(execution, event)
+        if event.kind == "start" and execution.source == FOLLOW_SOURCE:
+            self._fold_look(execution)
         self._changed(execution, _live_line(event))
 
     def _envelope(self, event: EnvelopeSeen) -> None:
@@ -292,6 +297,17 @@ class ExecutionLog:
             self._by_command[key] = execution
             self._append(execution)
         return self._by_command[key]
+
+    def _fold_look(self, look: Execution) -> None:
+        """Looks follow each other for hours: those that went well and that nothing came between are one row."""
+        look.looks = 1
+        place = len(self.items) - 2
+        before = self.items[place] if place >= 0 and self.items[-1] is look else None
+        if isinstance(before, Execution) and (before.device_id, before.status) == (look.device_id, Status.OK):
+            look.looks += before.looks
+            if before.looks:
+                del self.items[place]
+                self._by_command.pop((before.device_id, before.command_id), None)
 
     def _running_on(self, device_id: str) -> Execution | None:
         for item in reversed(self.items[-50:]):

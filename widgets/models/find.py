@@ -1,60 +1,117 @@
 """The tree's find line: what to look for, and which nodes it finds.
 
-Words are AND-ed and ignore case, over label, description, id and class. ``#word`` looks at ids only, ``@flag`` at a flag,
-``"exact words"`` at the whole label or description.
+Words are AND-ed and ignore case, over label, description, id, class and role. ``#word`` looks at ids only, ``role:word``
+at the role only, ``@flag`` at a flag, ``"exact words"`` at the whole text or description.
+
+A role is inferred, and many nodes share it: a bare word counts as one only when it begins its name with at least three
+letters, and never as ``container`` or ``unknown``, which half of every tree is, unless it is spelled out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from clawperator.engine.hierarchy.folding import fold
+from clawperator.engine.hierarchy.roles import ROLE_NAMES
+from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.widgets.format.nodes import short_class, short_id
+from clawperator.widgets.format.safe import escape
 
 if TYPE_CHECKING:
-    from clawperator.engine.hierarchy.tree import UiNode
+    from clawperator.engine.hierarchy.tree import UiNode, UiTree
 
-FLAGS: dict[str, Callable[[UiNode], bool]] = {
-    "click": lambda node: node.clickable,
-    "long": lambda node: node.long_clickable,
-    "scroll": lambda node: node.scrollable,
-    "input": lambda node: "EditText" in node.cls,
-    "checked": lambda node: node.checked,
-    "disabled": lambda node: not node.enabled,
-    "focused": lambda node: node.focused,
-    "selected": lambda node: node.selected,
-    "password": lambda node: node.password,
+FILTERS = ("click", "text", "input", "scroll", "visible")
+"""The flags that are offered as filters, in the order in which they are shown."""
+
+_ROLE_LETTERS = 3
+_EVERYWHERE = frozenset({"container", "unknown"})
+_TERM = re.compile(r'"([^"]*)"?|(\S+)')
+
+
+class Searched:
+    """A tree as the find line looks at it: what a key needs of every node, worked out once."""
+
+    def __init__(self, tree: UiTree) -> None:
+        self.tree = tree
+
+    @cached_property
+    def words(self) -> Sequence[str]:
+        """Label, description, id and class of each node, folded. Of id and class only the part that is drawn: every
+        class has "widget" in its package.
+        """
+        tree = self.tree
+        drawn: dict[tuple[str, str], str] = {}
+        names = []
+        for node in tree.nodes:
+            pair = node.resource_id, node.cls
+            name = drawn.get(pair)
+            if name is None:
+                name = drawn[pair] = fold(f"{short_id(pair[0])}\0{short_class(pair[1])}")
+            names.append(name)
+        columns = zip(tree.folded_labels, tree.folded_descriptions, names, strict=True)
+        return [f"{label}\0{description}\0{name}" for label, description, name in columns]
+
+
+Test = Callable[[Searched, Sequence[int]], Sequence[int]]
+"""Which of some positions pass."""
+
+
+def _flag(holds: Callable[[UiNode], bool]) -> Test:
+    def test(searched: Searched, positions: Sequence[int]) -> Sequence[int]:
+        nodes = searched.tree.nodes
+        return [position for position in positions if holds(nodes[position])]
+
+    return test
+
+
+def _visible(searched: Searched, positions: Sequence[int]) -> Sequence[int]:
+    visible = searched.tree.visible
+    return [position for position in positions if visible[position]]
+
+
+FLAGS: dict[str, Test] = {
+    "click": _flag(lambda node: node.clickable),
+    "text": _flag(lambda node: bool(node.label)),
+    "input": _flag(is_editable),
+    "scroll": _flag(lambda node: node.scrollable),
+    "visible": _visible,
+    "long": _flag(lambda node: node.long_clickable),
+    "checked": _flag(lambda node: node.checked),
+    "disabled": _flag(lambda node: not node.enabled),
+    "focused": _flag(lambda node: node.focused),
+    "selected": _flag(lambda node: node.selected),
+    "password": _flag(lambda node: node.password),
 }
 """Words after ``@``."""
-
-_TERM = re.compile(r'"([^"]*)"?|(\S+)')
 
 
 class Find(NamedTuple):
     """A parsed find line: a node is found when every test holds. ``problem`` names a term that means nothing."""
 
     text: str
-    tests: tuple[Callable[[UiNode], bool], ...] = ()
+    tests: tuple[Test, ...] = ()
     problem: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.tests)
 
-    def matches(self, node: UiNode) -> bool:
-        return all(test(node) for test in self.tests)
-
-    def positions(self, nodes: Sequence[UiNode]) -> list[int]:
+    def positions(self, searched: Searched) -> Sequence[int]:
         """Pre-order positions of the nodes found, ascending."""
-        return [node.index for node in nodes if self.matches(node)] if self.tests else []
+        found: Sequence[int] = range(len(searched.tree.nodes)) if self.tests else ()
+        for test in self.tests:
+            found = test(searched, found)
+        return found
 
 
 NO_FIND = Find("")
 
 
 def parse_find(text: str) -> Find:
-    """Read a find line; never fails, an unknown flag is named in ``problem``."""
-    tests: list[Callable[[UiNode], bool]] = []
+    """Read a find line; never fails, an unknown flag or role is named in ``problem``."""
+    tests: list[Test] = []
     problem = ""
     for match in _TERM.finditer(text):
         exact, word = match.groups()
@@ -63,30 +120,47 @@ def parse_find(text: str) -> Find:
                 tests.append(_exactly(exact))
         elif word.startswith("@") and len(word) > 1:
             flag = FLAGS.get(word[1:].lower())
-            if flag is None:
-                problem = f"no flag {word}: {' '.join('@' + name for name in FLAGS)}"
-            else:
+            if flag is not None:
                 tests.append(flag)
+            else:
+                problem = f"no flag {escape(word)}: {' '.join('@' + name for name in FLAGS)}"
         elif word.startswith("#") and len(word) > 1:
             tests.append(_id_contains(word[1:].lower()))
+        elif word.lower().startswith("role:"):
+            roles = [name for name in ROLE_NAMES if name.startswith(word[5:].lower())]
+            tests.append(_has_role(roles))
+            problem = problem if roles else f"no role {escape(word[5:])}: {' '.join(ROLE_NAMES)}"
         elif word not in "@#":
-            tests.append(_contains(word.lower()))
+            tests.append(_contains(word))
     return Find(text, tuple(tests), problem)
 
 
-def _exactly(value: str) -> Callable[[UiNode], bool]:
-    return lambda node: value in (node.text, node.content_desc)
+def _exactly(value: str) -> Test:
+    return _flag(lambda node: value in (node.text, node.content_desc))
 
 
-def _id_contains(value: str) -> Callable[[UiNode], bool]:
-    return lambda node: value in node.resource_id.lower()
+def _id_contains(value: str) -> Test:
+    return _flag(lambda node: value in node.resource_id.lower())
 
 
-def _contains(value: str) -> Callable[[UiNode], bool]:
-    # Of id and class only the part that is drawn counts: every class has "widget" in its package.
-    return lambda node: (
-        value in node.text.lower()
-        or value in node.content_desc.lower()
-        or value in short_id(node.resource_id).lower()
-        or value in short_class(node.cls).lower()
-    )
+def _has_role(roles: Collection[str]) -> Test:
+    return _flag(lambda node: node.role in roles)
+
+
+def _contains(word: str) -> Test:
+    wanted = fold(word)
+    roles = _roles_meant(wanted)
+
+    def test(searched: Searched, positions: Sequence[int]) -> Sequence[int]:
+        words, nodes = searched.words, searched.tree.nodes
+        if not roles:
+            return [at for at in positions if wanted in words[at]]
+        return [at for at in positions if wanted in words[at] or nodes[at].role in roles]
+
+    return test
+
+
+def _roles_meant(word: str) -> frozenset[str]:
+    if len(word) < _ROLE_LETTERS:
+        return frozenset()
+    return frozenset(name for name in ROLE_NAMES if name.startswith(word) and (name == word or name not in _EVERYWHERE))

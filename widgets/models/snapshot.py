@@ -17,7 +17,7 @@ class Snapshot:
     """One captured tree.
 
     ``source`` says where it came from: ``r`` (asked here), ``stream`` (seen in the log), ``history`` or ``file``. ``at`` is
-    host time in seconds since the epoch. ``complete`` is false for a dump whose end never came; ``problem`` then, and for a
+    host time in seconds since the epoch. ``name`` is that of the file. ``complete`` is false for a dump whose end never came; ``problem`` then, and for a
     dump that had to be repaired, says what is wrong with it. A snapshot that could not be read at all has no tree.
     ``changes`` compares it with the snapshot whose ``serial`` is ``since`` (0: with none).
     """
@@ -28,6 +28,7 @@ class Snapshot:
     device_id: str = ""
     source: str = ""
     command_id: str = ""
+    name: str = ""
     at: float = 0.0
     xml: str = ""
     tree: UiTree | None = None

@@ -1,13 +1,20 @@
-"""Which nodes of a tree are rows, and in what shape: views, folds and folded chains.
+"""Which nodes of a tree are rows, and in what shape: views, folded chains, filters, ghosts, folds.
 
-A flat list over the pre-order array: a folded node's subtree is skipped by its ``end`` index. Pure; the pane draws it.
+Two steps, because folding must not cost a walk over ten thousand nodes. ``Layout`` says which nodes have a row when nothing
+is folded: columns over document order, made once per tree and view. ``Rows`` leaves out what is folded away: a list of
+numbers, copied in slices. A ``TreeRow`` is made when it is looked at. Pure; the pane draws it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+from clawperator.engine.hierarchy.traits import is_plain, is_target
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode, UiTree
@@ -29,7 +36,7 @@ class View(Enum):
 class TreeRow(NamedTuple):
     """A visible node. ``level`` is its drawn depth, ``chain`` the number of containers folded into it, ``guides`` tells
     for each level left of it (a bit each) whether a later sibling follows there. ``arrow`` is ``open``, ``closed`` or ``""``;
-    ``hidden`` counts the nodes below a closed one.
+    ``hidden`` counts the nodes below a closed one. A ``ghost`` is a node of the older tree that this one does not have.
     """
 
     node: UiNode
@@ -38,109 +45,213 @@ class TreeRow(NamedTuple):
     arrow: str
     guides: int
     hidden: int
+    ghost: bool = False
 
 
-def is_plain(node: UiNode) -> bool:
-    """Whether a container says nothing by itself: no label, no id of the app's own, nothing to act on."""
-    return not (
-        node.label
-        or node.clickable
-        or node.long_clickable
-        or node.scrollable
-        or node.checkable
-        or node.focused
-        or (node.resource_id and not node.resource_id.startswith("android:"))
-    )
+class Ghost(NamedTuple):
+    """A node of an older tree at its old place: drawn at ``depth``, before the node that stands there now."""
+
+    node: UiNode
+    depth: int
 
 
-def is_target(node: UiNode) -> bool:
-    """Whether an action or a selector may want this node."""
-    return bool(node.clickable or node.long_clickable or node.scrollable or node.checkable or node.label)
+Ghosts = Mapping[int, Sequence[Ghost]]
+"""Where removed nodes stood: the position in the new tree before which each run of them is drawn."""
 
 
-def build_rows(tree: UiTree, view: View, folded: Collection[int]) -> list[TreeRow]:
-    """The visible rows in order. ``folded`` holds pre-order positions."""
+def _has_own_row(node: UiNode, following: Sequence[UiNode]) -> bool:
+    """Whether Compact draws ``node``: leaves, branches, and single-child containers that say something."""
+    inner = node.index + 1
+    return node.end == inner or following[inner].end != node.end or not is_plain(node)
+
+
+def _shows(tree: UiTree, view: View) -> Callable[[UiNode], bool]:
     if view is View.TARGETS:
-        return _target_rows(tree, folded)
-    rows: list[TreeRow] = []
-    roots = tuple(tree.roots)
-    waiting = [(node, 0, 0, index == len(roots) - 1) for index, node in enumerate(roots)][::-1]
-    while waiting:
-        first, level, guides, last = waiting.pop()
-        node, chain = _end_of_chain(first) if view is View.COMPACT else (first, 0)
-        children = node.children
-        closed = bool(children) and node.index in folded
-        arrow = ("closed" if closed else "open") if children else ""
-        hidden = node.end - node.index - 1 if closed else 0
-        rows.append(TreeRow(node, level, chain, arrow, guides, hidden))
-        if children and not closed:
-            inner = guides if last else guides | 1 << level
-            bottom = len(children) - 1
-            waiting.extend(
-                (child, level + 1, inner, index == bottom) for index, child in reversed(tuple(enumerate(children)))
-            )
-    return rows
+        return is_target
+    if view is View.ALL:
+        return lambda _node: True
+    nodes = tree.nodes
+    return lambda node: _has_own_row(node, nodes)
 
 
-def _end_of_chain(node: UiNode) -> tuple[UiNode, int]:
-    """Follow plain single-child containers down to the node that is drawn instead of them."""
-    length = 0
-    while len(node.children) == 1 and is_plain(node):
-        node = node.children[0]
-        length += 1
-    return node, length
+class Layout:
+    """The rows of a tree in one view with nothing folded, in document order.
+
+    ``nodes`` are the nodes drawn; for each of them ``parents`` gives the row it is drawn under (-1: none) and ``behind``
+    the row after all that is drawn under it. ``shown`` counts the rows that are not ghosts.
+    """
+
+    def __init__(
+        self,
+        tree: UiTree | None,
+        view: View = View.COMPACT,
+        *,
+        only: Collection[int] | None = None,
+        before: UiTree | None = None,
+        ghosts: Ghosts | None = None,
+    ) -> None:
+        """``only`` holds the positions that may have a row (``None``: all). ``ghosts`` are nodes of ``before``."""
+        self.nodes: list[UiNode] = []
+        self.parents: list[int] = []
+        self.levels: list[int] = []
+        self.behind: list[int] = []
+        self._keys: list[int] = []
+        self._ghosts: set[int] = set()
+        self._chained = view is View.COMPACT and only is None
+        if tree is not None:
+            self._fill(_entries(tree, view, only, before, ghosts or {}))
+        self.shown = len(self.nodes) - len(self._ghosts)
+
+    def _fill(self, entries: Iterator[tuple[UiNode, int, int, bool]]) -> None:
+        nodes, parents, levels, keys = self.nodes, self.parents, self.levels, self._keys
+        row = 0
+        way: list[int] = [-1]  # for each depth of the way down to here the nearest row there or above it
+        for node, depth, key, shown in entries:
+            parent = way[depth]
+            del way[depth + 1 :]
+            way.append(row if shown else parent)
+            if shown:
+                nodes.append(node)
+                parents.append(parent)
+                levels.append(levels[parent] + 1 if parent >= 0 else 0)
+                keys.append(key)
+                row += 1
+        self._ghosts.update(at for at, key in enumerate(keys) if key & 1)
+        sizes = [1] * row
+        for at in range(row - 1, 0, -1):
+            if parents[at] >= 0:
+                sizes[parents[at]] += sizes[at]
+        self.behind = [at + size for at, size in enumerate(sizes)]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def is_ghost(self, row: int) -> bool:
+        return row in self._ghosts
+
+    @property
+    def ghost_roots(self) -> list[int]:
+        """The rows of removed nodes that are not inside another removed one."""
+        return sorted(row for row in self._ghosts if self.parents[row] not in self._ghosts)
+
+    def chain(self, row: int) -> int:
+        """How many containers between this row and the one it is drawn under are folded into it."""
+        if not self._chained or row in self._ghosts:
+            return 0
+        parent = self.parents[row]
+        return self.nodes[row].depth - (self.nodes[parent].depth + 1 if parent >= 0 else 0)
+
+    def guides(self, row: int) -> int:
+        """One bit for each level left of ``row``: whether a later sibling follows there."""
+        bits, above = 0, self.parents[row]
+        while above >= 0:
+            after = self.behind[above]
+            if after < len(self.nodes) and self.levels[after] == self.levels[above]:
+                bits |= 1 << self.levels[above]
+            above = self.parents[above]
+        return bits
+
+    def row_of(self, node: UiNode) -> int:
+        """The row for ``node``: its own, else the first one inside it, else the one it is inside of, else the one before."""
+        row = bisect_left(self._keys, 2 * node.index)
+        inside = row
+        while inside < len(self.nodes) and self._keys[inside] < 2 * node.end - 1:
+            if inside not in self._ghosts:
+                return inside
+            inside += 1
+        above = row - 1
+        while above >= 0 and (above in self._ghosts or self.nodes[above].end <= node.index):
+            above = self.parents[above]
+        return above if above >= 0 else max(0, row - 1)
+
+    @cached_property
+    def own_rows(self) -> Mapping[int, int]:
+        """The row of each node that has one, by position."""
+        return {key >> 1: row for row, key in enumerate(self._keys) if not key & 1}
 
 
-def _target_rows(tree: UiTree, folded: Collection[int]) -> list[TreeRow]:
-    """Targets only, indented by how many targets contain them."""
-    rows: list[TreeRow] = []
-    open_until: list[int] = []
-    skip_until = 0
-    following = _next_targets(tree)
+def _entries(
+    tree: UiTree, view: View, only: Collection[int] | None, before: UiTree | None, ghosts: Ghosts
+) -> Iterator[tuple[UiNode, int, int, bool]]:
+    """Every node with its depth, a key that orders rows, and whether it has a row.
+
+    The key is twice the position; a ghost's is one less than that of the node it stands before.
+    """
+    shows = _shows(tree, view)
     for node in tree.nodes:
-        if node.index < skip_until or not is_target(node):
-            continue
-        while open_until and node.index >= open_until[-1]:
-            open_until.pop()
-        inner = following[node.index] < node.end
-        closed = inner and node.index in folded
-        arrow = ("closed" if closed else "open") if inner else ""
-        level = len(open_until)
-        rows.append(TreeRow(node, level, 0, arrow, 0, node.end - node.index - 1 if closed else 0))
-        if closed:
-            skip_until = node.end
-        elif inner:
-            open_until.append(node.end)
-    return rows
+        position = node.index
+        if ghosts and position in ghosts:
+            yield from _ghost_entries(before, view, ghosts[position], position)
+        yield node, node.depth, 2 * position, (only is None or position in only) and shows(node)
+    end = len(tree.nodes)
+    if end in ghosts:
+        yield from _ghost_entries(before, view, ghosts[end], end)
 
 
-def _next_targets(tree: UiTree) -> list[int]:
-    """For each node the position of the next target behind it in document order."""
-    following = [len(tree.nodes)] * len(tree.nodes)
-    upcoming = len(tree.nodes)
-    for node in reversed(tree.nodes):
-        following[node.index] = upcoming
-        if is_target(node):
-            upcoming = node.index
-    return following
+def _ghost_entries(
+    before: UiTree | None, view: View, run: Sequence[Ghost], position: int
+) -> Iterator[tuple[UiNode, int, int, bool]]:
+    if before is not None:
+        shows = _shows(before, view)
+        yield from ((ghost.node, ghost.depth, 2 * position - 1, shows(ghost.node)) for ghost in run)
 
 
-def row_of(rows: Sequence[TreeRow], node: UiNode) -> int:
-    """The row that shows ``node``: its own, or that of what it is folded into; 0 when there is none."""
-    low, high = 0, len(rows)
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle].node.index < node.index:
-            low = middle + 1
-        else:
-            high = middle
-    if low < len(rows) and rows[low].node.index == node.index:
-        return low
-    if low < len(rows) and rows[low].chain and node.index >= rows[low].node.index - rows[low].chain:
-        return low
-    return max(0, low - 1)
+class Rows(Sequence[TreeRow]):
+    """The rows of a layout that no fold hides. ``folded`` holds pre-order positions."""
+
+    def __init__(self, layout: Layout, folded: Collection[int] = ()) -> None:
+        self.layout = layout
+        self._order: list[int] = []
+        self._closed: set[int] = set()
+        start = 0
+        for row in sorted(layout.own_rows[position] for position in folded if position in layout.own_rows):
+            if row >= start and layout.behind[row] > row + 1:
+                self._order.extend(range(start, row + 1))
+                self._closed.add(row)
+                start = layout.behind[row]
+        self._order.extend(range(start, len(layout)))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, index: int) -> TreeRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[TreeRow]: ...
+    def __getitem__(self, index: int | slice) -> TreeRow | Sequence[TreeRow]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        layout, row = self.layout, self._order[index]
+        node, ghost = layout.nodes[row], layout.is_ghost(row)
+        closed = row in self._closed
+        arrow = "" if ghost or layout.behind[row] == row + 1 else "closed" if closed else "open"
+        hidden = node.end - node.index - 1 if closed else 0
+        return TreeRow(node, layout.levels[row], layout.chain(row), arrow, layout.guides(row), hidden, ghost)
+
+    def key(self, index: int) -> tuple[int, bool]:
+        """Names the look of a row for as long as the layout stays."""
+        row = self._order[index]
+        return row, row in self._closed
+
+    def row(self, index: int) -> int:
+        """The layout's row at ``index``."""
+        return self._order[index]
+
+    def place(self, row: int) -> int:
+        """Where the layout's ``row`` stands: itself, or the fold that hides it."""
+        return row if len(self._order) == len(self.layout) else max(0, bisect_right(self._order, row) - 1)
+
+    def of(self, node: UiNode) -> int:
+        """Where ``node`` is shown, by itself or by what stands for it; 0 when there is nothing."""
+        return self.place(self.layout.row_of(node))
+
+
+def build_rows(tree: UiTree, view: View, folded: Collection[int]) -> Rows:
+    """The visible rows of a tree without filters."""
+    return Rows(Layout(tree, view), folded)
 
 
 def crowded(tree: UiTree, *, limit: int = 40) -> set[int]:
     """Nodes that open folded because they have too many children to be read at a glance."""
-    return {node.index for node in tree.nodes if len(node.children) > limit}
+    counts = Counter(node.parent.index for node in tree.nodes if node.parent is not None)
+    return {position for position, count in counts.items() if count > limit}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
+from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.session import Facet
 from clawperator.widgets import keys
@@ -25,13 +26,6 @@ if TYPE_CHECKING:
     from clawperator.app.console.session import Session
 
 MIN_WIDTH, MIN_HEIGHT = 60, 16
-
-
-class Copyable(NamedTuple):
-    """Something that can be copied now: its name in the strip, and how to get it."""
-
-    what: str
-    text: Callable[[], str]
 
 
 class ConsoleScreen(Screen[None], inherit_bindings=False):
@@ -87,7 +81,7 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
 
     def show(self, changed: Facet) -> None:
         """Draw the parts that changed. Called for the present mode only."""
-        if not self.is_mounted:
+        if not self._alive:
             return
         if changed != Facet.STREAM:  # its rate is told once a second: the header need not keep up with a log
             self.show_header()
@@ -99,8 +93,15 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         """Draw the body's panes."""
         raise NotImplementedError
 
+    @property
+    def _alive(self) -> bool:
+        """Whether there is something to draw on: news arrive while the screen is made, and while it is taken down."""
+        return self.is_mounted and self.is_running and bool(self.query(Header))
+
     def tick(self) -> None:
-        """A second has passed: ages are drawn anew."""
+        """A second has passed: ages are drawn anew, unless the screen comes or goes just now."""
+        if not self._alive:
+            return
         self.show_header()
         self._show_notice()
         self.draw_ages()
@@ -121,7 +122,8 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
 
     def _show_keys(self) -> None:
         if self.is_current or self.is_active:
-            self.query_one(KeyBar).show(hints(self.active_bindings, self.console.symbols))
+            typing = isinstance(self.focused, Input)
+            self.query_one(KeyBar).show(hints(self.active_bindings, self.console.symbols, typing=typing))
 
     # -- panes
 

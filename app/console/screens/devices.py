@@ -8,8 +8,8 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from clawperator.app.console.screens.base import Copyable
-from clawperator.app.console.screens.inspect import no_device_words
+from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.screens.tree_area import no_device_words
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.widgets.device_list import DeviceDetail, DeviceList

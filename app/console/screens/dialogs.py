@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -15,8 +16,9 @@ from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.format.times import Clock
+from clawperator.widgets.format.times import Clock, age
 from clawperator.widgets.key_bar import key_sign
+from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice, notice_row
 from clawperator.widgets.row_list import ListRow, RowList, blank
 
@@ -141,6 +143,37 @@ class DeviceDialog(Dialog):
     def _chosen(self, message: DeviceList.DeviceChosen) -> None:
         message.stop()
         self.dismiss(message.serial)
+
+
+class TreesDialog(Dialog):
+    """Choose one of the other trees. Answers its snapshot, or ``None``."""
+
+    TITLE_TEXT = "compare with"
+    NOTE = "⏎ compare · esc"
+
+    def __init__(self, snapshots: Sequence[Snapshot], clock: Clock) -> None:
+        super().__init__()
+        self._snapshots = snapshots
+        self._clock = clock
+
+    def compose_dialog(self) -> ComposeResult:
+        yield RowList(id="trees")
+
+    def on_mount(self) -> None:
+        pane = self.query_one("#trees", RowList)
+        pane.show_rows(ListRow(partial(self._row, item), value=item.serial) for item in self._snapshots)
+        pane.focus()
+
+    def _row(self, item: Snapshot, width: int) -> Row:
+        package = item.tree.package if item.tree is not None else ""
+        line = Line(width).add(" ").add(self._clock.time_of_day(item.at), "muted").add(f"  {item.source:<7}", "faint")
+        line.add(f"{len(item.nodes):>6,} nodes  ", "text").device(item.name or package, "node-id")
+        return Row(line, Line().add(f"{age(self._clock.now() - item.at)} ago ", "faint"))
+
+    @on(RowList.RowChosen)
+    def _chosen(self, message: RowList.RowChosen) -> None:
+        message.stop()
+        self.dismiss(self._snapshots[message.index])
 
 
 class ConfirmDialog(Dialog):

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from clawperator.app.console.screens.base import Copyable
+from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel

@@ -1,67 +1,91 @@
-"""Mode 1: what is on the device now. Devices, doctor, the tree, the node under the cursor, the stream."""
+"""Mode 1: what is on the device now, and the matcher for the node under the cursor."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
 
-from clawperator.app.console.chips import count_words, snapshot_words
-from clawperator.app.console.screens.base import ConsoleScreen, Copyable
+from clawperator.app.console import copying
+from clawperator.app.console.acting import Subject
+from clawperator.app.console.chips import STALE_SECONDS
+from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.offline import NO_DEVICE_HERE
+from clawperator.app.console.screens.base import ConsoleScreen
+from clawperator.app.console.screens.dialogs import TreesDialog
+from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.app.console.screens.tree_area import Crumbs, TreeArea, no_device_words
+from clawperator.app.console.screens.verbs import verb_choices
 from clawperator.app.console.session import Facet
-from clawperator.engine.hierarchy.serialise import node_xml
-from clawperator.widgets.bounds_map import BoundsMap
+from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.hierarchy.nodes import UiNode
+from clawperator.widgets import keys
+from clawperator.widgets.bounds_map import ScreenView
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog
+from clawperator.widgets.format.bench import candidate_rows
 from clawperator.widgets.format.checks import tally_line
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.nodes import bounds_text, breadcrumb, node_line
+from clawperator.widgets.format.nodes import name_of
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.stream import execution_row
 from clawperator.widgets.format.times import age
-from clawperator.widgets.info_line import FindLine, InfoLine
-from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.info_line import InfoLine
+from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
+from clawperator.widgets.matcher_bench import MatcherBench
+from clawperator.widgets.models.bench import Bench, with_field
+from clawperator.widgets.models.matcher_text import MatcherText
+from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.pane import Pane
+from clawperator.widgets.picture import ScreenPane
 from clawperator.widgets.ui_tree import UiTreePane
 
 
 class InspectScreen(ConsoleScreen):
     """The start screen."""
 
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("inspect")]
     MAIN = "#tree"
-    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("label", "id", "path", "bounds", "node", "snapshot")
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = (
+        "matcher", "json", "command", "step", "execution", "python", "label", "id", "path", "bounds", "node", "snapshot"
+    )  # fmt: skip
     PLACES: ClassVar[dict[str, str]] = {
         "devices": "#devices",
         "doctor": "#doctor",
         "tree": "#tree",
         "node": "#node",
+        "bench": "#bench",
         "stream": "#stream",
         "parent": "#tree",
+        "match": "#tree",
     }
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.bench = Bench()
+
     def compose_body(self) -> ComposeResult:
+        console = self.console
         with Horizontal(id="body"):
             with Vertical(id="rail"):
                 yield Pane("devices", DeviceList(id="devices"), id="devices-pane")
                 yield Pane("doctor", DoctorPanel(id="doctor", summary=True), id="doctor-pane")
-            yield Pane(
-                "tree",
-                InfoLine(id="tree-info"),
-                FindLine(
-                    self._search, placeholder='find: words  #id  @click  "exact text"', back_to="#tree", id="find"
-                ),
-                UiTreePane(id="tree"),
-                InfoLine(id="crumb"),
-                InfoLine(id="node-line"),
-                id="tree-pane",
+            yield TreeArea(self.bench, typed=self._typed, onward=self._to_found, id="tree-pane")
+            with Vertical(id="side"):
+                yield Pane("node", NodeInspector(id="node"), id="node-pane")
+                yield Pane("workbench", MatcherBench(id="bench", bench=self.bench), id="bench-pane")
+            screen = ScreenPane(
+                id="screen", clock=console.clock, graphics=console.graphics, pictures=console.pictures_possible
             )
-            yield Pane("node", NodeInspector(id="node"), id="node-pane")
-            yield Pane("screen", BoundsMap(id="map"), id="screen-pane")
-        yield Pane("stream", EnvelopeLog(id="stream", clock=self.console.clock), id="stream-pane")
+            yield Pane("screen", screen, id="screen-pane")
+        yield Pane("stream", EnvelopeLog(id="stream", clock=console.clock), id="stream-pane")
         yield InfoLine(id="stream-strip")
 
     def on_mount(self) -> None:
@@ -70,8 +94,20 @@ class InspectScreen(ConsoleScreen):
         self.query_one(EnvelopeLog).show(session.log, session.lines, session.operator_lines)
 
     @property
+    def area(self) -> TreeArea:
+        return self.query_one(TreeArea)
+
+    @property
     def tree_pane(self) -> UiTreePane:
-        return self.query_one("#tree", UiTreePane)
+        return self.area.tree_pane
+
+    @property
+    def bench_pane(self) -> MatcherBench:
+        return self.query_one("#bench", MatcherBench)
+
+    @property
+    def screen_pane(self) -> ScreenPane:
+        return self.query_one("#screen", ScreenPane)
 
     # -- drawing
 
@@ -84,23 +120,32 @@ class InspectScreen(ConsoleScreen):
             self.query_one("#doctor-pane", Pane).note(self._doctor_note())
         if changed & (Facet.TREE | Facet.DEVICES | Facet.WORK):
             self._draw_tree()
+        elif changed & Facet.FOLLOW:
+            self.area.draw_info()
+        if changed & Facet.PICTURE and session.picture is not None:
+            self.screen_pane.show_picture(session.picture)
+            self._draw_screen()
         if changed & Facet.STREAM:
             self.query_one(EnvelopeLog).news()
             self._draw_stream_notes()
 
     def draw_ages(self) -> None:
-        self._draw_tree_info()
+        self.area.draw_info()
         self.query_one(EnvelopeLog).tick()
         self._draw_stream_notes()
         self.query_one("#doctor-pane", Pane).note(self._doctor_note())
+        self.query_one("#screen-pane", Pane).note(self.screen_pane.words())
 
     def _draw_devices(self) -> None:
         session = self.session
         devices = self.query_one("#devices", DeviceList)
-        devices.empty_text = no_device_words(session.adb_problem, known=session.devices_known)
+        devices.empty_text = (
+            "Saved dumps:\nno device." if session.offline
+            else no_device_words(session.adb_problem, known=session.devices_known)
+        )  # fmt: skip
         devices.show(session.devices, session.device_id)
         self.query_one("#devices-pane", Pane).note(
-            Line().add(f"{len(session.usable)} of {len(session.devices)} usable")
+            Line().add(f"{len(session.usable)} of {len(session.devices)} usable" if session.devices else "")
         )
 
     def _doctor_note(self) -> Line:
@@ -111,61 +156,56 @@ class InspectScreen(ConsoleScreen):
         return line
 
     def _draw_tree(self) -> None:
-        session = self.session
-        tree = self.tree_pane
-        tree.empty_text = self._empty_tree_words()
-        tree.show(session.trees.shown)
-        if not session.trees.shown:
-            tree.refresh()
+        before = self.tree_pane.snapshot.serial
+        self.area.draw()
+        shown = self.tree_pane.snapshot
+        if shown.serial != before and shown and shown.problem:
+            self.console.say(Status.WARN, f"{shown.name or 'This tree'}: {shown.problem}")
+        newest = self.session.trees.newest
+        if not self.tree_pane.snapshot:
             self._draw_node()
-        self._draw_tree_info()
-
-    def _empty_tree_words(self) -> str:
-        session = self.session
-        if session.work:
-            return session.work
-        if session.device_id:
-            return "No tree yet.\n\nr reads the screen."
-        if session.usable:
-            count = count_words(len(session.usable), "usable device")
-            return f"{count}.\n\nD chooses one; it stays the target\nuntil you change it."
-        return no_device_words(session.adb_problem, known=session.devices_known)
-
-    def _draw_tree_info(self) -> None:
-        info = self.query_one("#tree-info", InfoLine)
-        tree = self.tree_pane
-        snapshot = self.session.trees.shown
-        right = snapshot_words(self.session, self.console.symbols).add(" ")
-        line = Line(max(10, info.width - right.cells - 1)).add(" ")
-        if not snapshot:
-            info.show(Row(line.add("")))
-            return
-        if tree.find.problem:
-            line.add(tree.find.problem, "warn")
-        elif tree.find.text:
-            line.add("/ ", "key").device(tree.find.text, "match", room=24)
-            line.add(f"  {len(tree.hits)}/{len(snapshot.nodes):,} nodes", "text" if tree.hits else "warn")
-        else:
-            package = snapshot.tree.package if snapshot.tree is not None else ""
-            line.device(package or "no package", "strong", room=34).add(f"  {len(snapshot.nodes):,} nodes", "muted")
-        if self.narrow:
-            line.add(f" {self.console.symbols.dot} {tree.view.value}", "faint")
-        info.show(Row(line, right))
+        if newest and not self.tree_pane.waiting:  # a tree that waits has not been seen: following waits with it
+            self.call_after_refresh(self.console.bridge.painted, newest.serial)
 
     def _draw_node(self) -> None:
-        tree = self.tree_pane
+        """Everything that depends on the node under the cursor."""
+        tree, snapshot = self.tree_pane, self.tree_pane.snapshot
         node = tree.node
-        symbols = self.console.symbols
-        self.query_one("#node", NodeInspector).show_node(node, on_screen=node is None or tree.node_on_screen(node))
-        crumb, facts = self.query_one("#crumb", InfoLine), self.query_one("#node-line", InfoLine)
-        crumb.show(Row(breadcrumb(node, crumb.width, symbols)))
-        facts.show(node_line(node, facts.width, symbols))
-        self.query_one("#tree-pane", Pane).note(self._place_words())
-        self.query_one(BoundsMap).show(tree.snapshot, node, tree.hits)
+        self.bench_pane.show(snapshot.tree, node, self.session.trees.recent())
+        seen = node is None or tree.node_on_screen(node)
+        self.query_one("#node", NodeInspector).show_node(node, on_screen=seen, density=self.session.density)
+        self.area.draw_node()
+        self._draw_bench()
 
-    def _place_words(self) -> Line:
-        tree, dot = self.tree_pane, self.console.symbols.dot
-        return Line().add(f"{tree.view.value} {dot} {tree.cursor + 1} of {len(tree.rows)}" if tree.rows else "")
+    def _draw_bench(self) -> None:
+        """What depends on the current matcher: marks in the tree and on the map, the best candidates of small screens."""
+        self._mark_matches()
+        self._draw_screen()
+        width, symbols = self.area.node_line.width, self.console.symbols
+        candidates = self.bench.candidates if self.narrow else ()
+        for index, line in enumerate(self.query("#best-1, #best-2").results(InfoLine)):
+            line.display = index < len(candidates)
+            if index < len(candidates):
+                current = candidates[index] is self.bench.candidate
+                line.show(next(candidate_rows(candidates[index], index + 1, width, symbols, current=current)))
+        count = len(self.bench.matches)
+        words = f"typed {symbols.dot} " if self.bench.origin == "typed" else ""
+        pane = self.query_one("#bench-pane", Pane)
+        pane.note(Line().add(f"{words}{count:,} match" if self.bench.current else ""))
+
+    def _mark_matches(self) -> None:
+        """The matches of a matcher that was typed or that is ambiguous; that the only candidate finds its node goes without saying."""
+        found = self.bench.matches
+        if self.bench.origin == "candidate" and [self.bench.node] == [*found]:
+            found = ()
+        self.tree_pane.show_matches([node.index for node in found], found[0].index if found else -1)
+
+    def _draw_screen(self) -> None:
+        tree = self.tree_pane
+        hits = tree.hits or tree.matches
+        first = tree.matches[0] if tree.matches and not tree.hits else -1
+        self.screen_pane.show(tree.snapshot, tree.node, hits, first)
+        self.query_one("#screen-pane", Pane).note(self.screen_pane.words())
 
     def _draw_stream_notes(self) -> None:
         session = self.session
@@ -174,13 +214,8 @@ class InspectScreen(ConsoleScreen):
         strip = self.query_one("#stream-strip", InfoLine)
         current = session.log.current
         if current is None:
-            strip.show(
-                Row(
-                    Line(strip.width)
-                    .add(f" {Status.IDLE.sign(ascii_only=self.console.symbols.ascii)} ", "idle")
-                    .add("nothing has run yet", "faint")
-                )
-            )
+            sign = Status.IDLE.sign(ascii_only=self.console.symbols.ascii)
+            strip.show(Row(Line(strip.width).add(f" {sign} ", "idle").add("nothing has run yet", "faint")))
         else:
             strip.show(execution_row(current, strip.width, session.clock, self.console.symbols))
 
@@ -192,10 +227,12 @@ class InspectScreen(ConsoleScreen):
 
     @on(UiTreePane.Changed)
     def _tree_changed(self) -> None:
-        self._draw_tree_info()
+        self.area.draw_info()
 
-    @on(BoundsMap.NodePicked)
-    def _node_picked(self, message: BoundsMap.NodePicked) -> None:
+    @on(ScreenView.NodePicked)
+    @on(Crumbs.NodePicked)
+    @on(MatcherBench.NodePicked)
+    def _node_picked(self, message: ScreenView.NodePicked | Crumbs.NodePicked | MatcherBench.NodePicked) -> None:
         self.tree_pane.reveal_node(message.node)
         self.set_focus(self.tree_pane)
 
@@ -207,32 +244,10 @@ class InspectScreen(ConsoleScreen):
     def _stream_changed(self) -> None:
         self._draw_stream_notes()
 
-    @on(UiTreePane.Wanted)
-    def _wanted(self, message: UiTreePane.Wanted) -> None:
-        trees = self.session.trees
-        if message.what == "snapshot":
-            trees.back = 0
-            self.console.take_snapshot()
-        elif trees.step(1 if message.what == "older" else -1):
-            self.show(Facet.TREE)
-        else:
-            self.console.say(
-                Status.IDLE, "There is no older tree" if message.what == "older" else "This is the newest tree"
-            )
-
-    def action_find(self) -> None:
-        """Open the find line, at once: what is typed next must meet it. The stream is filtered in its own mode."""
-        if self.focused_within("#stream"):
-            self.console.action_mode("stream")
-        else:
-            self.query_one(FindLine).open()
-
     @on(LinePane.RowChosen, "#tree")
     def _tree_chosen(self) -> None:
-        if self.narrow:
-            self.go_to("#node")
-        else:
-            self.set_focus(self.query_one("#node"))
+        self._look_now()
+        self.go_to("#bench")
 
     @on(LinePane.RowChosen, "#stream")
     def _execution_chosen(self) -> None:
@@ -246,17 +261,243 @@ class InspectScreen(ConsoleScreen):
     def _value_wanted(self, message: NodeInspector.ValueWanted) -> None:
         self.run_worker(self.console.copy(message.value, message.name), exit_on_error=True)
 
-    def _search(self, text: str) -> None:
-        self.tree_pane.search(text)
+    # -- trees
 
-    # -- drawers, escape, menus
+    def action_snapshot(self) -> None:
+        self.session.trees.back = 0
+        self.console.take_snapshot()
+
+    def action_follow(self) -> None:
+        if self._has_device():
+            self.console.bridge.toggle_follow()
+
+    def action_older(self) -> None:
+        self._step(1, "This is the first saved dump" if self.session.offline else "There is no older tree")
+
+    def action_newer(self) -> None:
+        self._step(-1, "This is the last saved dump" if self.session.offline else "This is the newest tree")
+
+    def _step(self, towards_older: int, otherwise: str) -> None:
+        if self.session.trees.step(towards_older):
+            self.show(Facet.TREE)
+        else:
+            self.console.say(Status.IDLE, otherwise)
+
+    def action_compare(self) -> None:
+        """Choose an older tree to compare with; while comparing, stop it."""
+        if self.tree_pane.compared is not None:
+            self.tree_pane.compare(None)
+            return
+        shown = self.tree_pane.snapshot
+        others = [item for item in self.session.trees if item and item.serial != shown.serial]
+        if not shown or not others:
+            self.console.say(Status.IDLE, "There is no other tree to compare with")
+            return
+
+        def chosen(old: Snapshot | None) -> None:
+            if old is not None:
+                self.tree_pane.compare(old)
+
+        self.app.push_screen(TreesDialog(others, self.console.clock), chosen)
+
+    def on_screen_suspend(self) -> None:
+        """A menu or a question is about the tree that was shown when it opened: a newer one waits."""
+        self.tree_pane.hold(True)
+
+    def on_screen_resume(self) -> None:
+        self.tree_pane.hold(False)
+        super().on_screen_resume()
+
+    # -- finding, filters
+
+    def action_find(self) -> None:
+        """Open the find line, at once: what is typed next must meet it. The stream is filtered in its own mode."""
+        if self.focused_within("#stream"):
+            self.console.action_mode("stream")
+        else:
+            self.area.find.open()
+
+    def action_filter_menu(self) -> None:
+        """Each entry switches one filter on or off; a node must pass them all."""
+        chosen = self.tree_pane.filters
+        sign = Status.OK.sign(ascii_only=self.console.symbols.ascii)
+        choices = [
+            Choice(
+                item, f"{sign} {item.tooltip}" if item.id in chosen else item.tooltip, item.id != "none" or bool(chosen)
+            )
+            for item in keys.MENUS["filter"]
+        ]
+        self.app.push_screen(MenuDialog("show only", choices, self.console.symbols), self._filter)
+
+    def _filter(self, choice: str | None) -> None:
+        if choice == "none":
+            self.tree_pane.set_filters(frozenset())
+        elif choice is not None:
+            self.tree_pane.set_filters(self.tree_pane.filters ^ {choice})
+
+    # -- the matcher
+
+    def action_matcher(self) -> None:
+        """Open the matcher line, at once: what is typed next must meet it."""
+        self._look_now()
+        self.area.matcher.open()
+        self.area.draw_hint()
+
+    def _typed(self, _read: MatcherText) -> None:
+        """At each key: count and marks. What costs more follows when the typing rests."""
+        self.bench_pane.type(self.bench.typed)
+        self._mark_matches()
+        self.area.draw_hint()
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(SETTLE_SECONDS, self._draw_bench)
+
+    _rest: Timer | None = None
+
+    @on(MatcherBench.Changed)
+    def _matcher_changed(self) -> None:
+        self._draw_bench()
+
+    @on(MatcherBench.FieldWanted)
+    def _field_wanted(self, message: MatcherBench.FieldWanted) -> None:
+        self.area.matcher.open_field(message.field, message.value)
+        self.area.draw_hint()
+
+    @on(NodeInspector.FieldUsed)
+    def _field_used(self, message: NodeInspector.FieldUsed) -> None:
+        """A value of the node goes into the matcher, beside the fields that it has already."""
+        self.bench_pane.type(with_field(self.bench.typed, message.field, message.value))
+        self._draw_bench()
+
+    def _to_found(self) -> None:
+        self.go_to("#bench")
+        self.bench_pane.to_found()
+
+    def action_match(self, step: int) -> None:
+        self.tree_pane.walk_matches(step)
+
+    def _look_now(self) -> None:
+        """What acts on the node under the cursor must not meet the one before: no waiting for the cursor to rest."""
+        if self.tree_pane.node is not self.bench.node or self.tree_pane.snapshot.tree is not self.bench.tree:
+            self._draw_node()
+
+    # -- from matcher to use
+
+    def subject(self) -> Subject:
+        """What the keys act on: the current matcher, and what is known of it."""
+        self._look_now()
+        bench, trees = self.bench, self.session.trees
+        matches = bench.matches
+        target: UiNode | None = matches[0] if matches else bench.node
+        seconds = self.session.clock.now() - self.tree_pane.snapshot.at
+        return Subject(
+            matcher=bench.current,
+            container=self._container(),
+            node_name=name_of(target) if target is not None else "",
+            matches=len(matches),
+            first_name=name_of(matches[0]) if matches else "",
+            warnings=[note.words for note in bench.notes if note.kind != "first"],
+            age=seconds,
+            stale=seconds > STALE_SECONDS or trees.back > 0,
+        )
+
+    def _container(self) -> Matcher | None:
+        """What scrolls the node: the nearest scrollable ancestor that a matcher of its own finds."""
+        return next((item.container for item in self.bench.candidates if item.container is not None), None)
+
+    def action_act_menu(self) -> None:
+        self._verb_menu("act", self._act)
+
+    def action_insert_menu(self) -> None:
+        self._verb_menu("insert", self._insert)
+
+    def _verb_menu(self, menu: str, then: Callable[[Subject, str | None], None]) -> None:
+        if menu == "insert" or self._has_device():
+            subject = self.subject()
+            choices = verb_choices(menu, subject)
+            self.app.push_screen(MenuDialog(menu, choices, self.console.symbols), partial(then, subject))
+
+    def _act(self, subject: Subject, verb: str | None) -> None:
+        if verb == "press_key":
+            self._press_menu(partial(self._act, subject))
+        elif verb is not None:
+            self.console.actor.act(verb, subject)
+
+    def _insert(self, subject: Subject, verb: str | None) -> None:
+        if verb == "press_key":
+            self._press_menu(partial(self._insert, subject))
+        elif verb is not None:
+            self.console.actor.insert(verb, subject)
+
+    def _press_menu(self, then: Callable[[str | None], None]) -> None:
+        choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["press"]]
+        self.app.push_screen(MenuDialog("press", choices, self.console.symbols), then)
+
+    def action_stop_waiting(self) -> None:
+        self.console.actor.stop_waiting()
+
+    def action_verify(self) -> None:
+        if self._has_device():
+            self.console.actor.verify(self.subject())
+
+    def _has_device(self) -> bool:
+        """Whether there is a device to act on; says so where there is none."""
+        if self.session.device_id:
+            return True
+        words = NO_DEVICE_HERE if self.session.offline else "No device to act on. 7 shows what adb sees, D chooses"
+        self.console.say(Status.WARN, words)
+        return False
+
+    def copyable(self) -> dict[str, Copyable]:
+        subject = self.subject()
+        things = super().copyable()
+        things |= dict(copying.of_node(self.tree_pane.node, self.tree_pane.snapshot))
+        return things | dict(copying.of_matcher(self.bench, subject, self.session.device_id))
+
+    # -- panes, drawers, escape
+
+    def action_bench(self) -> None:
+        """Show or hide the workbench; on small screens it is a drawer."""
+        self._look_now()
+        if not self.narrow:
+            self.toggle_class("-no-bench")
+        elif self.query_one("#bench-pane").has_class("-drawer"):
+            self.close_drawers()
+        else:
+            self.go_to("#bench")
+
+    def action_picture(self) -> None:
+        """Map → picture → off; from off or hidden to the map."""
+        pane = self.query_one("#screen-pane")
+        if not pane.display:
+            self.screen_pane.set_mode("map")
+            self.set_class(True, "-screen")
+            self.set_class(False, "-no-screen")
+            if self.narrow:
+                self.open_drawer(pane)  # type: ignore[arg-type]  # a Pane
+        elif self.screen_pane.cycle() == "off":
+            self.set_class(False, "-screen")
+            self.set_class(True, "-no-screen")
+            pane.remove_class("-drawer")
+        elif self.screen_pane.mode == "picture" and self._has_device():
+            self.console.bridge.take_picture()
+        self._draw_screen()
+
+    def renew_picture(self) -> None:
+        """Take another picture where one is wanted."""
+        if self.screen_pane.mode == "picture" and self.query_one("#screen-pane").display:
+            self.console.bridge.take_picture()
 
     def open_drawer(self, pane: Pane | None) -> None:
         self.close_drawers()
         if pane is None or pane.id == "tree-pane":
             return
-        drawer = self.query_one("#rail") if pane.id in ("devices-pane", "doctor-pane") else pane
-        drawer.add_class("-drawer")
+        if pane.id in ("devices-pane", "doctor-pane"):
+            self.query_one("#rail").add_class("-drawer")
+            return
+        pane.add_class("-drawer")
+        if pane.parent is not None and pane.parent.id == "side":
+            self.query_one("#side").add_class("-drawer")
 
     def close_drawers(self) -> bool:
         drawers = list(self.query(".-drawer"))
@@ -267,12 +508,15 @@ class InspectScreen(ConsoleScreen):
         return bool(drawers)
 
     def clear_pane(self) -> None:
+        """Find, then the typed matcher, then filters, comparison and marks."""
         if self.focused_within("#stream"):
             self.query_one(EnvelopeLog).clear()
-            return
-        field = self.query_one(FindLine)
-        if field.value:
-            field.value = ""
+        elif self.area.find.value:
+            self.area.find.value = ""
+        elif self.bench.typed:
+            self.bench.clear()
+            self.bench_pane.draw()
+            self._draw_bench()
         else:
             self.tree_pane.clear()
 
@@ -280,30 +524,8 @@ class InspectScreen(ConsoleScreen):
         super()._go(choice)
         if choice == "parent":
             self.tree_pane.action_parent()
-
-    def copyable(self) -> dict[str, Copyable]:
-        things = super().copyable()
-        node, snapshot = self.tree_pane.node, self.session.trees.shown
-        if snapshot:
-            things["snapshot"] = Copyable("the snapshot", lambda: snapshot.xml)
-        if node is not None:
-            if node.label:
-                things["label"] = Copyable("the label", lambda: node.label)
-            if node.resource_id:
-                things["id"] = Copyable("the resource id", lambda: node.resource_id)
-            things["path"] = Copyable("the path", lambda: node.path)
-            things["bounds"] = Copyable("the bounds", lambda: bounds_text(node))
-            things["node"] = Copyable("the node", lambda: node_xml(node))
-        return things
-
-
-def no_device_words(problem: str, *, known: bool) -> str:
-    """What an empty device list means, and what to do."""
-    if problem:
-        return f"adb does not answer:\n{problem}\n\n6 shows the details."
-    if not known:
-        return "Asking adb for devices…"
-    return "No device yet.\n\nPlug in a phone with USB debugging,\nor start an emulator."
+        elif choice == "match":
+            self.tree_pane.next_match()
 
 
 def stream_words(stream: EnvelopeLog, dot: str) -> Line:

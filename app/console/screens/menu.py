@@ -55,6 +55,10 @@ class MenuList(RowList, can_focus=False):
     def looks_focused(self) -> bool:
         return True
 
+    def clicked(self, index: int, x: int, *, twice: bool) -> None:  # noqa: ARG002  # the pane's own signature
+        """One click chooses: a menu is no place to look around in."""
+        super().clicked(index, x, twice=not self.rows[index].quiet)
+
 
 class MenuDialog(Dialog, inherit_bindings=False):
     """Answers with the id of the chosen entry, or ``None``."""

@@ -9,7 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from clawperator.app.console.screens.base import Copyable
+from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.widgets.envelope_log import EnvelopeLog
@@ -23,7 +23,7 @@ from clawperator.widgets.pane import Pane
 class StreamScreen(TwoPaneScreen):
     """The stream with its detail below, on wide screens beside it."""
 
-    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("id", "envelope", "line")
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("json", "id", "line")
     PLACES: ClassVar[dict[str, str]] = {"stream": "#list", "node": "#detail"}
 
     def compose_body(self) -> ComposeResult:
@@ -147,9 +147,7 @@ class StreamScreen(TwoPaneScreen):
             things["id"] = Copyable("the commandId", lambda: execution.command_id)
             if execution.envelope is not None:
                 envelope = execution.envelope
-                things["envelope"] = Copyable(
-                    "the envelope", lambda: json.dumps(envelope, indent=2, ensure_ascii=False)
-                )
+                things["json"] = Copyable("the envelope", lambda: json.dumps(envelope, indent=2, ensure_ascii=False))
             if execution.raw:
                 things["line"] = Copyable("the raw envelope", lambda: execution.raw)
         return things

@@ -12,6 +12,7 @@ from datetime import UTC
 from typing import Any, Self
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.draft import Store
 from clawperator.app.console.terminal import Look
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.bus import EventBus
@@ -28,6 +29,7 @@ from clawperator.engine.events import (
 )
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, render_node
 from clawperator.engine.logcat.entries import LogEntry
+from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.format.times import Clock
 
 NOON = 1_700_000_940.0
@@ -78,6 +80,53 @@ class FakeDoctor:
 
 
 @dataclass
+class Answered:
+    """As much of an execution's result as the console reads."""
+
+    envelope: Mapping[str, Any]
+
+
+class FakeFollow:
+    """Says what the test wants it to say; counts how often a tree was painted."""
+
+    def __init__(self, device_id: str, tell: Callable[[FollowState], object]) -> None:
+        self.device_id = device_id
+        self.tell = tell
+        self.state = FollowState("reading")
+        self.commands: set[str] = set()
+        self.times_painted = 0
+        self.ended = False
+
+    async def run(self) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended = True
+
+    def painted(self) -> None:
+        self.times_painted += 1
+
+    def owns(self, command_id: str) -> bool:
+        return command_id in self.commands
+
+
+class MemoryStore:
+    """A draft's file that is none."""
+
+    def __init__(self, text: str | None = None) -> None:
+        self.text = text
+
+    def load(self) -> str | None:
+        return self.text
+
+    def save(self, text: str) -> None:
+        self.text = text
+
+    def set_aside(self) -> str:
+        return "aside"
+
+
+@dataclass
 class FakeEngine:
     """``calls`` lists what the console asked for. ``screen`` is the XML that a snapshot answers with."""
 
@@ -91,6 +140,11 @@ class FakeEngine:
     hold_snapshot: asyncio.Event | None = None
     events: EventBus = field(default_factory=EventBus)
     calls: list[str] = field(default_factory=list)
+    executed: list[Mapping[str, Any]] = field(default_factory=list)
+    execute_error: EngineError | None = None
+    hold_execution: asyncio.Event | None = None
+    photo: bytes | EngineError = b""
+    follows: list[FakeFollow] = field(default_factory=list)
     watched: list[str] = field(default_factory=list)
     _commands: int = 0
 
@@ -154,6 +208,28 @@ class FakeEngine:
             )
         )
         return None
+
+    async def picture(self, *, device_id: str | None = None) -> bytes:
+        self.calls.append(f"picture {device_id}")
+        if isinstance(self.photo, EngineError):
+            raise self.photo
+        return self.photo
+
+    async def execute(self, payload: Any, *, device_id: str | None = None) -> Any:
+        """Every step succeeds, unless ``execute_error`` says otherwise; ``executed`` keeps what was sent."""
+        self.executed.append(payload)
+        if self.hold_execution is not None:
+            await self.hold_execution.wait()
+        if self.execute_error is not None:
+            raise self.execute_error
+        steps: list[tuple[str, str, bool, Mapping[str, str]]] = [
+            (action["id"], action["type"], True, {}) for action in payload["actions"]
+        ]
+        return Answered(make_envelope(payload["commandId"], steps))
+
+    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> FakeFollow:
+        self.follows.append(FakeFollow(device_id, tell))
+        return self.follows[-1]
 
     def publish(self, *events: EngineEvent) -> None:
         for event in events:
@@ -469,7 +545,7 @@ CHECKS_OK = (
         "device.capability",
         "pass",
         "The device shell answers",
-        evidence={"sdk": "35", "wmSize": "1080x2340", "wmDensity": "440"},
+        evidence={"sdk": "35", "wmSize": "Physical size: 1080x2340", "wmDensity": "Physical density: 440"},
     ),
     check(
         "readiness.apk.presence",
@@ -531,6 +607,8 @@ def make_app(
     clock: MovableClock | None = None,
     demo: bool = False,
     wanted_device: str = "",
+    drafts: Store | None = None,
+    files: Sequence[str] = (),
 ) -> ConsoleApp:
     """A console over ``engine`` that tells news at once and copies into ``app.clipboard.texts``."""
     clock = clock or MovableClock()
@@ -540,9 +618,11 @@ def make_app(
         look=Look(theme, ascii=ascii_only, no_colour=no_colour),
         clock=clock.clock,
         clipboard=FakeClipboard(),
+        drafts=drafts or MemoryStore(),
         tick=0.0,
         demo=demo,
         wanted_device=wanted_device,
+        files=files,
     )
 
 

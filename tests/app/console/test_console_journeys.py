@@ -321,7 +321,7 @@ async def test_the_node_pane_follows_the_cursor_once_it_rests() -> None:
         tree_of(app)._rested()
         inspector = app.screen.query_one("#node", NodeInspector)
         await until(pilot, lambda: inspector.node is tree_of(app).node)
-        await pilot.press("enter")
+        await pilot.press("g", "n")
         await until(pilot, lambda: app.focused is inspector)
         await pilot.press("enter")
         await until(pilot, lambda: copied(app))
@@ -344,17 +344,17 @@ async def test_a_click_on_the_map_chooses_the_node_there_and_again_the_larger_on
     async with console(size=(200, 60)) as (app, pilot, _):
         tree = tree_of(app)
         node = next(node for node in tree.snapshot.nodes if node.label == "Bluetooth")
-        screen_map = app.screen.query_one("#map", BoundsMap)
+        screen_map = app.screen.query_one(BoundsMap)
         assert tree.snapshot.tree is not None
         frame = frame_for(tree.snapshot.tree, *screen_map.content_size)
         assert frame is not None
         left, top, right, bottom = frame.box(node.bounds)
         place = (frame.margin + (left + right) // 2, (top + bottom) // 2)
-        await pilot.click("#map", offset=place)
+        await pilot.click(BoundsMap, offset=place)
         await until(pilot, lambda: label(app) == "Bluetooth")
         tree._rested()
-        await until(pilot, lambda: screen_map._node is node)
-        await pilot.click("#map", offset=place)
+        await until(pilot, lambda: screen_map.marks.node is node)
+        await pilot.click(BoundsMap, offset=place)
         await until(pilot, lambda: label(app) == "RelativeLayout")
 
 
@@ -664,8 +664,8 @@ async def test_modes_by_digit_and_back_by_q() -> None:
 
 async def test_modes_not_built_yet_are_not_offered() -> None:
     async with console() as (app, pilot, _):
-        assert [tab.digit for tab in app.tabs()] == ["1", "2", "6", "7"]
-        await pilot.press("3", "4", "5")
+        assert [tab.digit for tab in app.tabs()] == ["1", "2", "3", "6", "7"]
+        await pilot.press("4", "5")
         assert app.current_mode == "inspect"
 
 
@@ -703,7 +703,7 @@ async def test_the_palette_runs_a_binding_and_names_no_mode_that_is_missing() ->
     async with console() as (app, pilot, engine):
         await pilot.press("colon")
         await until(pilot, lambda: type(app.screen).__name__ == "CommandPalette")
-        await pilot.press(*"tree snapshot")
+        await pilot.press(*"inspect snapshot")
         await until(pilot, lambda: app.screen.query("CommandList").first().option_count > 0)  # type: ignore[attr-defined]  # Textual's list
         await pilot.press("enter")
         await until(pilot, lambda: engine.calls.count(f"snapshot {DEVICE.serial}") == 2)
@@ -886,7 +886,7 @@ async def test_leaving_stops_every_task() -> None:
 # -- sizes
 
 
-@pytest.mark.parametrize("mode", ["1", "2", "6", "7"])
+@pytest.mark.parametrize("mode", ["1", "2", "3", "6", "7"])
 async def test_no_pane_is_cut_off_at_any_width(mode: str) -> None:
     async with console(size=(60, 24)) as (app, pilot, _):
         await pilot.press(mode)

@@ -14,7 +14,7 @@ from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.selectors import node_by_path
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, node_xml, nodes_xml, render_node
-from clawperator.engine.hierarchy.traits import click_target, summary
+from clawperator.engine.hierarchy.traits import landing, summary
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.hierarchy.views import MIN_BYTES, VIEWS, Budget, view
 
@@ -156,7 +156,7 @@ def check_selectors(tree: UiTree) -> None:
             continue
         (found,) = find_all(tree, Matcher.from_fields(entry["selector"]))
         if entry.get("kind") == "tap-through":
-            assert click_target(found) is target or not target.enabled
+            assert landing(found).on is target or not target.enabled
         else:
             assert found is target
 
@@ -346,7 +346,7 @@ class TestClicks:
 
     def test_on_the_node_itself(self) -> None:
         save = parse(hierarchy_xml(SAVE)).nodes[0]
-        assert click_target(save) is save
+        assert landing(save).on is save
         assert "clickTarget" not in summary(save)
         assert "clickPoint" not in summary(save)
 

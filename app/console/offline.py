@@ -1,0 +1,59 @@
+"""An engine for a console that shows saved dumps: it has no device, asks nothing of adb, and says so when asked to act."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.bus import EventBus
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.observe.follow import FollowState
+
+NO_DEVICE_HERE = "This console shows saved dumps: there is no device to ask"
+
+
+class SavedDumps:
+    """See the module; ``ConsoleEngine`` without a device."""
+
+    def __init__(self) -> None:
+        self.events = EventBus()
+
+    async def devices(self) -> tuple[DeviceEntry, ...]:
+        return ()
+
+    def locks(self) -> Sequence[Any]:
+        return ()
+
+    async def watch_devices(self) -> None:
+        await asyncio.Event().wait()
+
+    async def watch_log(self, device_id: str) -> None:  # noqa: ARG002  # the shape of an engine
+        await asyncio.Event().wait()
+
+    def doctor(self, *, device_id: str | None = None) -> SavedDumps:  # noqa: ARG002  # the shape of an engine
+        return self
+
+    async def checks(self) -> AsyncIterator[Mapping[str, Any]]:
+        """A doctor without a patient."""
+        _refuse()
+        yield {}
+
+    async def snapshot(self, *, device_id: str | None = None) -> Any:  # noqa: ARG002  # the shape of an engine
+        _refuse()
+
+    async def picture(self, *, device_id: str | None = None) -> bytes:  # noqa: ARG002  # the shape of an engine
+        _refuse()
+
+    async def execute(self, payload: object, *, device_id: str | None = None) -> Any:  # noqa: ARG002  # the shape of an engine
+        _refuse()
+
+    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+        _refuse()
+
+
+def _refuse() -> NoReturn:
+    raise EngineError(
+        ErrorCode.NO_DEVICES, NO_DEVICE_HERE, hint="Start clawperator console without --snapshot to work with a device."
+    )

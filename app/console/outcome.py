@@ -1,0 +1,83 @@
+"""How an execution of the console ended, in the words of the strip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.times import duration, precise
+from clawperator.widgets.models.executions import brief
+from clawperator.widgets.notice_line import Notice
+
+_NO_FAILURE = "UNSUPPORTED_RUNTIME_CLOSE"
+"""The Operator's expected answer to ``close_app``, which the host does instead (wire §7.4)."""
+
+
+def ended(payload: Mapping[str, Any], what: str, envelope: Mapping[str, Any], seconds: float) -> Notice:
+    """The device answered after ``seconds``: all went well, a step failed, or the plan broke off."""
+    took = precise(seconds)
+    if envelope.get("status") != "success":
+        code = str(envelope.get("errorCode") or "")
+        words = brief(str(envelope.get("error") or "the device gave no reason"))
+        if is_verify(payload):
+            words = f"the device did not find it, {took}" if code == ErrorCode.NODE_NOT_FOUND else words
+        return Notice(Status.FAILED, f"{what}: {words}", code)
+    results = [result for result in envelope.get("stepResults") or () if isinstance(result, Mapping)]
+    failed = [code for code in map(_failure, results) if code is not None]
+    if failed:
+        if len(results) == 1:
+            return Notice(Status.FAILED, f"{what}: failed, {took}", failed[0])
+        words = f"the plan ran to its end, {len(failed)} step{'s' * (len(failed) != 1)} failed"
+        return Notice(Status.WARN, f"{what}: {words}, {took}", failed[0])
+    return Notice(Status.OK, f"{_success(payload, what, results)}, {took}")
+
+
+def _failure(result: Mapping[str, Any]) -> str | None:
+    """The code of a failed step; ``None`` for one that did what it should."""
+    data = result.get("data")
+    code = str(data.get("error") or "") if isinstance(data, Mapping) else ""
+    return None if result.get("success") or code == _NO_FAILURE else code
+
+
+def _success(payload: Mapping[str, Any], what: str, results: list[Mapping[str, Any]]) -> str:
+    if is_verify(payload):
+        return "the device found it"
+    if len(results) == 1 and results[0].get("actionType") == "read_text":
+        return f'{what}: "{(results[0].get("data") or {}).get("text", "")}"'
+    return f"{what}: ok"
+
+
+def is_verify(payload: Mapping[str, Any]) -> bool:
+    """Whether all that was asked is if the node is there."""
+    return [action.get("id") for action in payload["actions"]] == ["verify"]
+
+
+def refused(what: str, error: EngineError, *, seconds: float, now: float) -> Notice:
+    """No result came: nothing was sent, or nothing came back within ``seconds``; ``now`` is host time (console UX §11)."""
+    if error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
+        text, status = busy(error.details, now), Status.WAITING
+    elif error.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT:
+        text, status = _silence(error, seconds), Status.FAILED
+    else:
+        hint = f". {error.hint}" if error.hint else ""
+        text, status = f"{what}: {error.message.rstrip('.')}{hint}", Status.FAILED
+    return Notice(status, text, error.code.value)
+
+
+def busy(details: Mapping[str, Any], now: float) -> str:
+    """Who has the device, since when and for how long at most."""
+    holder = details.get("inFlightCommandId") or "another execution"
+    source = f" from {details['source']}" if details.get("source") else ""
+    since, budget = details.get("since"), details.get("timeoutMs")
+    held = f", {duration(now - since)} of {budget / 1000:g} s" if since and budget else ""
+    return f"Device busy: {holder}{source}{held}. Nothing was sent"
+
+
+def _silence(error: EngineError, seconds: float) -> str:
+    details = error.details
+    sent = {"sent": "yes", "not_sent": "no"}.get(str(error.extra.get("broadcastDispatchStatus")), "unknown")
+    stage = details.get("lastStage")
+    sign = f" Last sign: {brief(str(stage))}." if stage else " No sign of life."
+    return f"No result within {duration(seconds)}. Sent: {sent}.{sign} 6 checks the service"

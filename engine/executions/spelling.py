@@ -1,0 +1,146 @@
+"""The same thing said otherwise: a matcher, an action or an execution as JSON, as a command line, as a Python program. Pure.
+
+What comes out is pasted into terminals and files, so it says what it means to the eye too: a character that cannot be seen
+(an escape, a bidirectional override, a non-breaking space) is always written as its code, never as itself.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from pprint import pformat
+from typing import Any
+
+from clawperator.engine.executions.steps import budget_ms
+
+_COMMANDS = {
+    "click": "action click",
+    "read_text": "action read",
+    "enter_text": "action type",
+    "wait_for_node": "action wait",
+    "scroll": "action scroll",
+    "scroll_and_click": "action scroll-and-click",
+    "press_key": "action press-key",
+    "open_app": "action open-app",
+    "open_uri": "action open-uri",
+    "snapshot_ui": "observe snapshot",
+    "take_screenshot": "observe screenshot",
+}
+"""Action types that have a command of their own."""
+_FLAGS = {
+    "matcher": "--selector",
+    "target": "--selector",
+    "container": "--container",
+    "text": "--text",
+    "clickType": "--click-type",
+    "direction": "--direction",
+    "key": "--key",
+    "applicationId": "--app",
+    "uri": "--uri",
+    "path": "--path",
+}
+"""Parameters that those commands take, one flag each. Matchers go as JSON: one spelling for every value there can be."""
+_SWITCHES = {("submit", True): ("--submit",), ("submit", False): (), ("clickAfter", True): ()}
+"""Parameters that are either so or not, where a command line can say it; mostly by saying nothing."""
+
+
+def compact(value: object) -> str:
+    """JSON in one line, without blanks between its parts."""
+    return _visible(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def pretty(value: object) -> str:
+    """JSON with two blanks of indent."""
+    return _visible(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _visible(document: str) -> str:
+    """JSON text with every character that cannot be seen as its escape; a line feed in it is layout, never content."""
+    if document.isascii() and document.isprintable():
+        return document
+    return "".join(each if each.isprintable() or each == "\n" else _escape(each) for each in document)
+
+
+def _escape(character: str) -> str:
+    return json.dumps(character)[1:-1] if ord(character) > 0xFFFF else f"\\u{ord(character):04x}"
+
+
+def command_line(action: Mapping[str, Any], device_id: str = "", *, timeout_ms: int | None = None) -> str | None:
+    """The command of its own that does what ``action`` does, quoted for a POSIX shell; ``None`` where there is none.
+
+    ``timeout_ms`` is the budget of the execution around it, said only where it is not the command's own.
+    """
+    command = _COMMANDS.get(str(action.get("type")))
+    params = action.get("params", {})
+    if command is None or not all(_is_said(name, value) for name, value in params.items()):
+        return None
+    words = [word for name, value in params.items() for word in _flag(name, value)]
+    if timeout_ms is not None and timeout_ms != budget_ms([action]):
+        words += ["--timeout-ms", str(timeout_ms)]
+    return _line(command, device_id, *words)
+
+
+def execution_line(payload: Mapping[str, Any], device_id: str = "") -> str:
+    """The shortest command line that runs ``payload``: a command of its own for a single action, else ``execute`` with all of it.
+
+    The command id is not part of it where a command makes its own.
+    """
+    actions = payload["actions"]
+    if len(actions) == 1 and (line := command_line(actions[0], device_id, timeout_ms=payload["timeoutMs"])):
+        return line
+    return _line("execute", device_id, "--execution", compact(payload))
+
+
+def file_line(path: str, device_id: str = "") -> str:
+    """The command line that runs the payload in file ``path``."""
+    plain = path if path.lstrip()[:1] not in ("-", "{") else f"./{path}"  # else a flag, or JSON text
+    return _line("execute", device_id, "--execution", plain)
+
+
+def _line(command: str, device_id: str, *words: str) -> str:
+    device = _option("--device-id", device_id) if device_id else ()
+    return f"clawperator {command} {shlex.join([*device, *words])}".rstrip()
+
+
+def _option(flag: str, value: str) -> tuple[str, ...]:
+    """What starts with a dash would be taken for a flag, were it a word of its own."""
+    return (f"{flag}={value}",) if value.startswith("-") else (flag, value)
+
+
+def _is_said(name: str, value: object) -> bool:
+    """Whether a flag can say it. Text that cannot be seen is left to JSON, where it has a spelling."""
+    if isinstance(value, bool):
+        return (name, value) in _SWITCHES
+    return name in _FLAGS and (isinstance(value, Mapping) or (isinstance(value, str) and value.isprintable()))
+
+
+def _flag(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, bool):
+        return _SWITCHES[name, value]
+    return _option(_FLAGS[name], value if isinstance(value, str) else compact(value))
+
+
+_PROGRAM = """\
+import asyncio
+
+from clawperator.engine import Engine
+
+PAYLOAD = {payload}
+
+
+async def main() -> None:
+    async with Engine() as engine:
+        result = await engine.execute(PAYLOAD{device})
+    print(result.envelope)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+
+
+def python(payload: Mapping[str, Any], device_id: str = "") -> str:
+    """A program that runs ``payload`` through the public API and prints the envelope."""
+    device = f", device_id={device_id!r}" if device_id else ""
+    return _PROGRAM.format(payload=pformat(payload, width=100, sort_dicts=False), device=device)

@@ -1,0 +1,153 @@
+"""What people do with a node, said as action steps: the verbs of the console and of whoever else composes executions. Pure.
+
+A step is one action of the execution contract (§3), as JSON data; ``execution`` makes a payload of several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from clawperator.engine.contracts.limits import EXPECTED_FORMAT, MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.executions.build import DEFAULT_TIMEOUT_MS, generated_id
+from clawperator.engine.hierarchy.matcher import Matcher
+
+SOURCE = "clawperator-console"
+"""Who dispatches, as payloads and logs name it."""
+
+_BUDGETS_MS = {"open_app": 15_000, "open_uri": 15_000, "press_key": 10_000}
+"""Time for one action where it is not ``DEFAULT_TIMEOUT_MS``: as the single-action commands give it (execution §11)."""
+_LEAST_MS = 10_000
+_FURTHER_STEP_MS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """Something that can be done. ``needs`` and ``takes`` are parameters that the user gives: the latter may be absent.
+
+    ``changes`` is false where the device is the same afterwards: then nobody has to be asked first.
+    """
+
+    label: str
+    type: str
+    needs: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    changes: bool = True
+
+    @property
+    def of_node(self) -> bool:
+        """Whether it is done to a node, which a matcher has to find."""
+        return bool({"matcher", "target"}.intersection(self.needs))
+
+
+VERBS: Mapping[str, Verb] = {
+    "tap": Verb("tap", "click", ("matcher",)),
+    "long_press": Verb("long press", "click", ("matcher",), fixed={"clickType": "long_click"}),
+    "focus": Verb("focus", "click", ("matcher",), fixed={"clickType": "focus"}),
+    "read": Verb("read text", "read_text", ("matcher",)),
+    "wait": Verb("wait for", "wait_for_node", ("matcher",)),
+    "enter_text": Verb("enter text", "enter_text", ("matcher", "text"), ("submit",)),
+    "scroll_to": Verb("scroll to and tap", "scroll_and_click", ("target",), ("container",), {"clickAfter": True}),
+    "scroll_down": Verb("scroll down", "scroll", takes=("container",), fixed={"direction": "down"}),
+    "scroll_up": Verb("scroll up", "scroll", takes=("container",), fixed={"direction": "up"}),
+    "back": Verb("back", "press_key", fixed={"key": "back"}),
+    "home": Verb("home", "press_key", fixed={"key": "home"}),
+    "recents": Verb("recents", "press_key", fixed={"key": "recents"}),
+    "open_app": Verb("open app", "open_app", ("applicationId",)),
+    "sleep": Verb("sleep", "sleep", ("durationMs",)),
+    "snapshot": Verb("snapshot", "snapshot_ui", changes=False),
+    "screenshot": Verb("screenshot", "take_screenshot", changes=False),
+    "verify": Verb("verify", "wait_for_node", ("matcher",), fixed={"retry": {"maxAttempts": 1}}, changes=False),
+}
+"""Every verb by its id, which menus and key tables use too."""
+
+
+def step(
+    verb: str,
+    *,
+    matcher: Matcher | None = None,
+    container: Matcher | None = None,
+    text: str | None = None,
+    submit: bool = False,
+    application_id: str | None = None,
+    duration_ms: int | None = None,
+) -> dict[str, Any]:
+    """One action: ``{"id", "type", "params"?}``. What the verb does not take is left out.
+
+    Raises ``KeyError`` for a verb that does not exist and ``ValueError`` for one without what it needs. Whether the values
+    are acceptable is not looked at here: ``validate`` says it, for all of an execution at once.
+    """
+    spec = VERBS[verb]
+    found = matcher.fields() if matcher else None
+    given = {
+        "matcher": found,
+        "target": found,
+        "container": container.fields() if container else None,
+        "text": text,
+        "submit": submit or None,
+        "applicationId": application_id,
+        "durationMs": duration_ms,
+    }
+    missing = [name for name in spec.needs if given[name] is None]
+    if missing:
+        raise ValueError(f"{verb} needs {', '.join(missing)}")
+    params = {name: given[name] for name in (*spec.needs, *spec.takes) if given[name] is not None}
+    params |= deepcopy(dict(spec.fixed))
+    return {"id": verb, "type": spec.type} | ({"params": params} if params else {})
+
+
+def execution(steps: Sequence[Mapping[str, Any]], *, name: str = "console") -> dict[str, Any]:
+    """The payload that runs ``steps`` in their order, under a new command id that nobody can guess.
+
+    Ids that appear twice are told apart by a number; everything else of the steps stays as it is.
+    """
+    command_id = generated_id(name)
+    return {
+        "commandId": command_id,
+        "taskId": command_id,
+        "source": SOURCE,
+        "expectedFormat": EXPECTED_FORMAT,
+        "timeoutMs": budget_ms(steps),
+        "actions": list(with_own_ids(steps)),
+    }
+
+
+def budget_ms(steps: Iterable[Mapping[str, Any]]) -> int:
+    """Time for all of ``steps``: the longest single one's, some more for each further step, and what they sleep."""
+    steps = list(steps)
+    longest = max((_BUDGETS_MS.get(str(step.get("type")), DEFAULT_TIMEOUT_MS) for step in steps), default=0)
+    more = _FURTHER_STEP_MS * max(0, len(steps) - 1) + sum(map(_sleep_ms, steps))
+    return min(max(longest, _LEAST_MS) + more, MAX_EXECUTION_TIMEOUT_MS)
+
+
+def with_own_ids(steps: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Copies of ``steps`` in which no id appears twice: the second ``tap`` is ``tap-2``."""
+    steps = list(steps)
+    taken = {str(step.get("id")) for step in steps}
+    seen: set[str] = set()
+    for each in steps:
+        copy = deepcopy(dict(each))
+        name = str(copy.get("id"))
+        if name in seen:
+            copy["id"] = name = _free(name, taken)
+            taken.add(name)
+        seen.add(name)
+        yield copy
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number = 2
+    while f"{name}-{number}" in taken:
+        number += 1
+    return f"{name}-{number}"
+
+
+def _sleep_ms(step: Mapping[str, Any]) -> int:
+    params = step.get("params")
+    asked = params.get("durationMs") if isinstance(params, Mapping) else None
+    if step.get("type") != "sleep" or not isinstance(asked, int):
+        return 0
+    return max(0, asked)

@@ -1,0 +1,547 @@
+"""Mode 1 as people use it: the first eight jobs of the console, by keys and by mouse, with assertions on what came of them."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from textual import events
+from textual.pilot import Pilot
+
+from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.screens.dialogs import TreesDialog
+from clawperator.app.console.screens.dispatch import DispatchDialog, TextForm
+from clawperator.app.console.screens.inspect import InspectScreen
+from clawperator.app.console.screens.menu import MenuDialog
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events import SnapshotSeen
+from clawperator.engine.observe.follow import FollowState
+from clawperator.widgets.info_line import InfoLine
+from clawperator.widgets.key_bar import KeyBar
+from clawperator.widgets.matcher_bench import MatcherBench
+from clawperator.widgets.picture import ScreenPane
+from tests.app.console.support import (
+    CHECKS_OK,
+    DEVICE,
+    NOON,
+    ROWS,
+    FakeClipboard,
+    FakeEngine,
+    MemoryStore,
+    drained,
+    make_app,
+    settings_screen,
+    settled,
+    until,
+)
+
+WIDE, SMALL = (120, 36), (80, 24)
+SIZES = pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])
+DUMPS = Path(__file__).parents[2] / "data" / "hierarchies"
+
+
+@asynccontextmanager
+async def console(
+    engine: FakeEngine | None = None, *, size: tuple[int, int] = WIDE, **more: Any
+) -> AsyncIterator[tuple[ConsoleApp, Pilot[int], FakeEngine]]:
+    """A running console whose first look at the device is over."""
+    engine = engine or FakeEngine(screen=settings_screen(), checks=CHECKS_OK)
+    app = make_app(engine, **more)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        yield app, pilot, engine
+
+
+def screen(app: ConsoleApp) -> InspectScreen:
+    assert isinstance(app.mode_screen, InspectScreen)
+    return app.mode_screen
+
+
+def clips(app: ConsoleApp) -> list[str]:
+    assert isinstance(app.pasteboard, FakeClipboard)
+    return app.pasteboard.texts
+
+
+def said(app: ConsoleApp) -> str:
+    notice = app.session.last_notice
+    return notice.text if notice is not None else ""
+
+
+def shown(line: InfoLine) -> str:
+    row = line._row
+    return row.left.plain + (row.right.plain if row.right is not None else "")
+
+
+async def find(pilot: Pilot[int], text: str) -> None:
+    """The cursor on what the find line finds, and the line empty again."""
+    await pilot.press("slash", *text, "enter", "escape")
+
+
+# -- the jobs
+
+
+@SIZES
+async def test_job_1_what_is_on_the_device_is_there_without_a_key(size: tuple[int, int]) -> None:
+    async with console(size=size) as (app, pilot, engine):
+        assert len(screen(app).tree_pane.snapshot.nodes) == 59
+        await pilot.press("r")
+        await until(pilot, lambda: engine.calls.count(f"snapshot {DEVICE.serial}") == 2)
+
+
+@SIZES
+async def test_job_2_find_by_what_is_seen(size: tuple[int, int]) -> None:
+    async with console(size=size) as (app, pilot, _):
+        await pilot.press("slash", *"headset")
+        assert list(screen(app).tree_pane.hits) == []
+        await pilot.press(*["backspace"] * 7, *"bluetooth", "enter")
+        tree = screen(app).tree_pane
+        first = tree.node
+        assert first is not None
+        assert first.label == "Bluetooth"
+        await pilot.press("n")
+        assert tree.node is not first
+        assert f"{len(tree.hits)}/59 nodes" in shown(screen(app).area.info)
+
+
+@SIZES
+async def test_job_3_the_best_selector_is_two_keys_away(size: tuple[int, int]) -> None:
+    async with console(size=size) as (app, pilot, _):
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("y", "y")
+        await until(pilot, lambda: clips(app))
+        assert json.loads(clips(app)[0]) == {"textEquals": "Bluetooth"}
+        assert said(app).startswith("Copied the matcher (1 match), 26 characters")
+
+
+@SIZES
+async def test_job_4_as_a_command_and_as_a_step(size: tuple[int, int]) -> None:
+    async with console(size=size) as (app, pilot, _):
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("y", "c")
+        await until(pilot, lambda: len(clips(app)) == 1)
+        await pilot.press("y", "s")
+        await until(pilot, lambda: len(clips(app)) == 2)
+        line, action = clips(app)
+        assert line == (
+            f'clawperator action click --device-id {DEVICE.serial} --selector \'{{"textEquals":"Bluetooth"}}\''
+        )
+        assert json.loads(action) == {
+            "id": "tap",
+            "type": "click",
+            "params": {"matcher": {"textEquals": "Bluetooth"}},
+        }
+
+
+@pytest.mark.parametrize(
+    ("key", "start"), [("e", '{\n  "commandId"'), ("P", "import asyncio"), ("j", '{\n  "textEquals"')]
+)
+async def test_whole_executions_and_programs_can_be_copied(key: str, start: str) -> None:
+    async with console() as (app, pilot, _):
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("y", key)
+        await until(pilot, lambda: clips(app))
+        assert clips(app)[0].startswith(start)
+
+
+@SIZES
+async def test_job_5_write_a_matcher_and_watch_it_match(size: tuple[int, int]) -> None:
+    async with console(size=size) as (app, pilot, _):
+        mode = screen(app)
+        await pilot.press("m", *"text~Wi")
+        tree = mode.tree_pane
+        assert [tree.snapshot.nodes[at].label for at in tree.matches] == ["Mobile, Wi‑Fi, hotspot", "Wi‑Fi", "Wi‑Fi on"]
+        assert "3 match" in shown(mode.area.hint)
+        await pilot.press("space", *"desc~on")
+        assert [tree.snapshot.nodes[at].label for at in tree.matches] == ["Wi‑Fi on"]
+        await pilot.press("enter")
+        assert app.focused is tree
+        assert mode.bench.origin == "typed"
+        await pilot.press("g", "m")
+        await until(pilot, lambda: tree.node is not None and tree.node.label == "Wi‑Fi on")
+        await pilot.press("escape")
+        assert mode.bench.origin == "candidate"
+
+
+@SIZES
+async def test_job_6_why_it_does_not_match_and_the_jump_to_the_nearest_miss(size: tuple[int, int]) -> None:
+    async with console(size=size) as (app, pilot, _):
+        mode = screen(app)
+        await pilot.press("m")
+        app.focused.post_message(events.Paste('{"textEquals": "Wi-Fi"}'))  # type: ignore[union-attr]  # the line has the focus
+        await until(pilot, lambda: "0 match" in shown(mode.area.hint))
+        await pilot.press("tab")
+        bench = mode.bench_pane
+        await until(pilot, lambda: app.focused is bench and bench.value is not None)
+        words = "\n".join(bench.row(index, 100).left.plain for index in range(bench.row_count()))
+        assert "U+2011" in words
+        await pilot.press("enter")
+        await until(pilot, lambda: app.focused is mode.tree_pane)
+        assert mode.tree_pane.node is not None
+        assert mode.tree_pane.node.label == "Wi‑Fi"
+
+
+@SIZES
+async def test_job_7_verify_and_tap(size: tuple[int, int]) -> None:
+    async with console(size=size) as (app, pilot, engine):
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("v")
+        await until(pilot, lambda: said(app).startswith("the device found it"))
+        assert engine.executed[0]["actions"][0]["type"] == "wait_for_node"
+        await pilot.press("a", "t")
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        assert len(engine.executed) == 1, "nothing is sent before the look at it"
+        await pilot.press("enter")
+        await until(pilot, lambda: len(engine.executed) == 2)
+        assert engine.executed[1]["actions"][0]["params"] == {"matcher": {"textEquals": "Bluetooth"}}
+        looks = engine.calls.count(f"snapshot {DEVICE.serial}")
+        await until(pilot, lambda: engine.calls.count(f"snapshot {DEVICE.serial}") > looks or looks > 2)
+
+
+@SIZES
+async def test_job_8_into_the_draft(size: tuple[int, int]) -> None:
+    store = MemoryStore()
+    async with console(size=size, drafts=store) as (app, pilot, engine):
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("i", "t")
+        await until(pilot, lambda: len(app.drafts.draft) == 1)
+        await pilot.press("i", "n")
+        await until(pilot, lambda: len(app.drafts.draft) == 2)
+        assert any(chip.id == "draft" for chip in app.chips(narrow=False))
+        await pilot.press("3")
+        await until(pilot, lambda: app.current_mode == "run")
+        await pilot.press("R")
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: engine.executed)
+        assert [action["type"] for action in engine.executed[0]["actions"]] == ["click", "snapshot_ui"]
+    assert store.text is not None
+    assert len(json.loads(store.text)["actions"]) == 2
+
+
+# -- acting needs a look and a reason
+
+
+async def test_escape_sends_nothing() -> None:
+    async with console() as (app, pilot, engine):
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("a", "t")
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.mode_screen)
+        assert engine.executed == []
+
+
+async def test_what_is_ambiguous_is_said_before_it_is_sent() -> None:
+    async with console() as (app, pilot, _):
+        await pilot.press("m", *"text~Wi", "enter", "a", "t")
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        assert isinstance(app.screen, DispatchDialog)
+        assert any(doubt.startswith("3 nodes match; the first is") for doubt in app.screen._shown.doubts)
+
+
+async def test_text_is_asked_for_before_it_is_entered() -> None:
+    async with console() as (app, pilot, engine):
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("a", "e")
+        await until(pilot, lambda: isinstance(app.screen, TextForm))
+        await pilot.press(*"tea", "enter")
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: engine.executed)
+        assert engine.executed[0]["actions"][0]["params"]["text"] == "tea"
+
+
+async def test_keys_are_behind_a_third_key() -> None:
+    async with console() as (app, pilot, engine):
+        await pilot.press("a", "k", "b")
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: engine.executed)
+        assert engine.executed[0]["actions"][0] == {"id": "back", "type": "press_key", "params": {"key": "back"}}
+
+
+async def test_a_busy_device_is_told_and_nothing_is_tried_again() -> None:
+    details = {"inFlightCommandId": "cmd-1", "source": "openclaw"}
+    busy = EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight", details=details)
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, execute_error=busy)
+    async with console(engine) as (app, pilot, _):
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("v")
+        await until(pilot, lambda: "cmd-1" in said(app))
+        assert "Nothing was sent" in said(app)
+        assert len(engine.executed) == 1
+
+
+# -- the workbench
+
+
+async def test_a_field_of_the_form_is_edited_and_escape_brings_back_what_was() -> None:
+    async with console() as (app, pilot, _):
+        mode = screen(app)
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("enter")
+        await until(pilot, lambda: app.focused is mode.bench_pane)
+        place = next(
+            at for at, row in enumerate(mode.bench_pane.rows) if getattr(row.value, "field", "") == "textContains"
+        )
+        mode.bench_pane.move_to(place)
+        await pilot.press("enter")
+        await until(pilot, lambda: mode.area.matcher.is_open)
+        await pilot.press(*"Blue")
+        assert mode.bench.current.fields() == {"textEquals": "Bluetooth", "textContains": "Blue"}
+        await pilot.press("escape")
+        assert mode.bench.current.fields() == {"textEquals": "Bluetooth"}
+
+
+async def test_a_value_of_the_node_goes_into_the_matcher() -> None:
+    async with console() as (app, pilot, _):
+        mode = screen(app)
+        await find(pilot, "@checked")
+        mode.tree_pane._rested()
+        await pilot.press("g", "n")
+        await pilot.press("plus")
+        await until(pilot, lambda: mode.bench.origin == "typed")
+        assert mode.bench.typed.fields() == {"textEquals": "Wi‑Fi on"}
+
+
+async def test_question_mark_explains_a_candidate_and_is_the_help_elsewhere() -> None:
+    async with console() as (app, pilot, _):
+        mode = screen(app)
+        await find(pilot, '"Bluetooth"')
+        await pilot.press("enter")
+        await until(pilot, lambda: app.focused is mode.bench_pane)
+        before = mode.bench_pane.row_count()
+        await pilot.press("question_mark")
+        await until(pilot, lambda: mode.bench_pane.row_count() > before)
+        assert app.screen is mode
+
+
+# -- the live tree
+
+
+async def test_follow_is_switched_on_told_how_it_goes_and_off() -> None:
+    async with console() as (app, pilot, engine):
+        info = screen(app).area.info
+        await pilot.press("f")
+        await until(pilot, lambda: "follow: on" in shown(info))
+        follow = engine.follows[0]
+        follow.commands.add("follow-1")
+        xml = settings_screen((("Something new", "", False), *ROWS[1:]))
+        engine.publish(SnapshotSeen(device_id=DEVICE.serial, command_id="follow-1", step_id="snap", xml=xml, at=NOON))
+        await until(pilot, lambda: app.session.trees.shown.source == "follow")
+        await until(pilot, lambda: follow.times_painted)
+        follow.tell(FollowState("busy", command_id="cmd-7"))
+        await until(pilot, lambda: "follow: waiting for cmd-7" in shown(info))
+        follow.tell(FollowState("away"))
+        await until(pilot, lambda: f"follow: {DEVICE.serial} is away" in shown(info))
+        await pilot.press("f")
+        await until(pilot, lambda: follow.ended)
+        assert "follow" not in shown(info).replace("follow 0", "")
+
+
+async def test_a_tree_that_comes_while_a_menu_is_open_waits() -> None:
+    async with console() as (app, pilot, engine):
+        mode = screen(app)
+        serial = mode.tree_pane.snapshot.serial
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, MenuDialog))
+        engine.publish(
+            SnapshotSeen(device_id=DEVICE.serial, command_id="x", step_id="s", xml=settings_screen(ROWS[:4]), at=NOON)
+        )
+        await until(pilot, lambda: mode.tree_pane.waiting)
+        assert mode.tree_pane.snapshot.serial == serial
+        await pilot.press("escape")
+        await until(pilot, lambda: mode.tree_pane.snapshot.serial == serial + 1)
+
+
+async def test_the_matcher_line_holds_the_tree_that_it_is_about() -> None:
+    async with console() as (app, pilot, engine):
+        mode = screen(app)
+        serial = mode.tree_pane.snapshot.serial
+        await pilot.press("m", *"text~")
+        engine.publish(
+            SnapshotSeen(device_id=DEVICE.serial, command_id="x", step_id="s", xml=settings_screen(ROWS[:4]), at=NOON)
+        )
+        await until(pilot, lambda: mode.tree_pane.waiting)
+        assert "1 newer" in shown(mode.area.info)
+        await pilot.press("escape")
+        await until(pilot, lambda: mode.tree_pane.snapshot.serial == serial + 1)
+        assert mode.tree_pane.waiting == 0
+
+
+async def test_comparing_with_an_older_tree_shows_what_was_removed() -> None:
+    async with console() as (app, pilot, engine):
+        mode = screen(app)
+        await pilot.press("c")
+        assert said(app) == "There is no other tree to compare with"
+        engine.screen = settings_screen(ROWS[:-2])
+        await pilot.press("r")
+        await until(pilot, lambda: len(app.session.trees) == 2 and mode.tree_pane.snapshot.serial == 2)
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, TreesDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: mode.tree_pane.compared is not None)
+        ghosts = [row.node.label for row in mode.tree_pane.rows if row.ghost]
+        assert "Security & privacy" in ghosts
+        await pilot.press("c")
+        assert mode.tree_pane.compared is None
+
+
+async def test_filters_hide_and_say_how_much() -> None:
+    async with console() as (app, pilot, _):
+        mode = screen(app)
+        await pilot.press("backslash", "c")
+        await until(pilot, lambda: mode.tree_pane.filters == {"click"})
+        assert all(row.node.clickable for row in mode.tree_pane.rows)
+        assert f"{mode.tree_pane.hidden} hidden" in shown(mode.area.info)
+        await pilot.press("escape")
+        await until(pilot, lambda: not mode.tree_pane.filters)
+        await pilot.press("slash", *"wi", "tab")
+        assert mode.tree_pane.hide_others
+        assert len(mode.tree_pane.rows) == len(mode.tree_pane.hits)
+
+
+# -- the picture
+
+
+def png(colour: tuple[int, int, int] = (40, 90, 160)) -> bytes:
+    image = Image.new("RGB", (108, 234), colour)
+    image.putpixel((0, 0), (0, 0, 0))
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+async def test_the_screen_pane_goes_from_map_to_picture_to_off() -> None:
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=png())
+    async with console(engine) as (app, pilot, _):
+        pane = app.screen.query_one("#screen-pane")
+        assert not pane.display
+        await pilot.press("s")
+        await until(pilot, lambda: pane.display)
+        view = app.screen.query_one(ScreenPane)
+        assert view.showing == "map"
+        await pilot.press("s")
+        await until(pilot, lambda: view.showing == "picture")
+        await pilot.press("s")
+        await until(pilot, lambda: not pane.display)
+
+
+async def test_without_a_picture_the_map_says_why() -> None:
+    refused = EngineError(ErrorCode.DEVICE_NOT_FOUND, "emulator-5554 is gone")
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, photo=refused)
+    async with console(engine) as (app, pilot, _):
+        await pilot.press("s", "s")
+        view = app.screen.query_one(ScreenPane)
+        await until(pilot, lambda: "is gone" in view.words().plain)
+        assert view.showing == "map"
+
+
+# -- by mouse alone
+
+
+async def test_from_a_node_to_a_tap_without_a_key() -> None:
+    async with console(size=(200, 60)) as (app, pilot, engine):
+        tree = screen(app).tree_pane
+        row = next(at for at, row in enumerate(tree.rows) if row.node.label == "Bluetooth")
+        await pilot.click("#tree", offset=(30, row - tree.top))
+        bar = app.screen.query_one(KeyBar)
+        place = next(start for start, _, key in bar._hits if key == "a")
+        await pilot.click(KeyBar, offset=(place, 0))
+        await until(pilot, lambda: isinstance(app.screen, MenuDialog))
+        await pilot.click("#menu", offset=(6, 0))
+        await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        dialog_bar = app.screen.query_one(KeyBar)
+        await until(pilot, lambda: dialog_bar._hits)
+        await pilot.click(KeyBar, offset=(dialog_bar._hits[0][0], 0))
+        await until(pilot, lambda: engine.executed)
+        assert engine.executed[0]["actions"][0]["type"] == "click"
+
+
+async def test_candidates_and_their_reasons_by_mouse() -> None:
+    async with console(size=(200, 60)) as (app, pilot, _):
+        mode = screen(app)
+        await find(pilot, '"Bluetooth"')
+        mode.tree_pane._rested()
+        bench = mode.bench_pane
+        await until(pilot, lambda: len(mode.bench.candidates) > 1 and bench.row_count() > 4)
+        before = bench.row_count()
+        await pilot.click("#bench", offset=(bench.body_width - 1, 1))
+        await until(pilot, lambda: bench.row_count() > before)
+
+
+# -- saved dumps
+
+
+async def offline(pilot: Pilot[int]) -> None:
+    app = pilot.app
+    assert isinstance(app, ConsoleApp)
+    await until(pilot, lambda: len(app.session.trees) == len(app.files) and not app.session.work)
+    await drained(pilot)
+
+
+async def test_saved_dumps_are_shown_in_their_order_without_a_device() -> None:
+    files = [str(DUMPS / "nora-chat-chat.xml"), str(DUMPS / "simple-calendar-month.xml")]
+    engine = FakeEngine(present=())
+    app = make_app(engine, files=files)
+    async with app.run_test(size=WIDE) as pilot:
+        await offline(pilot)
+        mode = screen(app)
+        assert app.session.trees.shown.name == "nora-chat-chat.xml"
+        assert "1 of 2" in shown(mode.area.info)
+        await pilot.press("full_stop")
+        await until(pilot, lambda: mode.tree_pane.snapshot.name == "simple-calendar-month.xml")
+        await pilot.press("full_stop")
+        assert said(app) == "This is the last saved dump"
+        await pilot.press("a")
+        assert said(app).startswith("This console shows saved dumps")
+        await pilot.press("j", "j", "j", "y", "p")
+        await until(pilot, lambda: clips(app))
+        assert engine.calls == []
+
+
+async def test_what_cannot_be_read_says_why_and_what_can_be_recovered_is_labelled() -> None:
+    folder = DUMPS / "malformed"
+    files = [str(folder / "derived-empty-file.xml"), str(folder / "derived-two-dumps-in-one-file.xml")]
+    app = make_app(FakeEngine(present=()), files=files)
+    async with app.run_test(size=WIDE) as pilot:
+        await offline(pilot)
+        mode = screen(app)
+        assert "HIERARCHY_MALFORMED" in mode.tree_pane.empty_text
+        assert "not readable" in shown(mode.area.info)
+        await pilot.press("full_stop")
+        await until(pilot, lambda: mode.tree_pane.snapshot)
+        assert "repaired" in shown(mode.area.info)
+        assert said(app).startswith("derived-two-dumps-in-one-file.xml: ")
+
+
+def is_shown(app: ConsoleApp, serial: int) -> bool:
+    return screen(app).tree_pane.snapshot.serial == serial
+
+
+async def test_every_dump_of_the_corpus_opens(corpus: Path) -> None:
+    """Those outside ``malformed`` as they are; those inside with what was recovered, or with their typed error."""
+    whole, broken = (
+        sorted((corpus / "hierarchies").glob("*.xml")),
+        sorted((corpus / "hierarchies" / "malformed").iterdir()),
+    )
+    app = make_app(FakeEngine(present=()), files=[str(path) for path in (*whole, *broken)])
+    async with app.run_test(size=SMALL) as pilot:
+        await offline(pilot)
+        bench = screen(app).query_one(MatcherBench)
+        for index, snapshot in enumerate(reversed(list(app.session.trees))):
+            if index < len(whole):
+                assert snapshot, snapshot.name
+            else:
+                assert snapshot.problem, snapshot.name
+            await until(pilot, partial(is_shown, app, snapshot.serial))
+            screen(app).tree_pane._rested()
+            await pilot.press("full_stop")
+        assert bench.is_mounted

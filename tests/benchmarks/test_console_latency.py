@@ -1,0 +1,309 @@
+"""From a key, or from a snapshot, to the painted frame: the real console on a real terminal (console UX §14).
+
+The budgets are absolute, so each of them stands beside a calibration of the same run: a machine slower than the one that
+the budgets were made on gets as much more time as its own bare Python needs, and the row says so.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import socket
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Protocol, Self
+
+import pytest
+
+from tests.benchmarks.conftest import Phone, Report
+from tests.benchmarks.pty_probe import Probe, Screen
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(300)]
+
+SAMPLES: Final = 60
+BETWEEN_KEYS: Final = 0.025
+"""Seconds from one effect to the next key: somebody who holds a key down."""
+STARTS: Final = 5
+IDLE_SECONDS: Final = 3.0
+ENTER, ESCAPE, RUB_OUT = "\r", "\x1b", "\x7f"
+CALIBRATION_ROWS: Final = 12_000
+REFERENCE_MS: Final = 5.0
+"""What ``bare_python`` takes on the machine that the budgets were made on (two shared cores), when nothing else runs."""
+
+
+# -- calibration
+
+
+def bare_python() -> int:
+    """What a console does all day: calls, strings, tuples, a dictionary."""
+    rows = {number: (number, f"row {number}".upper()) for number in range(CALIBRATION_ROWS)}
+    return sum(len(text) for _, text in rows.values())
+
+
+class Pace(NamedTuple):
+    """How fast this machine is now. ``factor`` ≥ 1 widens the budgets."""
+
+    milliseconds: float
+
+    @classmethod
+    def measured(cls) -> Pace:
+        return cls(statistics.median(_milliseconds(bare_python) for _ in range(41)))
+
+    @property
+    def factor(self) -> float:
+        return max(1.0, self.milliseconds / REFERENCE_MS)
+
+    def __str__(self) -> str:
+        widened = f", so the budget is × {self.factor:.2f}" if self.factor > 1 else ""
+        return f"calibration {self.milliseconds:.1f} of {REFERENCE_MS:g} ms{widened}"
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return (time.perf_counter() - began) * 1_000
+
+
+def hold(report: Report, what: str, budget_ms: float, sample: Callable[[], Sequence[float]]) -> None:
+    """``sample`` gives latencies in seconds; their 95th percentile is what the budget is for."""
+    pace = Pace.measured()
+
+    def measure() -> tuple[float, str]:
+        taken = sorted(second * 1_000 for second in sample())
+        p95 = statistics.quantiles(taken, n=20, method="inclusive")[-1]
+        return p95, f"p50 {statistics.median(taken):.1f}, max {taken[-1]:.1f}, {len(taken)} samples; {pace}"
+
+    report.milliseconds(f"console, {what}, p95", budget_ms * pace.factor, measure)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """No garbage collection of our own between a key and its frame."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+# -- the console
+
+
+class Console(Probe):
+    """``console_under_test.py`` on its terminal, and the way to tell its device what to do."""
+
+    def __init__(self, nodes: int, env: dict[str, str]) -> None:
+        program = str(Path(__file__).with_name("console_under_test.py"))
+        self._ours, theirs = socket.socketpair()
+        super().__init__(
+            [sys.executable, program, str(theirs.fileno()), str(nodes)], env=env, pass_fds=[theirs.fileno()]
+        )
+        self._theirs = theirs
+        self._answers = self._ours.makefile("r")
+
+    def __enter__(self) -> Self:
+        with self._theirs:
+            return super().__enter__()
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        with self._ours, self._answers:
+            super().__exit__(exc_type, exc, traceback)
+
+    def ask(self, word: str) -> dict[str, Any]:
+        self._ours.sendall(f"{word}\n".encode())
+        answer: dict[str, Any] = json.loads(self._answers.readline())
+        return answer
+
+    def keys(self, keys: Sequence[str], look: Callable[[Screen], object]) -> list[float]:
+        """The latency of each, at the speed of somebody who holds a key down."""
+        latencies = []
+        with undisturbed():
+            for key in keys:
+                latencies.append(self.key(key, look))
+                self.pause(BETWEEN_KEYS)
+        return latencies
+
+
+def cursor_row(screen: Screen) -> tuple[int, str]:
+    """The tree's row under the cursor, without the mark of what changed in it."""
+    number, text = screen.row("┃▌")
+    return number, text[3:].partition("┃")[0]
+
+
+@contextmanager
+def unfolded(nodes: int, home: Path) -> Iterator[Console]:
+    """A console that shows a tree of ``nodes`` nodes with nothing folded."""
+    with Console(nodes, {"HOME": str(home)}) as console:
+        console.wait_for('#number "Snapshot ')
+        console.wait_for("The Operator answers")
+        console.write("*")
+        console.wait_for('#title "Item 3"')
+        console.pause(0.5)
+        yield console
+
+
+# -- keys
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    with unfolded(10_000, tmp_path_factory.mktemp("home")) as console:
+        yield console
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    with unfolded(10_000, tmp_path_factory.mktemp("home")) as console:
+        console.ask("load")
+        yield console
+
+
+KEYS = {"move": "j" * 40 + "k" * 20, "fold": " " * SAMPLES, "next hit": "n" * SAMPLES}
+
+
+def press(console: Console, what: str) -> list[float]:
+    """From the first card on. The hits are all titles and details."""
+    console.write("gg")
+    console.wait_for(lambda screen: "FrameLayout" in cursor_row(screen)[1])
+    for key in "jjj":
+        console.key(key, cursor_row)
+    if what != "next hit":
+        return console.keys(KEYS[what], cursor_row)
+    console.write("/item")
+    console.wait_for(lambda screen: found(screen, "item"))
+    console.write(ENTER)
+    console.wait_for(in_the_tree)
+    latencies = console.keys(KEYS[what], cursor_row)
+    console.write(ESCAPE)
+    console.wait_for(lambda screen: not found(screen, "item"))
+    return latencies
+
+
+def in_the_tree(screen: Screen) -> bool:
+    """Whether the tree has the keys."""
+    return cursor_row(screen)[0] >= 0
+
+
+@pytest.mark.parametrize("what", KEYS)
+def test_keys_in_a_quiet_tree(report: Report, idle: Console, what: str) -> None:
+    hold(report, f"{what} in 10,000 nodes", 16, lambda: press(idle, what))
+
+
+@pytest.mark.parametrize("what", KEYS)
+def test_keys_under_load(report: Report, loaded: Console, what: str) -> None:
+    hold(report, f"{what} in 10,000 nodes, 1,000 lines/s and 2 trees/s", 50, lambda: press(loaded, what))
+
+
+class LineLook(Protocol):
+    """What is seen on a screen while ``words`` stand in a line."""
+
+    def __call__(self, screen: Screen, words: str) -> object: ...
+
+
+def typed(console: Console, line: str, word: str, keep: int, look: LineLook) -> list[float]:
+    """``word`` typed into what the key ``line`` opens and rubbed out again down to ``keep`` letters, a few times over.
+
+    ``look`` gets the screen and what stands in the line after the key.
+    """
+    console.write(line + word[:keep])
+    console.wait_for(lambda screen: look(screen, word[:keep]))
+    growing = [(word[length - 1], word[:length]) for length in range(keep + 1, len(word) + 1)]
+    shrinking = [(RUB_OUT, word[:length]) for length in range(len(word) - 1, keep - 1, -1)]
+    latencies: list[float] = []
+    with undisturbed():
+        while len(latencies) < SAMPLES:
+            for key, words in growing + shrinking:
+                latencies.append(console.key(key, partial(look, words=words)))
+                console.pause(BETWEEN_KEYS)
+    console.write(ESCAPE)
+    console.wait_for(in_the_tree)
+    return latencies
+
+
+def found(screen: Screen, words: str) -> bool:
+    """Whether the count of the hits is shown, and one of them says which of them it is."""
+    hits = re.search(rf"/ {re.escape(words)}  (\d+)/", screen.text)
+    return hits is not None and re.search(rf" of {hits[1]}[│┃]", screen.text) is not None
+
+
+def test_key_in_the_find_line(report: Report, idle: Console) -> None:
+    hold(report, "key in the find line, 10,000 nodes", 30, lambda: typed(idle, "/", "item 1234", 1, found))
+
+
+def matched(screen: Screen, words: str) -> str:
+    """What is said below a matcher that begins like ``words``: each digit changes the count."""
+    number, _ = screen.row(f"┃ {words[:6]}")
+    said = screen.lines[number + 1].partition("┃")[2].partition("┃")[0]
+    return said if "match" in said else ""
+
+
+def test_key_in_the_matcher_line(report: Report, idle: Console) -> None:
+    hold(report, "key in the matcher line, 10,000 nodes", 30, lambda: typed(idle, "m", "text~1234", 6, matched))
+
+
+def test_mode_switch(report: Report, idle: Console) -> None:
+    def in_inspect(screen: Screen) -> bool:
+        return "┏━ ▌tree ━" in screen
+
+    idle.keys("21", in_inspect)
+    hold(report, "mode switch, warm", 130, lambda: idle.keys("21" * (SAMPLES // 2), in_inspect))
+
+
+# -- snapshots
+
+
+def arrivals(console: Console) -> list[float]:
+    latencies = []
+    with undisturbed():
+        for _ in range(SAMPLES):
+            sent = console.ask("snapshot")
+            latencies.append(console.wait_for(f'#number "{sent["label"]}"') - sent["at"])
+            console.pause(BETWEEN_KEYS)
+    return latencies
+
+
+@pytest.mark.parametrize(("nodes", "budget"), [(500, 50), (2_000, 60), (5_000, 100), (10_000, 250)])
+def test_snapshot_to_painted(report: Report, tmp_path: Path, nodes: int, budget: float) -> None:
+    with unfolded(nodes, tmp_path) as console:
+        hold(report, f"snapshot of {nodes:,} nodes to painted", budget, lambda: arrivals(console))
+
+
+# -- whole processes
+
+
+def test_first_frame(report: Report, phone: Phone) -> None:
+    """``clawperator console`` as its user starts it, but for the name."""
+
+    def starts() -> list[float]:
+        latencies = []
+        for _ in range(STARTS):
+            with Probe([sys.executable, "-m", "clawperator.app.cli", "console"], env=phone.env) as probe:
+                latencies.append(probe.wait_for("▌tree") - probe.started)
+        return latencies
+
+    hold(report, "start to first frame", 700, starts)
+
+
+def test_idle_cpu(report: Report, phone: Phone) -> None:
+    """The real engine, a device that says nothing, nobody at the keys."""
+    pace = Pace.measured()
+
+    def measure() -> tuple[float, str]:
+        before = console.ask("cpu")["seconds"]
+        console.pause(IDLE_SECONDS)
+        share = (console.ask("cpu")["seconds"] - before) / IDLE_SECONDS
+        return share * 1_000, f"{share:.1%} of a core over {IDLE_SECONDS:g} s; {pace}"
+
+    with Console(0, phone.env) as console:
+        console.wait_for("The Operator app")
+        report.milliseconds("console, idle: CPU of a second", 30 * pace.factor, measure)

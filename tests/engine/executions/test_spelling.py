@@ -1,0 +1,208 @@
+"""What is copied means the same as what would be dispatched: through a real shell, our own parser and a Python of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import subprocess
+import sys
+import types
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clawperator.app.cli.arguments import build_parser, find_command, read
+from clawperator.app.cli.commands.action import Action
+from clawperator.app.cli.commands.execute import Execute, read_payload
+from clawperator.app.cli.table import load
+from clawperator.engine import executions
+from clawperator.engine.executions import build, spelling
+from clawperator.engine.executions.steps import VERBS, execution, step
+from clawperator.engine.executions.validate import validate
+from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.simulator.device import create_device
+from clawperator.engine.simulator.run import Simulation
+
+HOSTILE = ["-", "--text", "-h", "'", "it's", '"$(reboot)`', "a\\'b", "\x1b[2J", "\u202egpj", "\xa0", "!!", "x\ny", "\x7f", "*~#", "\U000e0001"]  # fmt: skip
+seen = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
+values = seen | st.sampled_from(HOSTILE)
+matchers = st.builds(
+    Matcher, resource_id=st.just("") | values, text_equals=values, content_desc_contains=st.just("") | values
+)
+texts = values.filter(lambda text: bool(text.strip(" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0")) and bool(text.strip()))
+serials = st.sampled_from(["", "emulator-5554", "10.0.0.7:5555", "-odd serial's"])
+
+
+@st.composite
+def actions(draw: st.DrawFn) -> dict[str, Any]:
+    return step(
+        draw(st.sampled_from(sorted(VERBS))),
+        matcher=draw(matchers),
+        container=draw(st.none() | matchers),
+        text=draw(texts),
+        submit=draw(st.booleans()),
+        application_id="com.example.tea",
+        duration_ms=700,
+    )
+
+
+def understood(line: str) -> tuple[dict[str, Any], str]:
+    """The payload that our own command line makes of ``line``, and the device it names."""
+    program, *arguments = shlex.split(line)
+    assert program == "clawperator"
+    words, rest, after = find_command(arguments)
+    command = load(words)
+    options = read(build_parser(command), words, rest, after)
+    return _payload(words, command, options), options.device_id or ""
+
+
+def _payload(words: str, command: object, options: Any) -> dict[str, Any]:
+    if isinstance(command, Execute):
+        payload = read_payload(options.execution)
+        assert isinstance(payload, dict)
+    elif isinstance(command, Action):
+        payload = command.payload(options)
+    else:
+        payload = {"observe snapshot": build.snapshot, "observe screenshot": build.screenshot}[words]()
+    return validate(payload, timeout_ms=options.timeout_ms).payload
+
+
+def essence(payload: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """What an execution does, without names and without parameters that say what is so anyway."""
+    silent = {"submit": False, "clear": False, "clickAfter": True}
+    return [
+        (
+            action["type"],
+            {name: value for name, value in action.get("params", {}).items() if silent.get(name) is not value},
+        )
+        for action in payload["actions"]
+    ]
+
+
+@given(actions(), serials)
+def test_the_command_line_of_a_step_does_the_same_on_the_same_device(action: dict[str, Any], serial: str) -> None:
+    payload = execution([action])
+    line = spelling.execution_line(payload, serial)
+    again, device = understood(line)
+    assert essence(again) == essence(payload)
+    assert again["timeoutMs"] == payload["timeoutMs"]
+    assert device == serial
+    assert line.isprintable()
+
+
+@given(st.lists(actions(), min_size=2, max_size=4))
+def test_the_command_line_of_several_steps_carries_the_whole_payload(several: list[dict[str, Any]]) -> None:
+    payload = execution(several)
+    again, _ = understood(spelling.execution_line(payload, "emulator-5554"))
+    assert again == validate(payload).payload
+
+
+@settings(max_examples=60)
+@given(actions())
+def test_a_shell_reads_the_line_as_it_was_meant(action: dict[str, Any]) -> None:
+    line = spelling.execution_line(execution([action]), "emulator-5554")
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True, text=True, encoding="utf-8"
+    )
+    assert done.stdout.split("\0")[:-1] == shlex.split(line)
+
+
+def test_well_known_lines() -> None:
+    wifi = Matcher(text_equals="Wi‑Fi", resource_id="android:id/title")
+    selector = """--selector '{"resourceId":"android:id/title","textEquals":"Wi‑Fi"}'"""
+    lines = {verb: spelling.execution_line(execution([step(verb, matcher=wifi, text="-x y", application_id="a.b", duration_ms=1)]), "emulator-5554") for verb in VERBS}  # fmt: skip
+    device = "--device-id emulator-5554"
+    assert lines["tap"] == f"clawperator action click {device} {selector}"
+    assert lines["long_press"] == f"clawperator action click {device} {selector} --click-type long_click"
+    assert lines["enter_text"] == f"clawperator action type {device} {selector} '--text=-x y'"
+    assert lines["scroll_down"] == f"clawperator action scroll {device} --direction down"
+    assert lines["back"] == f"clawperator action press-key {device} --key back"
+    assert lines["snapshot"] == f"clawperator observe snapshot {device}"
+    assert lines["verify"].startswith(f"clawperator execute {device} --execution '{{")
+    assert spelling.file_line("-plan{.json", "") == "clawperator execute --execution './-plan{.json'"
+
+
+def test_a_budget_that_is_not_the_commands_own_is_said() -> None:
+    payload = execution([step("back")]) | {"timeoutMs": 5_000}
+    assert spelling.execution_line(payload) == "clawperator action press-key --key back --timeout-ms 5000"
+
+
+@given(st.recursive(values, lambda inner: st.dictionaries(values, inner, max_size=3)))
+def test_json_is_the_same_value_and_hides_nothing(value: object) -> None:
+    assert json.loads(spelling.compact(value)) == value
+    assert json.loads(spelling.pretty(value)) == value
+    assert spelling.compact(value).isprintable()
+    assert spelling.pretty(value).replace("\n", "").isprintable()
+
+
+def test_a_parameter_without_a_flag_makes_it_a_payload() -> None:
+    assert spelling.command_line({"id": "s", "type": "scroll", "params": {"distanceRatio": 0.4}}) is None
+    assert spelling.command_line({"id": "s", "type": "scroll_and_click", "params": {"clickAfter": False}}) is None
+    assert spelling.command_line({"id": "s", "type": "click", "params": {"coordinate": {"x": 1, "y": 2}}}) is None
+
+
+class Recorder:
+    """Stands for the engine in a copied program."""
+
+    calls: list[tuple[object, dict[str, Any]]]
+
+    def __init__(self) -> None:
+        type(self).calls = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    async def execute(self, payload: object, **more: Any) -> types.SimpleNamespace:
+        type(self).calls.append((payload, more))
+        return types.SimpleNamespace(envelope={"status": "success"})
+
+
+@settings(max_examples=40)
+@given(st.lists(actions(), min_size=1, max_size=3), serials)
+def test_the_program_runs_the_same_payload(several: list[dict[str, Any]], serial: str) -> None:
+    payload = execution(several)
+    source = spelling.python(payload, serial)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clawperator.engine.Engine", Recorder, raising=False)
+        exec(compile(source, "copied.py", "exec"), {"__name__": "__main__"})  # the point of the test: it is a program
+    assert Recorder.calls == [(payload, {"device_id": serial} if serial else {})]
+    assert source.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("spelled", ["shell", "python"])
+async def test_what_is_copied_runs(spelled: str, tmp_path: Path) -> None:
+    """On a simulated device: the line in a shell of its own, the program in a Python of its own."""
+    payload = execution([step("wait", matcher=Matcher(text_equals="Settings"))])
+    async with Simulation([create_device()], mode="server") as simulation:
+        (serial,) = simulation.serials
+        (tmp_path / "clawperator").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m clawperator.app.cli "$@"\n')
+        (tmp_path / "clawperator").chmod(0o700)
+        env = {**os.environ, **simulation.env(), "HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        command = {
+            "shell": ["/bin/sh", "-c", spelling.execution_line(payload, serial)],
+            "python": [sys.executable, "-c", spelling.python(payload, serial)],
+        }[spelled]
+        process = await asyncio.create_subprocess_exec(*command, env=env, stdout=subprocess.PIPE)
+        out, _ = await process.communicate()
+    assert process.returncode == 0
+    assert b"wait_for_node" in out
+    assert b"success" in out
+
+
+def test_nothing_here_needs_a_terminal() -> None:
+    """The engine's spelling is for every face."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys, {executions.__name__}.spelling; print('textual' in sys.modules)"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert done.stdout == "False\n"

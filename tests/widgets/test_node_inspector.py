@@ -1,0 +1,86 @@
+"""The attribute table: what it copies, what it gives to the matcher."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clawperator.engine.hierarchy.tree import UiNode, parse
+from clawperator.widgets.node_inspector import NodeInspector
+from tests.app.console.support import drained, settings_screen
+from tests.widgets.pane_app import held, lines
+
+TREE = parse(settings_screen())
+TITLE = next(node for node in TREE.nodes if node.label == "Wi‑Fi")
+
+
+class Told(NodeInspector):
+    def __init__(self) -> None:
+        super().__init__(id="pane")
+        self.told: list[tuple[str, str]] = []
+
+    def post_message(self, message: Any) -> bool:
+        if isinstance(message, NodeInspector.ValueWanted):
+            self.told.append((message.name, message.value))
+        elif isinstance(message, NodeInspector.FieldUsed):
+            self.told.append((message.field, message.value))
+        return super().post_message(message)
+
+
+def go_to(pane: NodeInspector, name: str, *, derived: bool) -> None:
+    pane.move_to(next(index for index, row in enumerate(pane.rows) if row.value == (name, derived)))
+
+
+async def test_a_value_is_copied_as_it_is_without_the_signs_it_is_drawn_with() -> None:
+    pane = Told()
+    async with held(pane, size=(60, 40)) as (app, pilot):
+        pane.show_node(TITLE)
+        await drained(pilot)
+        assert any("role" in line and "≈ button" in line for line in lines(app))
+        go_to(pane, "role", derived=True)
+        await pilot.press("enter")
+        go_to(pane, "resource-id", derived=False)
+        await pilot.press("enter")
+        assert pane.told == [("role", "button"), ("resource-id", "android:id/title")]
+
+
+async def test_a_value_goes_into_the_matcher_field_it_is_for() -> None:
+    pane = Told()
+    async with held(pane, size=(60, 40)) as (_, pilot):
+        pane.show_node(TITLE)
+        for name, derived in (("label", True), ("role", True), ("resource-id", False), ("text", False)):
+            go_to(pane, name, derived=derived)
+            await pilot.press("plus")
+        assert pane.told == [
+            ("textEquals", "Wi‑Fi"),
+            ("role", "button"),
+            ("resourceId", "android:id/title"),
+            ("textEquals", "Wi‑Fi"),
+        ]
+
+
+async def test_rows_that_no_field_is_for_give_nothing() -> None:
+    pane = Told()
+    async with held(pane, size=(60, 40)) as (_, pilot):
+        await pilot.press("plus", "enter")
+        pane.show_node(TITLE)
+        for name, derived in (("size", True), ("class", False), ("content-desc", False), ("bounds", False)):
+            go_to(pane, name, derived=derived)
+            pane.action_use_field()
+        assert pane.told == []
+
+
+async def test_the_row_stays_when_the_node_changes_and_sizes_follow_the_density() -> None:
+    pane = Told()
+    other: UiNode = next(node for node in TREE.nodes if node.label == "Apps")
+    async with held(pane, size=(60, 40)) as (app, pilot):
+        pane.show_node(TITLE)
+        go_to(pane, "text", derived=False)
+        pane.show_node(other)
+        assert pane.value == ("text", False)
+        assert not any(" dp)" in line for line in lines(app))
+        pane.show_node(other, density=440)
+        await drained(pilot)
+        assert any(" dp)" in line for line in lines(app))
+        pane.show_node(None)
+        await drained(pilot)
+        assert any("No node." in line for line in lines(app))

@@ -1,0 +1,102 @@
+"""The draft as rows: one step each, with what is wrong with it, how many nodes it finds now, and how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.safe import wrap
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.times import precise
+
+MATCHERS = ("matcher", "target", "labelMatcher", "expectedNode")
+"""Parameters that name the node of an action."""
+
+
+class StepView(NamedTuple):
+    """One step as it is listed.
+
+    ``problem`` is the contract's first complaint about it; ``matches`` counts the nodes it finds on the tree shown, -1 where
+    that is not known; ``status`` and ``seconds`` say how the last run of it went, ``code`` why it failed.
+    """
+
+    step: Mapping[str, Any]
+    problem: str = ""
+    matches: int = -1
+    status: Status = Status.IDLE
+    seconds: float = float("nan")
+    code: str = ""
+
+
+def matcher_of(step: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The fields that find the node of a step; ``None`` for one without, or with something else in their place."""
+    params = step.get("params")
+    if not isinstance(params, Mapping):
+        return None
+    found = next((params[name] for name in MATCHERS if name in params), None)
+    return found if isinstance(found, Mapping) and found else None
+
+
+def step_row(index: int, view: StepView, width: int, symbols: Symbols = UNICODE) -> Row:
+    """`` 2 ✓ click textEquals "Wi‑Fi"                      ✓ 1  ✓ 212 ms``"""
+    status = Status.FAILED if view.problem else Status.OK
+    line = Line(width).add(f" {index:>2} ", "faint").add(f"{status.sign(ascii_only=symbols.ascii)} ", status.role)
+    right = _right(view, symbols)
+    line.width = max(12, width - right.cells - 1)
+    line.device(str(view.step.get("type", "no type")), "strong", room=24)
+    _add_params(line, view.step)
+    return Row(line, right)
+
+
+def _right(view: StepView, symbols: Symbols) -> Line:
+    right, ascii_only = Line(), symbols.ascii
+    if view.matches >= 0:
+        status = Status.OK if view.matches == 1 else Status.WARN if view.matches else Status.FAILED
+        right.add(f"{status.sign(ascii_only=ascii_only)}{view.matches:>3,} ", status.role)
+    if view.status is not Status.IDLE:
+        right.add(f"  {view.status.sign(ascii_only=ascii_only)} ", view.status.role)
+        right.add(f"{precise(view.seconds) or view.status.word:>7} ", "muted")
+    return right
+
+
+def _add_params(line: Line, step: Mapping[str, Any]) -> None:
+    params = step.get("params")
+    if not isinstance(params, Mapping):
+        return
+    matcher = matcher_of(step)
+    for name, value in (matcher or {}).items():
+        _add_value(line, name, value)
+    for name, value in params.items():
+        if value is not matcher:
+            _add_value(line, name, value)
+
+
+def _add_value(line: Line, name: object, value: object) -> None:
+    if line.cells >= line.width - 2:
+        return
+    line.add(" ").device(str(name), "muted").add(" ")
+    if isinstance(value, str):
+        line.device(value, "node-text", before='"', after='"')
+    elif isinstance(value, Mapping):
+        line.device(" ".join(f'{key} "{inner}"' for key, inner in value.items()), "muted", before="(", after=")")
+    else:
+        line.device(str(value).lower() if isinstance(value, bool) else str(value), "accent")
+
+
+def problem_rows(problems: Sequence[tuple[str, str]], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+    """Path and message of each, folded."""
+    sign = Status.FAILED.sign(ascii_only=symbols.ascii)
+    for path, message in problems:
+        yield Row(Line(width).add(f" {sign} ", "fail").device(path or "payload", "strong"))
+        for text in wrap(message, max(10, width - 4)):
+            yield Row(Line(width).add("   ").add(text, "text"))
+
+
+def advice_rows(advice: Sequence[str], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+    """Sentences that do not stand in the way."""
+    sign = Status.WARN.sign(ascii_only=symbols.ascii)
+    for sentence in advice:
+        for index, text in enumerate(wrap(sentence, max(10, width - 5))):
+            yield Row(Line(width).add(f" {sign} " if not index else " " * (len(sign) + 2), "warn").add(text, "text"))

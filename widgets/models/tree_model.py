@@ -1,0 +1,316 @@
+"""What the tree pane shows and why, without a terminal: a snapshot, folds, find, filters, matches, a comparison.
+
+Positions are pre-order positions in the snapshot's tree; *places* are rows of the layout, folded away or not, so that
+what is removed has one too.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from clawperator.engine.hierarchy.diff import NOTHING, Alignment
+from clawperator.widgets.format.lines import Line
+from clawperator.widgets.format.nodes import RowState
+from clawperator.widgets.models.comparison import changed_attributes, changes_between, ghosts_of
+from clawperator.widgets.models.find import FLAGS, NO_FIND, Find, Searched, parse_find
+from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.tree_rows import Layout, Rows, TreeRow, View, crowded
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.tree import UiNode, UiTree
+    from clawperator.widgets.format.symbols import Symbols
+
+Stops = Literal["hits", "matches", "changes"]
+"""What can be walked."""
+
+
+class TreeModel:
+    """See the module. Every change of what is shown makes ``rows`` anew."""
+
+    def __init__(self) -> None:
+        self.snapshot = Snapshot.EMPTY
+        self.view = View.COMPACT
+        self.find: Find = NO_FIND
+        self.hide_others = False
+        self.filters: frozenset[str] = frozenset()
+        self.hits: Sequence[int] = ()
+        self.matches: Sequence[int] = ()
+        self.first_match = -1
+        self.changes: Alignment = NOTHING
+        self.compared: Snapshot | None = None
+        self.rows = Rows(Layout(None))
+        self._before: UiTree | None = None
+        self._searched: Searched | None = None
+        self._hit_set: frozenset[int] = frozenset()
+        self._match_set: frozenset[int] = frozenset()
+        # Folds of the tree, and those of the few rows that filters leave: old folds must not hide what was just found.
+        self._folds: dict[bool, set[int]] = {False: set(), True: set()}
+        self._places: dict[Stops, list[int]] = {}
+
+    @property
+    def tree(self) -> UiTree | None:
+        return self.snapshot.tree
+
+    # -- content
+
+    def take(self, snapshot: Snapshot) -> Alignment:
+        """Swap the tree; how the old one's nodes are found in it (nothing for another device's)."""
+        old, self.snapshot = self.snapshot, snapshot
+        same = bool(old) and old.device_id == snapshot.device_id
+        alignment = changes_between(old, snapshot) if same else NOTHING
+        tree = snapshot.tree
+        fresh = crowded(tree) if tree is not None else set()
+        for folds in self._folds.values():
+            kept = {alignment.old_to_new[at] for at in folds if at in alignment.old_to_new}
+            folds.clear()
+            folds.update(kept)
+        self._folds[False] |= fresh & alignment.added if same else fresh
+        self._searched = Searched(tree) if tree is not None else None
+        self.show_matches((), -1)
+        self.changes, self._before = alignment, old.tree if same else None
+        if self.compared is not None:
+            self._compare(self.compared if same else None)
+        self._look()
+        self.lay_out()
+        return alignment
+
+    def compare(self, old: Snapshot | None) -> None:
+        """Mark what changed since ``old`` and show what was removed as ghosts; ``None``: no more."""
+        self._compare(old)
+        self.lay_out()
+
+    def _compare(self, old: Snapshot | None) -> None:
+        if old is not None and old.tree is not None and self.tree is not None:
+            self.compared, self._before = old, old.tree
+            self.changes = changes_between(old, self.snapshot)
+        else:
+            self.compared = None
+            self.forget_changes()
+
+    def forget_changes(self) -> None:
+        self.changes, self._before = NOTHING, None
+        self._places.clear()
+
+    # -- layout
+
+    @property
+    def hiding(self) -> bool:
+        """Whether rows are left out because the find does not hit them."""
+        return self.hide_others and bool(self.find)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether filters or a hiding find leave rows out."""
+        return self.hiding or bool(self.filters)
+
+    @property
+    def hidden(self) -> int:
+        """How many nodes have no row although no fold and no chain holds them."""
+        if not self.filtered and self.view is not View.TARGETS:
+            return 0
+        return len(self.snapshot.nodes) - self.rows.layout.shown
+
+    @property
+    def folded(self) -> set[int]:
+        """The positions folded in what is shown now."""
+        return self._folds[self.filtered]
+
+    def set_filters(self, names: frozenset[str]) -> None:
+        self.filters = names
+        self._folds[True].clear()
+        self.lay_out()
+
+    def toggle_hide(self) -> None:
+        self.hide_others = not self.hide_others
+        self._folds[True].clear()
+        self.lay_out()
+
+    def lay_out(self) -> None:
+        """The rows anew: after a change of tree, view, filters or comparison."""
+        tree, before = self.tree, self._before
+        self._places.clear()
+        if self.filtered or self.compared is None or tree is None or before is None:
+            view = View.ALL if self.hiding else self.view
+            layout = Layout(tree, view, only=self._passing())
+        else:
+            layout = Layout(tree, self.view, before=before, ghosts=ghosts_of(before, tree, self.changes))
+        self.rows = Rows(layout, self.folded)
+
+    def _passing(self) -> frozenset[int] | None:
+        if not self.filtered or self._searched is None:
+            return None
+        found: Sequence[int] = self.hits if self.hiding else range(len(self.snapshot.nodes))
+        for name in sorted(self.filters):
+            found = FLAGS[name](self._searched, found)
+        return frozenset(found)
+
+    # -- folds
+
+    def fold(self, positions: Iterable[int]) -> None:
+        """Fold exactly these."""
+        self._folds[self.filtered] = set(positions)
+        self.rows = Rows(self.rows.layout, self.folded)
+
+    def unfold_to(self, place: int) -> bool:
+        """Unfold what hides the layout's row ``place``; whether anything did."""
+        layout = self.rows.layout
+        above = {layout.nodes[row].index for row in self.above(place)}
+        if above.isdisjoint(self.folded):
+            return False
+        self.fold(self.folded - above)
+        return True
+
+    def all_but_way(self, place: int) -> set[int]:
+        """The positions to fold so that only the way to ``place`` is open."""
+        layout = self.rows.layout
+        way = {place, *self.above(place)}
+        return {
+            node.index
+            for row, node in enumerate(layout.nodes)
+            if layout.behind[row] > row + 1 and row not in way and not layout.is_ghost(row)
+        }
+
+    def above(self, place: int) -> Iterator[int]:
+        """The rows of the layout that ``place`` is drawn under, nearest first."""
+        parents = self.rows.layout.parents
+        row = parents[place]
+        while row >= 0:
+            yield row
+            row = parents[row]
+
+    def sibling(self, place: int, step: int) -> int:
+        """The place of the next (1) or the previous (-1) row under the same parent; itself where there is none."""
+        layout = self.rows.layout
+        if step > 0:
+            after = layout.behind[place]
+            return after if after < len(layout) and layout.levels[after] == layout.levels[place] else place
+        row = place - 1
+        while row >= 0 and layout.levels[row] > layout.levels[place]:
+            row = layout.parents[row]
+        return row if row >= 0 and layout.levels[row] == layout.levels[place] else place
+
+    # -- finding
+
+    def search(self, text: str) -> Find:
+        """Read the find line and look for it."""
+        hid, self.find = self.hiding, parse_find(text)
+        if not self.find.text:
+            self.hide_others = False
+        self._look()
+        if hid or self.hiding:
+            self._folds[True].clear()
+            self.lay_out()
+        return self.find
+
+    def _look(self) -> None:
+        self.hits = self.find.positions(self._searched) if self._searched is not None else ()
+        self._hit_set = frozenset(self.hits)
+        self._places.pop("hits", None)
+
+    def show_matches(self, positions: Sequence[int], first: int) -> None:
+        """The workbench's matches, ascending; ``first`` is the one that the device takes (-1: none)."""
+        self.matches, self.first_match = positions, first
+        self._match_set = frozenset(positions)
+        self._places.pop("matches", None)
+
+    # -- questions of a row
+
+    def real_node(self, place: int) -> UiNode | None:
+        """The node of this row; of a ghost's row the one before it that is really there."""
+        layout = self.rows.layout
+        while place >= 0 and layout.is_ghost(place):
+            place -= 1
+        return layout.nodes[place] if place >= 0 else None
+
+    def hit(self, row: TreeRow) -> int:
+        """The hit that this row shows, itself or a container folded into it, counted from 0; -1: none."""
+        if not self.hits or row.ghost:
+            return -1
+        position = row.node.index
+        number = bisect_left(self.hits, position - row.chain)
+        return number if number < len(self.hits) and self.hits[number] <= position else -1
+
+    def match(self, row: TreeRow) -> int:
+        """0: no match of the workbench; 1: one; 2: the one that the device takes."""
+        if not self._match_set or row.ghost:
+            return 0
+        shown = range(row.node.index - row.chain, row.node.index + 1)
+        if self.first_match in shown:
+            return 2
+        return int(not self._match_set.isdisjoint(shown))
+
+    def differing(self, row: TreeRow) -> frozenset[str]:
+        """The attributes by which this row's node is marked as changed."""
+        position = row.node.index
+        if row.ghost or self._before is None or position not in self.changes.changed:
+            return frozenset()
+        return changed_attributes(self._before.nodes[self.changes.new_to_old[position]], row.node)
+
+    def removed_from(self, row: TreeRow) -> int:
+        """How many subtrees are gone from below this row's node, as far as no ghosts tell."""
+        told = self.compared is not None and not self.filtered and row.arrow != "closed"
+        return 0 if row.ghost or told else self.changes.removed.get(row.node.index, 0)
+
+    def state(self, row: TreeRow, symbols: Symbols, *, at_cursor: bool) -> RowState:
+        """All that a row shows beside its node."""
+        hit, match, tree = self.hit(row), self.match(row), self.tree
+        return RowState(
+            mark="" if row.ghost else self.changes.mark(row.node.index),
+            differing=self.differing(row),
+            found=2 if at_cursor and hit >= 0 else int(hit >= 0),
+            match=match,
+            dimmed=bool(self.find) and hit < 0 and not match,
+            on_screen=row.ghost or (tree is not None and tree.is_on_screen(row.node)),
+            note=self._note(row, symbols, hit if at_cursor else -1, match if at_cursor else 0),
+        )
+
+    def _note(self, row: TreeRow, symbols: Symbols, hit: int, match: int) -> Line | None:
+        """Which of how many hits or matches the cursor is on; else how much is gone from here."""
+        if hit >= 0:
+            return Line().add(f"{hit + 1} of {len(self.hits)}", "match-current")
+        if match and not self.find:
+            number = bisect_left(self.matches, row.node.index - row.chain) + 1
+            return Line().add(f"match {number} of {len(self.matches)}", "match-current")
+        gone = self.removed_from(row)
+        return Line().add(f"{symbols.removed}{gone}", "removed") if gone else None
+
+    # -- walking
+
+    def next_stop(self, stops: Stops, place: int, step: int) -> int:
+        """The place of the next hit, match or change from ``place`` on, round the end; -1 where there is none."""
+        places = self.places(stops)
+        if not places:
+            return -1
+        if step > 0:
+            return places[bisect_right(places, place) % len(places)]
+        return places[bisect_left(places, place) - 1]
+
+    def places(self, stops: Stops) -> list[int]:
+        """Where all of them stand, ascending."""
+        found = self._places.get(stops)
+        if found is None:
+            if stops == "changes":
+                rows = self._changed_rows()
+            else:
+                rows = self._rows_of(self.hits if stops == "hits" else self.matches)
+            found = self._places[stops] = sorted(rows)
+        return found
+
+    def _rows_of(self, positions: Iterable[int]) -> set[int]:
+        nodes, layout = self.snapshot.nodes, self.rows.layout
+        if not len(layout):
+            return set()
+        own = layout.own_rows
+        return {own[at] if at in own else layout.row_of(nodes[at]) for at in positions}
+
+    def _changed_rows(self) -> set[int]:
+        """An added subtree is one change, and so is a removed one: its ghost, or the parent that counts it."""
+        changes, nodes = self.changes, self.snapshot.nodes
+        roots = {
+            at for at in changes.added if (parent := nodes[at].parent) is None or parent.index not in changes.added
+        }
+        ghosts = self.rows.layout.ghost_roots
+        losers = set() if ghosts else changes.removed.keys() - {-1}
+        return self._rows_of(roots | changes.changed | changes.moved | losers) | set(ghosts)
