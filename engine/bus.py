@@ -40,6 +40,10 @@ class Subscription:
         """Wait for news and take everything that is there; empty only after ``close``."""
         while not self._events and not self._closed:
             await self._ready.wait()
+        return self.taken()
+
+    def taken(self) -> list[EngineEvent]:
+        """Take everything that is there, which may be nothing."""
         events = list(self._events)
         self._events.clear()
         self._ready.clear()

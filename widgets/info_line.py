@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import events
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widgets import Input
 
@@ -61,6 +63,9 @@ class FindLine(Input):
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("field")]
     OWN: ClassVar[frozenset[str | None]] = frozenset(binding.id for binding in keys.bindings("field"))
     """Ids of the bindings that act at once, see ``on_key``."""
+
+    # Input grows its virtual size with each letter, which lays out the whole screen; a line of one row needs no layout.
+    virtual_size = Reactive(Size(0, 0), layout=False)
 
     DEFAULT_CSS = """
     FindLine {

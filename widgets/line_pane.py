@@ -32,6 +32,7 @@ SETTLE_SECONDS = 0.06
 """Panes that depend on a cursor follow this long after its last move: holding ``j`` must not repaint five panes."""
 
 _WHEEL_ROWS = 3
+_RIGHT_BUTTON = 3
 
 _PLAIN = str.maketrans({"…": "~", "–": "-", "≈": "~", "×": "x", "·": "-", "⟨": "<", "⟩": ">", "−": "-", "␊": " "})
 """What our own words still hold beyond ASCII, each in one cell, for terminals that cannot draw it."""
@@ -144,6 +145,9 @@ class LinePane(LineWidget, can_focus=True):
         @property
         def control(self) -> LinePane:
             return self.pane
+
+    class MenuWanted(Message):
+        """A click with the right button: the row, which has the cursor now, wants its menu."""
 
     class RowChosen(Message):
         """Enter or a double click on row ``index`` of ``pane``."""
@@ -372,7 +376,12 @@ class LinePane(LineWidget, can_focus=True):
             self.top = min(self.last_top, offset.y * self.row_count() // max(1, self.view_height))
             return
         index = self.top + offset.y
-        if index < self.row_count():
+        if index >= self.row_count():
+            return
+        if event.button == _RIGHT_BUTTON:
+            self.move_to(index)
+            self.post_message(self.MenuWanted())
+        else:
             self.clicked(index, offset.x, twice=event.chain > 1)
 
     def clicked(self, index: int, _x: int, *, twice: bool) -> None:

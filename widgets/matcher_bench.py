@@ -104,9 +104,12 @@ class MatcherBench(RowList):
 
     def show(self, tree: UiTree | None, node: UiNode | None, recent: Sequence[UiTree] = ()) -> None:
         """Look at ``node`` of ``tree``; ``recent`` are earlier trees of the same package, newest first."""
-        if node is not self.bench.node:
+        bench = self.bench
+        if node is not bench.node:
             self._unfolded.clear()
-        self.bench.look_at(tree, node, recent)
+        elif tree is bench.tree and bench.has_seen(recent):
+            return
+        bench.look_at(tree, node, recent)
         self.draw()
 
     def type(self, matcher: Matcher) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Region
 from textual.widget import Widget
 
 from clawperator.widgets.format.lines import Line
@@ -38,7 +39,9 @@ class Pane(Vertical):
         text = line.plain
         if text != self._note:
             self._note = text
-            self.border_subtitle = Content(text)
+            # Not ``border_subtitle``: that would paint all of the pane again for the words at its edge.
+            self._border_subtitle = Content(text)
+            self.refresh(Region(-1, self.content_size.height, self.outer_size.width, 1))
 
     def on_descendant_focus(self) -> None:
         self._set_active(active=True)

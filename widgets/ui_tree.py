@@ -21,14 +21,18 @@ from clawperator.widgets.models.tree_model import Stops, TreeModel
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
-    from clawperator.engine.hierarchy.diff import Alignment
-    from clawperator.engine.hierarchy.tree import UiNode
+    from clawperator.engine.hierarchy.align import Alignment
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
     from clawperator.widgets.models.find import Find
     from clawperator.widgets.models.tree_rows import Rows, TreeRow, View
 
 
 class UiTreePane(LinePane):
-    """Shows a ``Snapshot``; ``show`` swaps it. Posts ``NodeFocused`` when the cursor has come to rest on a node."""
+    """Shows a ``Snapshot``; ``show`` swaps it. Posts ``NodeFocused`` when the cursor has come to rest on a node.
+
+    ``changed`` is called when view, folds, hits, filters or the trees waiting changed: whoever shows their counts looks again.
+    It is no message, so that the counts are drawn in the same frame.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("tree")]
 
@@ -44,9 +48,6 @@ class UiTreePane(LinePane):
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, UiTreePane.NodeFocused)
 
-    class Changed(Message):
-        """View, folds, hits, filters or the trees waiting changed: whoever shows their counts looks again."""
-
     class CursorLost(Message):
         """The node under the cursor left the screen: ``gone`` and ``now`` name the old and the new one."""
 
@@ -55,8 +56,9 @@ class UiTreePane(LinePane):
             self.gone = gone
             self.now = now
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, changed: Callable[[], object] | None = None, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
+        self._changed = changed or _nobody_looks
         self._model = TreeModel()
         self._rest: Timer | None = None
         self._held = False
@@ -120,6 +122,11 @@ class UiTreePane(LinePane):
         return self._model.compared
 
     @property
+    def trees_marked(self) -> Sequence[UiTree]:
+        """The older tree that the change marks are about, if there is one."""
+        return self._model.marked_since
+
+    @property
     def node(self) -> UiNode | None:
         """The node under the cursor; ``None`` on a ghost, which is not there to be acted on."""
         row = self._cursor_row
@@ -169,7 +176,7 @@ class UiTreePane(LinePane):
     def _wait(self, snapshot: Snapshot) -> None:
         if self._newest is None or self._newest.serial != snapshot.serial:
             self.waiting += 1
-            self.post_message(self.Changed())
+            self._changed()
         self._newest = snapshot
 
     def _swap(self, snapshot: Snapshot) -> None:
@@ -188,7 +195,7 @@ class UiTreePane(LinePane):
                 self.scroll_rows(self.rows.of(still) - self.top)
         if node is not None and now is not None and alignment.new_to_old[now.index] != node.index:
             self.post_message(self.CursorLost(name_of(node), name_of(self.node or now)))
-        self.post_message(self.Changed())
+        self._changed()
 
     def _survivor(self, node: UiNode | None, alignment: Alignment) -> UiNode | None:
         """What ``node`` of the tree before is now, or the nearest of its ancestors that is still there."""
@@ -292,7 +299,7 @@ class UiTreePane(LinePane):
         self._model.fold(positions)
         self.content_changed(keep_strips=True)
         self._settle(node, y)
-        self.post_message(self.Changed())
+        self._changed()
 
     def action_unfold(self) -> None:
         """Unfold a closed node; from an open one go to its first child."""
@@ -331,7 +338,7 @@ class UiTreePane(LinePane):
         lay_out()
         self.content_changed()
         self._settle(node, y)
-        self.post_message(self.Changed())
+        self._changed()
 
     # -- finding, filters, matches
 
@@ -348,7 +355,7 @@ class UiTreePane(LinePane):
             self.reveal_node(self.snapshot.nodes[self.hits[ahead]])
         node, _ = self._here
         self._find_led_to = node.index if node is not None and text else -1
-        self.post_message(self.Changed())
+        self._changed()
         return find
 
     def toggle_hide(self) -> None:
@@ -412,7 +419,7 @@ class UiTreePane(LinePane):
         elif self.changes:
             self._model.forget_changes()
             self.marks_changed()
-            self.post_message(self.Changed())
+            self._changed()
         else:
             return False
         return True
@@ -425,3 +432,7 @@ class UiTreePane(LinePane):
             self._toggle(row.node)
         elif twice:
             self.action_choose()
+
+
+def _nobody_looks() -> None:
+    """For a pane without counts beside it."""

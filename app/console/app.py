@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -22,6 +22,7 @@ from clawperator.app.console.bridge import FOCUSED_TICK_SECONDS, TICK_SECONDS, B
 from clawperator.app.console.chips import header_chips
 from clawperator.app.console.clipboard import Clipboard, SystemClipboard, last_copy_path
 from clawperator.app.console.draft import DraftFile, DraftKeeper, Store, draft_path
+from clawperator.app.console.housekeeping import Housekeeping
 from clawperator.app.console.messages import DevicesNews, News
 from clawperator.app.console.palette import ConsoleCommands
 from clawperator.app.console.pictures import choose_graphics, open_graphics
@@ -45,9 +46,11 @@ from clawperator.widgets.format.times import Clock, duration
 from clawperator.widgets.header import Header, ModeTab
 from clawperator.widgets.info_line import FindLine
 from clawperator.widgets.key_bar import KeyBar
+from clawperator.widgets.models.snapshot import pack
 from clawperator.widgets.picture import Graphics
 
 if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.nodes import UiTree
     from clawperator.engine.settings import Settings
 
 MODES: dict[str, type[ConsoleScreen]] = {
@@ -109,11 +112,14 @@ class ConsoleApp(App[int]):
         self.drafts = DraftKeeper(drafts or DraftFile(draft_path()), self._draft_changed, self._troubled)
         executing = Executing(engine, self.post_message, self.clock, self.bridge.start, self._look_again)
         self.actor = Actor(self, executing, self.drafts)
+        self.housekeeping = Housekeeping(time.monotonic)
         self.pasteboard = clipboard or SystemClipboard(self.copy_to_clipboard, last_copy_path(), os.environ)
+        self.trees_in_use: Callable[[], Iterable[UiTree]] = tuple
         self.animation_level = "none"
         self._fixed_tick = tick is not None
         self._history: list[str] = []
         self._asked = False
+        self._packing = False
         self._bridging: Worker[None] | None = None
         for theme in THEMES:
             self.register_theme(theme)
@@ -128,10 +134,11 @@ class ConsoleApp(App[int]):
         self._bridging = self.run_worker(self.bridge.run(self.files), name="bridge", exit_on_error=True)
         self.run_worker(self.drafts.open(), name="draft", exit_on_error=True)
         self.set_interval(1.0, self._second)
-        self.call_after_refresh(_settle_memory)
+        self.call_after_refresh(self.housekeeping.begin)
 
     async def on_unmount(self) -> None:
         """Nothing of the bridge outlives the console: whoever opened the engine closes it next."""
+        self.housekeeping.end()
         if self._bridging is not None:
             self._bridging.cancel()
             with contextlib.suppress(WorkerError):
@@ -158,10 +165,36 @@ class ConsoleApp(App[int]):
         """The screen of the present mode, under whatever dialog is open."""
         return next((screen for screen in self.screen_stack if isinstance(screen, ConsoleScreen)), None)
 
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.InputEvent):
+            self.housekeeping.touched()
+        await super().on_event(event)
+
     def _second(self) -> None:
+        self.housekeeping.tick(kept=self.session.nodes_kept, dropped=self.session.nodes_dropped)
+        if self.session.far() and not self._packing:
+            self._packing = True
+            self.run_worker(self._pack(), name="packing", exit_on_error=True)
         screen = self.mode_screen
         if screen is not None:
             screen.tick()
+
+    async def _pack(self) -> None:
+        """Compress the trees that nobody looks at soon."""
+        try:
+            for trees, snapshot in self.session.far():
+                packed = await asyncio.to_thread(pack, snapshot)
+                if trees.put(packed) and snapshot.tree is not None:
+                    self._drop(snapshot.tree)
+        finally:
+            self._packing = False
+
+    def _drop(self, tree: UiTree) -> None:
+        """Free a tree at once if nobody else has it, else leave it to the garbage collection."""
+        if any(used is tree for used in self.trees_in_use()):
+            self.session.nodes_dropped += len(tree.nodes)
+        else:
+            tree.dissolve()
 
     def on_key(self, event: events.Key) -> None:
         """A letter that was on its way to a pane when ``/`` opened the field belongs to the field."""
@@ -328,12 +361,6 @@ class ConsoleApp(App[int]):
 
     def get_key_display(self, binding: Binding) -> str:
         return binding.key_display or keys.sign(binding.key)
-
-
-def _settle_memory() -> None:
-    """Everything built so far lives as long as the console: keep the garbage collector from looking at it again."""
-    gc.collect()
-    gc.freeze()
 
 
 # -- starting

@@ -31,7 +31,7 @@ from clawperator.app.console.messages import (
 from clawperator.app.console.pictures import take
 from clawperator.app.console.session import seen_again
 from clawperator.engine.adb.parse import DeviceEntry
-from clawperator.engine.bus import EventBus
+from clawperator.engine.bus import EventBus, Subscription
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events import (
     AdbServerLost,
@@ -45,7 +45,7 @@ from clawperator.engine.events import (
     LogGap,
     SnapshotSeen,
 )
-from clawperator.engine.hierarchy.diff import NOTHING, Alignment, align
+from clawperator.engine.hierarchy.align import NOTHING, Alignment, align
 from clawperator.engine.hierarchy.postings import postings_of
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.engine.logcat.entries import LogEntry
@@ -108,14 +108,15 @@ class Bridge:
         self._look_at_locks = asyncio.Event()
         self._newest: dict[str, Snapshot] = {}
         self._broken: set[str | None] = set()
-        self._serial = 0
+        self._serial = self._warmed = 0
         self._lost = 0
 
     async def run(self, files: Sequence[str] = ()) -> None:
         """Watch everything, for ever; first of all read ``files``."""
-        with self._engine.events.subscribe() as subscription:
+        with self._engine.events.subscribe() as subscription, self._engine.events.subscribe() as urgent:
             async with asyncio.TaskGroup() as group:
                 self._group = group
+                group.create_task(self._watch_urgent(urgent), name="urgent")
                 group.create_task(self._guarded(self._engine.watch_devices()), name="devices")
                 group.create_task(self._watch_locks(), name="locks")
                 group.create_task(self._read_dumps(), name="trees")
@@ -123,9 +124,11 @@ class Bridge:
                     self.open_files(files)
                 try:
                     while events := await subscription.batch():
+                        # What arrives meanwhile is told with it, and what is urgent has been painted before.
+                        await asyncio.sleep(self.tick)
+                        events += subscription.taken()
                         self._tell(events, dropped=subscription.dropped - self._lost)
                         self._lost = subscription.dropped
-                        await asyncio.sleep(self.tick)  # what arrives meanwhile is the next batch
                 finally:
                     self._group = None  # no wish is taken any more
 
@@ -161,8 +164,12 @@ class Bridge:
             self._following.start(self.device_id)
 
     def painted(self, serial: int) -> None:
-        """Tree number ``serial`` has been dealt with by the screen: the next one may come."""
+        """Tree number ``serial`` has been dealt with by the screen: the next one may come, and this one may be warmed."""
         self._following.painted(serial)
+        newest = self._newest.get(self.device_id, Snapshot.EMPTY)
+        if newest.tree is not None and newest.serial == serial != self._warmed:
+            self._warmed = serial
+            self.start("warming", asyncio.to_thread(warm, newest.tree))
 
     def run_doctor(self) -> bool:
         """Run the checks; false when they run already."""
@@ -289,11 +296,8 @@ class Bridge:
         entries: list[LogEntry] = []
         for event in events:
             match event:
-                case DevicesChanged():
-                    self._devices = event.devices
-                    self._post(DevicesNews(event.devices))
-                case AdbServerLost():
-                    self._post(DevicesNews(self._devices, event.reason))
+                case DevicesChanged() | AdbServerLost():
+                    pass  # told already
                 case LogBatch():
                     entries.extend(event.entries)
                     dropped += event.dropped
@@ -306,13 +310,8 @@ class Bridge:
             self._post(StreamNews(stream, entries, dropped))
 
     def _notice(self, event: EngineEvent) -> None:
-        """What the bridge itself has to know of an event that goes on to the stream."""
-        if isinstance(event, ExecutionStarted):
-            self._own.append(event.command_id)
-            self._look_at_locks.set()
-        elif isinstance(event, ExecutionFinished):
-            self._look_at_locks.set()
-        elif isinstance(event, LogAttached):
+        """What is told of an event beside its row in the stream."""
+        if isinstance(event, LogAttached):
             if event.device_id in self._broken:
                 self._broken.discard(event.device_id)
                 self._post(
@@ -323,11 +322,26 @@ class Bridge:
             self._post(
                 NoticeNews(Notice(Status.WARN, f"The log broke off and is being reopened: {event.reason}", at=event.at))
             )
-        elif isinstance(event, SnapshotSeen):
-            if len(self._dumps) >= _TREES_WAITING:
-                self._dumps.popleft()
-            self._dumps.append(event)
-            self._dump_ready.set()
+
+    async def _watch_urgent(self, subscription: Subscription) -> None:
+        """What must not wait for a tick: devices, trees, and who holds the device."""
+        async for event in subscription:
+            match event:
+                case DevicesChanged():
+                    self._devices = event.devices
+                    self._post(DevicesNews(event.devices))
+                case AdbServerLost():
+                    self._post(DevicesNews(self._devices, event.reason))
+                case ExecutionStarted():
+                    self._own.append(event.command_id)
+                    self._look_at_locks.set()
+                case ExecutionFinished():
+                    self._look_at_locks.set()
+                case SnapshotSeen():
+                    if len(self._dumps) >= _TREES_WAITING:
+                        self._dumps.popleft()
+                    self._dumps.append(event)
+                    self._dump_ready.set()
 
     async def _read_dumps(self) -> None:
         """Dumps in their order, one at a time, off the event loop."""
@@ -365,8 +379,6 @@ class Bridge:
             )
         self._newest[device_id] = snapshot
         self._post(SnapshotNews(snapshot))
-        if snapshot.tree is not None:
-            await asyncio.to_thread(warm, snapshot.tree)
 
     def _source(self, command_id: str) -> str:
         if self._following.owns(command_id):
@@ -390,7 +402,7 @@ def read_tree(xml: str, before: UiTree | None) -> tuple[UiTree | None, Alignment
 
 def warm(tree: UiTree) -> None:
     """Work out what finding and matching ask of every node: no key should have to wait for it."""
-    _ = tree.folded_labels, tree.folded_descriptions
+    _ = tree.folded_labels, tree.folded_descriptions, [node.role for node in tree.nodes]
     postings_of(tree).prepare()
 
 

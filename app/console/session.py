@@ -75,14 +75,33 @@ class Trees:
         self._kept: deque[Snapshot] = deque(maxlen=limit)
         self.back = 0
 
-    def add(self, snapshot: Snapshot) -> None:
-        """Take a new tree, or the newest one again with a new time. Whoever looks at an older one keeps looking at it."""
-        if self._kept and self._kept[-1].serial == snapshot.serial:
-            self._kept[-1] = snapshot
-            return
+    def add(self, snapshot: Snapshot) -> int:
+        """Take a new tree, or the newest one again with a new time; how many nodes had to go for it.
+
+        Whoever looks at an older one keeps looking at it.
+        """
+        if self.put(snapshot):
+            return 0
+        gone = len(self._kept[0].nodes) if len(self._kept) == self._kept.maxlen else 0
         self._kept.append(snapshot)
         if self.back or (snapshot.source == "file" and len(self._kept) > 1):
             self.back = min(self.back + 1, len(self._kept) - 1)
+        return gone
+
+    def put(self, snapshot: Snapshot) -> bool:
+        """In the place of what has the same number: seen again, packed or unpacked. Whether there is such a place."""
+        for place in range(len(self._kept) - 1, -1, -1):
+            if self._kept[place].serial == snapshot.serial:
+                self._kept[place] = snapshot
+                return True
+        return False
+
+    def far(self) -> list[Snapshot]:
+        """Those that nobody looks at soon, and that are not packed yet."""
+        here = len(self._kept) - 1 - self.back
+        near = range(here - 1, here + 2)
+        old = list(enumerate(self._kept))[: -RECENT_TREES - 1]
+        return [item for place, item in old if item.tree is not None and item.xml and place not in near]
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -132,6 +151,7 @@ class Session:
         self.lines: Ring[LogEntry] = Ring(LINES_KEPT)
         self.operator_lines: Ring[LogEntry] = Ring(OPERATOR_LINES_KEPT)
         self.dropped = 0
+        self.nodes_dropped = 0
         self.report = DoctorReport.EMPTY
         self.notices: deque[Notice] = deque(maxlen=NOTICES_KEPT)
         self.work = ""
@@ -171,7 +191,7 @@ class Session:
         return Facet.DEVICES
 
     def _take_snapshot(self, news: SnapshotNews) -> Facet:
-        self.trees_of(news.snapshot.device_id).add(news.snapshot)
+        self.nodes_dropped += self.trees_of(news.snapshot.device_id).add(news.snapshot)
         return Facet.TREE if news.snapshot.device_id == self.device_id else Facet.NOTHING
 
     def _take_stream(self, news: StreamNews) -> Facet:
@@ -236,6 +256,15 @@ class Session:
     def trees(self) -> Trees:
         """Those of the chosen device; without one, the saved dumps."""
         return self.trees_of(self.device_id)
+
+    def far(self) -> list[tuple[Trees, Snapshot]]:
+        """Trees that may be packed, with what keeps them."""
+        return [(trees, item) for trees in self._trees.values() for item in trees.far()]
+
+    @property
+    def nodes_kept(self) -> int:
+        """In all trees of all devices."""
+        return sum(len(item.nodes) for trees in self._trees.values() for item in trees)
 
     @property
     def lock(self) -> Mapping[str, Any]:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import NamedTuple
 
 REFUSAL = "the console needs a terminal; try `clawperator observe snapshot`"
+
+
+FRAMES_PER_SECOND = "120"
+"""At most. Textual paints on a grid of 60 a second: a key that comes just after a frame would wait for the next one."""
+
+
+def prepare(env: MutableMapping[str, str]) -> None:
+    """What Textual reads when it is imported; to be called before that."""
+    env.setdefault("TEXTUAL_FPS", FRAMES_PER_SECOND)
 
 
 class Look(NamedTuple):

@@ -106,6 +106,11 @@ class UiNode:
         self._bounds: Bounds | None = None
         self._role: roles.Role | None = None
 
+    def dissolve(self) -> None:
+        """See ``UiTree.dissolve``."""
+        self.parent = self._children = None
+        self._nodes = []
+
     def __repr__(self) -> str:
         return f"<UiNode {self.index} {self.cls} {self.label!r}>"
 
@@ -282,6 +287,16 @@ class UiTree:
 
     def __repr__(self) -> str:
         return f"<UiTree {len(self.nodes)} nodes of {self.package or 'no package'}>"
+
+    def dissolve(self) -> None:
+        """Let go of the links between the nodes, so that the tree is freed with its last reference.
+
+        Parents, children and the list of all nodes refer to each other: else only a full garbage collection frees them,
+        which stops everything for as long as it takes to look at all that lives. Nobody may use the tree or a node of it
+        afterwards.
+        """
+        for node in self.nodes:
+            node.dissolve()
 
     @cached_property
     def roots(self) -> tuple[UiNode, ...]:

@@ -7,7 +7,7 @@ Bounds (size, nodes, depth) hold before memory is spent, nothing recurses, and d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 from xml.parsers import expat
 
@@ -100,12 +100,8 @@ class _Reader:
         self.open: list[UiNode | None] = []
         """Open elements, a wrapper standing as the node it is in (none at the top)."""
         self._window: Mapping[str, str] = {}
-        self._share: dict[str, str] = {}
 
-    def start(self, tag: str, pairs: Sequence[str]) -> None:
-        values = pairs[1::2]
-        # Most values occur again and again; one object for each more than halves the memory of a tree.
-        attributes = dict(zip(pairs[::2], map(self._share.setdefault, values, values), strict=True))
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
         stack = self.open
         parent = stack[-1] if stack else None
         if len(stack) >= MAX_DEPTH + len(_WRAPPERS):
@@ -187,7 +183,6 @@ def _read(source: Source, *, recover: bool) -> _Reader:
 def _run(source: Source) -> tuple[_Reader, expat.ExpatError | None, Any]:
     reader = _Reader()
     parser = expat.ParserCreate("utf-8")
-    parser.ordered_attributes = True
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.StartDoctypeDeclHandler = reader.doctype

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.hierarchy.diff import align
+from clawperator.engine.hierarchy.align import align
 from clawperator.engine.hierarchy.serialise import RenderNode
 from clawperator.engine.hierarchy.tree import UiTree, build
 from clawperator.widgets.models.comparison import changed_attributes, changes_between, ghosts_of, turned_round

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from clawperator.engine.hierarchy.diff import NOTHING, align
+from clawperator.engine.hierarchy.align import NOTHING, align
 from clawperator.engine.hierarchy.serialise import RenderNode
 from clawperator.engine.hierarchy.tree import UiNode, UiTree, build, parse
 from clawperator.widgets.models.snapshot import Snapshot
@@ -23,7 +23,7 @@ class Told(UiTreePane):
     """Remembers what it posted."""
 
     def __init__(self) -> None:
-        super().__init__(id="pane")
+        super().__init__(id="pane", changed=lambda: self.told.append("changed"))
         self.told: list[Any] = []
 
     def post_message(self, message: Any) -> bool:
@@ -34,7 +34,7 @@ class Told(UiTreePane):
         return [(message.gone, message.now) for message in self.told if isinstance(message, UiTreePane.CursorLost)]
 
     def changes_told(self) -> int:
-        return sum(isinstance(message, UiTreePane.Changed) for message in self.told)
+        return self.told.count("changed")
 
 
 class Camera:

@@ -82,7 +82,8 @@ class Bench:
         self.node: UiNode | None = None
         self.typed = NO_MATCHER
         """What was typed last and still holds; empty when a candidate is current."""
-        self._recent: Sequence[UiTree] = ()
+        self.recent: Sequence[UiTree] = ()
+        """Earlier trees that the candidates are counted on."""
         self._picked: Candidate | None = None
         self._selectors: Selectors | None = None
         self._suggestions: Suggestions | None = None
@@ -95,16 +96,20 @@ class Bench:
 
         A picked candidate is kept while it is still offered: for the same place of the tree, or as unique.
         """
-        if tree is not self.tree or [*map(id, recent)] != [*map(id, self._recent)]:
+        if tree is not self.tree or not self.has_seen(recent):
             self._selectors = self._suggestions = None
         if tree is not self.tree:
             self._findings = None
         if node is not self.node:
             self._suggestions = None
         picked, before = self._picked, self.node
-        self.tree, self.node, self._recent = tree, node if tree is not None else None, tuple(recent)
+        self.tree, self.node, self.recent = tree, node if tree is not None else None, tuple(recent)
         if picked is not None and node is not before:
             self._picked = self._again(picked, before)
+
+    def has_seen(self, recent: Sequence[UiTree]) -> bool:
+        """Whether these are the earlier trees that are counted already."""
+        return [*map(id, recent)] == [*map(id, self.recent)]
 
     def _again(self, picked: Candidate, before: UiNode | None) -> Candidate | None:
         again = self._offered(picked)
@@ -159,7 +164,7 @@ class Bench:
         """What could address the focused node; None without one."""
         if self._suggestions is None and self.tree is not None and self.node is not None:
             if self._selectors is None:
-                self._selectors = Selectors(self.tree, self._recent)
+                self._selectors = Selectors(self.tree, self.recent)
             self._suggestions = self._selectors.suggest(self.node)
         return self._suggestions
 

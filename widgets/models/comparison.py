@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from clawperator.engine.hierarchy.diff import NOTHING, Alignment, align
+from clawperator.engine.hierarchy.align import NOTHING, Alignment, align
 from clawperator.widgets.models.tree_rows import Ghost
 
 if TYPE_CHECKING:

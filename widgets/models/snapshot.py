@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from clawperator.engine.hierarchy.diff import NOTHING, Alignment
+from clawperator.engine.hierarchy.align import NOTHING, Alignment
+from clawperator.engine.hierarchy.tree import parse
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode, UiTree
@@ -20,6 +22,8 @@ class Snapshot:
     host time in seconds since the epoch. ``name`` is that of the file. ``complete`` is false for a dump whose end never came; ``problem`` then, and for a
     dump that had to be repaired, says what is wrong with it. A snapshot that could not be read at all has no tree.
     ``changes`` compares it with the snapshot whose ``serial`` is ``since`` (0: with none).
+
+    Of many kept trees few are looked at: a ``packed`` one has its dump compressed, and neither ``xml`` nor ``tree``.
     """
 
     EMPTY: ClassVar[Snapshot]
@@ -36,9 +40,25 @@ class Snapshot:
     problem: str = ""
     since: int = 0
     changes: Alignment = NOTHING
+    packed: bytes = b""
+    packed_nodes: int = 0
+    packed_package: str = ""
 
     def __bool__(self) -> bool:
         return self.tree is not None
+
+    @property
+    def readable(self) -> bool:
+        """Whether there is a tree, packed or not."""
+        return self.tree is not None or bool(self.packed)
+
+    @property
+    def node_count(self) -> int:
+        return len(self.nodes) or self.packed_nodes
+
+    @property
+    def package(self) -> str:
+        return self.tree.package if self.tree is not None else self.packed_package
 
     @property
     def nodes(self) -> Sequence[UiNode]:
@@ -46,3 +66,23 @@ class Snapshot:
 
 
 Snapshot.EMPTY = Snapshot()
+
+
+def pack(snapshot: Snapshot) -> Snapshot:
+    """The same with its dump compressed, to a fiftieth of the memory; slow, for a worker thread."""
+    return replace(
+        snapshot,
+        xml="",
+        tree=None,
+        changes=NOTHING,
+        since=0,
+        packed=zlib.compress(snapshot.xml.encode("utf-8", "surrogatepass"), 1),
+        packed_nodes=snapshot.node_count,
+        packed_package=snapshot.package,
+    )
+
+
+def unpack(snapshot: Snapshot) -> Snapshot:
+    """The same with its tree again; slow, for a worker thread."""
+    xml = zlib.decompress(snapshot.packed).decode("utf-8", "surrogatepass")
+    return replace(snapshot, xml=xml, tree=parse(xml, recover=True), packed=b"")

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from clawperator.engine.hierarchy.diff import NOTHING, Alignment
+from clawperator.engine.hierarchy.align import NOTHING, Alignment
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.nodes import RowState
 from clawperator.widgets.models.comparison import changed_attributes, changes_between, ghosts_of
@@ -50,6 +50,11 @@ class TreeModel:
         self._places: dict[Stops, list[int]] = {}
 
     @property
+    def marked_since(self) -> Sequence[UiTree]:
+        """The tree before, while its changes are marked."""
+        return () if self._before is None else (self._before,)
+
+    @property
     def tree(self) -> UiTree | None:
         return self.snapshot.tree
 
@@ -69,7 +74,9 @@ class TreeModel:
         self._folds[False] |= fresh & alignment.added if same else fresh
         self._searched = Searched(tree) if tree is not None else None
         self.show_matches((), -1)
-        self.changes, self._before = alignment, old.tree if same else None
+        # In another app everything is new: marks on all of it would say nothing.
+        telling = same and old.tree is not None and tree is not None and old.tree.package == tree.package
+        self.changes, self._before = (alignment, old.tree) if telling else (NOTHING, None)
         if self.compared is not None:
             self._compare(self.compared if same else None)
         self._look()

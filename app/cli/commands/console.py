@@ -79,18 +79,27 @@ def has_terminal() -> bool:
     return people and os.environ.get("TERM") != "dumb"
 
 
+def _prepare() -> None:
+    """Before the first import of Textual."""
+    from clawperator.app.console.terminal import prepare
+
+    prepare(os.environ)
+
+
 def open_console(options: Namespace, *, demo: bool = False) -> int:
     """Open the console on this terminal, on the user's devices or on a simulated one; returns the exit code."""
     return _demonstrate(options) if demo else _open(options)
 
 
 def _show(files: list[str], options: Namespace) -> int:
+    _prepare()
     from clawperator.app.console.app import show_files
 
     return show_files(files, _wishes(options))
 
 
 def _open(options: Namespace) -> int:
+    _prepare()
     from clawperator.app.cli.session import settings
     from clawperator.app.console.app import run
 
@@ -105,6 +114,7 @@ def _wishes(options: Namespace) -> Wishes:
 
 def _demonstrate(options: Namespace) -> int:
     """The console and the device that it shows, in one process."""
+    _prepare()
     import asyncio
 
     from clawperator.app.cli.simulated import one_device

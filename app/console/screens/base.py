@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import on
 from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
@@ -190,6 +191,10 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
             if item.id in things or item.id in self.COPY_SHOWN
         ]
         self.app.push_screen(MenuDialog("copy", choices, self.console.symbols), self._copy)
+
+    @on(LinePane.MenuWanted)
+    def _menu_wanted(self) -> None:
+        self.action_copy_menu()
 
     COPY_SHOWN: ClassVar[tuple[str, ...]] = ()
     """Entries of the copy menu that are shown here even when there is nothing to copy."""

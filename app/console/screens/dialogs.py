@@ -165,9 +165,8 @@ class TreesDialog(Dialog):
         pane.focus()
 
     def _row(self, item: Snapshot, width: int) -> Row:
-        package = item.tree.package if item.tree is not None else ""
         line = Line(width).add(" ").add(self._clock.time_of_day(item.at), "muted").add(f"  {item.source:<7}", "faint")
-        line.add(f"{len(item.nodes):>6,} nodes  ", "text").device(item.name or package, "node-id")
+        line.add(f"{item.node_count:>6,} nodes  ", "text").device(item.name or item.package, "node-id")
         return Row(line, Line().add(f"{age(self._clock.now() - item.at)} ago ", "faint"))
 
     @on(RowList.RowChosen)

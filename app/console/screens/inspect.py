@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from clawperator.app.console.screens.tree_area import Crumbs, TreeArea, no_devic
 from clawperator.app.console.screens.verbs import verb_choices
 from clawperator.app.console.session import Facet
 from clawperator.engine.hierarchy.matcher import Matcher
-from clawperator.engine.hierarchy.nodes import UiNode
+from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.widgets import keys
 from clawperator.widgets.bounds_map import ScreenView
 from clawperator.widgets.device_list import DeviceList
@@ -41,7 +42,7 @@ from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.matcher_bench import MatcherBench
 from clawperator.widgets.models.bench import Bench, with_field
 from clawperator.widgets.models.matcher_text import MatcherText
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import Snapshot, unpack
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.picture import ScreenPane
@@ -92,6 +93,7 @@ class InspectScreen(ConsoleScreen):
         super().on_mount()
         session = self.session
         self.query_one(EnvelopeLog).show(session.log, session.lines, session.operator_lines)
+        self.console.trees_in_use = self.trees_in_use
 
     @property
     def area(self) -> TreeArea:
@@ -156,6 +158,10 @@ class InspectScreen(ConsoleScreen):
         return line
 
     def _draw_tree(self) -> None:
+        wanted = self.session.trees.shown
+        if wanted.packed:
+            self.run_worker(self._unpack(wanted), group="unpack", exclusive=True, exit_on_error=True)
+            return
         before = self.tree_pane.snapshot.serial
         self.area.draw()
         shown = self.tree_pane.snapshot
@@ -225,10 +231,6 @@ class InspectScreen(ConsoleScreen):
     def _node_focused(self) -> None:
         self._draw_node()
 
-    @on(UiTreePane.Changed)
-    def _tree_changed(self) -> None:
-        self.area.draw_info()
-
     @on(ScreenView.NodePicked)
     @on(Crumbs.NodePicked)
     @on(MatcherBench.NodePicked)
@@ -289,16 +291,33 @@ class InspectScreen(ConsoleScreen):
             self.tree_pane.compare(None)
             return
         shown = self.tree_pane.snapshot
-        others = [item for item in self.session.trees if item and item.serial != shown.serial]
+        others = [item for item in self.session.trees if item.readable and item.serial != shown.serial]
         if not shown or not others:
             self.console.say(Status.IDLE, "There is no other tree to compare with")
             return
 
         def chosen(old: Snapshot | None) -> None:
             if old is not None:
-                self.tree_pane.compare(old)
+                self.run_worker(self._compare(old), exit_on_error=True)
 
         self.app.push_screen(TreesDialog(others, self.console.clock), chosen)
+
+    def trees_in_use(self) -> Iterator[UiTree]:
+        """Those that a pane of this mode looks at, however old they are."""
+        pane = self.tree_pane
+        for tree in (pane.snapshot.tree, pane.compared.tree if pane.compared else None, self.bench.tree):
+            if tree is not None:
+                yield tree
+        yield from pane.trees_marked
+        yield from self.bench.recent
+
+    async def _compare(self, old: Snapshot) -> None:
+        self.tree_pane.compare(await asyncio.to_thread(unpack, old) if old.packed else old)
+
+    async def _unpack(self, snapshot: Snapshot) -> None:
+        """Somebody went back to a tree that was packed."""
+        self.session.trees.put(await asyncio.to_thread(unpack, snapshot))
+        self.show(Facet.TREE)
 
     def on_screen_suspend(self) -> None:
         """A menu or a question is about the tree that was shown when it opened: a newer one waits."""

@@ -76,7 +76,7 @@ class TreeArea(Pane):
         onward: Callable[[], object],
         id: str,  # noqa: A002  # Textual's own name
     ) -> None:
-        self.tree_pane = UiTreePane(id="tree")
+        self.tree_pane = UiTreePane(id="tree", changed=self.draw_info)
         self.info = InfoLine(id="tree-info")
         self.find = TreeFindLine(
             self.tree_pane.search,

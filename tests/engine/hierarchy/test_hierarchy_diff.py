@@ -6,7 +6,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.hierarchy.diff import KINDS, align, compare
+from clawperator.engine.hierarchy.align import align
+from clawperator.engine.hierarchy.diff import KINDS, compare
 from clawperator.engine.hierarchy.serialise import RenderNode
 from clawperator.engine.hierarchy.tree import UiTree, build, parse
 from clawperator.engine.observe.saved import read_dump
