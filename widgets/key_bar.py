@@ -43,12 +43,19 @@ def hints(active: dict[str, ActiveBinding], symbols: Symbols, *, typing: bool = 
     """The shown bindings in table order, each once, help last. While ``typing``, keys that write a character are text."""
     found: dict[str, KeyHint] = {}
     for key, (_, binding, enabled, _) in active.items():
-        if typing and key_to_character(key) is not None:
+        if typing and _writes(key):
             continue
         if binding.show and binding.id and binding.id not in found:
-            sign = key_sign(binding.key_display, keys.sign(key), symbols)
+            display = None if typing and _writes(binding.key_display or "") else binding.key_display
+            sign = key_sign(display, keys.sign(key), symbols)
             found[binding.id] = KeyHint(binding.id, key, sign, binding.description, enabled)
     return sorted(found.values(), key=lambda hint: (hint.id in _LAST, keys.rank(hint.id)))
+
+
+def _writes(key: str) -> bool:
+    """Whether a key writes a character of the keyboard, as opposed to ``enter`` or ``⏎``."""
+    character = key_to_character(key) or keys.sign(key)
+    return len(character) == 1 and character.isascii() and character.isprintable()
 
 
 class KeyBar(LineWidget):
@@ -85,11 +92,11 @@ class KeyBar(LineWidget):
         line = Line(width).add(" ")
         self._hits = []
         for hint in self._fitting(width - 1):
+            line.add("  " if self._hits else "")
             start = line.cells
             line.add(hint.sign, "key" if hint.enabled else "faint")
             line.add(f" {hint.label}", "muted" if hint.enabled else "faint")
             self._hits.append((start, line.cells, hint.key))
-            line.add("  ")
         return self.paint(Row(line), width)
 
     def _fitting(self, room: int) -> list[KeyHint]:

@@ -16,7 +16,7 @@ from clawperator.widgets.format.nodes import arrow_column, name_of, tree_row
 from clawperator.widgets.format.safe import shorten
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.models.snapshot import Snapshot
-from clawperator.widgets.models.tree_model import Stops, TreeModel
+from clawperator.widgets.models.tree_model import Heir, Stops, TreeModel
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -60,6 +60,7 @@ class UiTreePane(LinePane):
         super().__init__(id=id)
         self._changed = changed or _nobody_looks
         self._model = TreeModel()
+        self._former = Snapshot.EMPTY
         self._rest: Timer | None = None
         self._held = False
         self._newest: Snapshot | None = None
@@ -123,8 +124,9 @@ class UiTreePane(LinePane):
 
     @property
     def trees_marked(self) -> Sequence[UiTree]:
-        """The older tree that the change marks are about, if there is one."""
-        return self._model.marked_since
+        """Older trees that the change marks are about, now or as soon as they are known."""
+        former = self._former.tree
+        return (*self._model.marked_since, *(() if former is None else (former,)))
 
     @property
     def node(self) -> UiNode | None:
@@ -159,11 +161,21 @@ class UiTreePane(LinePane):
         While the pane is held the newest tree waits.
         """
         if snapshot.serial == self.snapshot.serial:
-            self._model.snapshot = snapshot
+            self._take_again(snapshot)
         elif self._held:
             self._wait(snapshot)
         else:
             self._swap(snapshot)
+
+    def _take_again(self, snapshot: Snapshot) -> None:
+        """The same tree: younger, or with its changes worked out."""
+        if self.snapshot.coming and not snapshot.coming:
+            self._model.learn_changes(snapshot, self._former)
+            self._former = Snapshot.EMPTY
+            self.marks_changed()
+            self._changed()
+        else:
+            self._model.snapshot = snapshot
 
     def hold(self, on: bool) -> None:
         """Keep showing this tree while somebody decides on what it shows; afterwards the newest one comes."""
@@ -183,25 +195,28 @@ class UiTreePane(LinePane):
         node, y = self._here
         looked_away = bool(self.view_height) and not 0 <= y < self.view_height
         top = self._model.real_node(self.rows.row(self.top)) if looked_away else None
-        alignment = self._model.take(snapshot)
+        self._former = self.snapshot if snapshot.coming else Snapshot.EMPTY
+        heir = self._model.take(snapshot)
         self._find_from = self._find_led_to = -1
         self.content_changed()
-        now = self._survivor(node, alignment)
+        now = self._survivor(node, heir)
         if now is None:
             self._settle(None, 0)
         else:
             self._settle(now, y)
-            if looked_away and (still := self._survivor(top, alignment)) is not None:
+            if looked_away and (still := self._survivor(top, heir)) is not None:
                 self.scroll_rows(self.rows.of(still) - self.top)
-        if node is not None and now is not None and alignment.new_to_old[now.index] != node.index:
+        if node is not None and now is not None and now is not heir(node):
             self.post_message(self.CursorLost(name_of(node), name_of(self.node or now)))
         self._changed()
 
-    def _survivor(self, node: UiNode | None, alignment: Alignment) -> UiNode | None:
+    def _survivor(self, node: UiNode | None, heir: Heir) -> UiNode | None:
         """What ``node`` of the tree before is now, or the nearest of its ancestors that is still there."""
-        while node is not None and node.index not in alignment.old_to_new:
+        while node is not None:
+            if (now := heir(node)) is not None:
+                return now
             node = node.parent
-        return self.snapshot.nodes[alignment.old_to_new[node.index]] if node is not None else None
+        return None
 
     @property
     def _here(self) -> tuple[UiNode | None, int]:

@@ -45,7 +45,7 @@ from clawperator.engine.events import (
     LogGap,
     SnapshotSeen,
 )
-from clawperator.engine.hierarchy.align import NOTHING, Alignment, align
+from clawperator.engine.hierarchy.align import align
 from clawperator.engine.hierarchy.postings import postings_of
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.engine.logcat.entries import LogEntry
@@ -107,8 +107,9 @@ class Bridge:
         self._dump_ready = asyncio.Event()
         self._look_at_locks = asyncio.Event()
         self._newest: dict[str, Snapshot] = {}
+        self._before: dict[str, Snapshot] = {}
         self._broken: set[str | None] = set()
-        self._serial = self._warmed = 0
+        self._serial = self._complemented = 0
         self._lost = 0
 
     async def run(self, files: Sequence[str] = ()) -> None:
@@ -164,12 +165,12 @@ class Bridge:
             self._following.start(self.device_id)
 
     def painted(self, serial: int) -> None:
-        """Tree number ``serial`` has been dealt with by the screen: the next one may come, and this one may be warmed."""
+        """Tree number ``serial`` has been dealt with by the screen: the next one may come, and there is time for the rest."""
         self._following.painted(serial)
         newest = self._newest.get(self.device_id, Snapshot.EMPTY)
-        if newest.tree is not None and newest.serial == serial != self._warmed:
-            self._warmed = serial
-            self.start("warming", asyncio.to_thread(warm, newest.tree))
+        if newest.serial == serial != self._complemented:
+            self._complemented = serial
+            self.start(f"tree {serial}", self._complement(newest))
 
     def run_doctor(self) -> bool:
         """Run the checks; false when they run already."""
@@ -358,7 +359,7 @@ class Bridge:
         if newest and newest.xml == event.xml:
             snapshot = seen_again(newest, at=event.at, source=source, command_id=event.command_id)
         else:
-            tree, changes, problem = await asyncio.to_thread(read_tree, event.xml, newest.tree)
+            tree, problem = await asyncio.to_thread(read_tree, event.xml)
             if tree is None:
                 words = f"A tree could not be read: {problem}"
                 self._post(NoticeNews(Notice(Status.FAILED, words, ErrorCode.HIERARCHY_MALFORMED.value)))
@@ -374,11 +375,27 @@ class Bridge:
                 tree=tree,
                 complete=event.complete and tree.complete,
                 problem=problem,
-                since=newest.serial,
-                changes=changes,
+                coming=bool(newest),
             )
+            self._before[device_id] = newest
         self._newest[device_id] = snapshot
         self._post(SnapshotNews(snapshot))
+
+    async def _complement(self, snapshot: Snapshot) -> None:
+        """What can wait until the tree is on screen: how it differs from the one before, and what panes will ask of it."""
+        tree, before = snapshot.tree, self._before.get(snapshot.device_id, Snapshot.EMPTY)
+        if tree is None:
+            return
+        if snapshot.coming and before.tree is not None:
+            changes = await asyncio.to_thread(align, before.tree, tree)
+            newest = self._newest[snapshot.device_id]
+            if newest.serial == snapshot.serial:
+                snapshot = newest  # it may have been seen again meanwhile
+            snapshot = replace(snapshot, changes=changes, since=before.serial, coming=False)
+            if newest.serial == snapshot.serial:
+                self._newest[snapshot.device_id] = snapshot
+            self._post(SnapshotNews(snapshot))
+        await asyncio.to_thread(warm, tree)
 
     def _source(self, command_id: str) -> str:
         if self._following.owns(command_id):
@@ -386,18 +403,14 @@ class Bridge:
         return "r" if command_id in self._own else "stream"
 
 
-def read_tree(xml: str, before: UiTree | None) -> tuple[UiTree | None, Alignment, str]:
-    """Parse a dump and compare it with the tree before it: the tree, the changes, and what is wrong with the dump.
-
-    Runs in a worker thread. What panes ask of every node is worked out here, not while drawing.
-    """
+def read_tree(xml: str) -> tuple[UiTree | None, str]:
+    """Parse a dump: the tree, and what is wrong with the dump. Runs in a worker thread."""
     try:
         tree = parse(xml, recover=True)
     except EngineError as exc:
-        return None, NOTHING, exc.message
+        return None, exc.message
     _ = tree.on_screen
-    changes = align(before, tree) if before is not None else NOTHING
-    return tree, changes, tree.recovered
+    return tree, tree.recovered
 
 
 def warm(tree: UiTree) -> None:

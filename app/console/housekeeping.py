@@ -40,7 +40,6 @@ class Housekeeping:
 
     def end(self) -> None:
         gc.set_threshold(*self._thresholds)
-        gc.unfreeze()
 
     def touched(self) -> None:
         """Somebody is at the keys."""

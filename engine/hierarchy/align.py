@@ -13,8 +13,9 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _LCS_CELLS = 40_000
 _TELLING_DEPTH = 2
 """A row of a list is told apart by the first label so many levels inside it."""
 
+_LABEL_WITHIN = 200
+"""Nodes that are looked at for a label; in a tree without labels nobody should look at all of it again and again."""
 _SAYINGS = ("text", "content-desc", "checked", "enabled", "selected", "focused", "clickable")
 _ALL_SAYINGS: Callable[[dict[str, str]], tuple[str, ...]] = itemgetter(*_SAYINGS)
 
@@ -89,6 +92,86 @@ def align(old: UiTree, new: UiTree) -> Alignment:
     )
 
 
+class Heirs:
+    """Which node of the new tree a node of the old one has become, for the few that somebody asks for.
+
+    Found level by level on the way to the node, as ``align`` would: for whoever cannot wait for the whole alignment.
+    """
+
+    def __init__(self, old: UiTree, new: UiTree) -> None:
+        self._old, self._new = old, new
+        self._before, self._after = _Asked(old), _Asked(new)
+        self._pairs: dict[int, dict[int, int]] = {}
+
+    def of(self, node: UiNode) -> UiNode | None:
+        """``None`` when it is gone, or what it was in."""
+        heir: UiNode | None = None
+        for step in reversed([node, *node.ancestors]):
+            found = self._level(step.parent, heir).get(step.index)
+            if found is None:
+                return None
+            heir = self._new.nodes[found]
+        return heir
+
+    def _level(self, parent: UiNode | None, heir: UiNode | None) -> dict[int, int]:
+        """The pairs below ``parent``, which has become ``heir``; without them, the roots'."""
+        key = parent.index if parent is not None else -1
+        if key not in self._pairs:
+            old = parent.children if parent is not None else self._old.roots
+            new = heir.children if heir is not None else self._new.roots
+            places = [item.index for item in old], [item.index for item in new]
+            self._pairs[key] = dict(_pair_siblings(self._before, self._after, *places))
+        return self._pairs[key]
+
+
+class _Named(Protocol):
+    """What siblings are told apart by, by position."""
+
+    @property
+    def names(self) -> _ByPosition: ...
+    @property
+    def kinds(self) -> _ByPosition: ...
+
+
+class _ByPosition(Protocol):
+    def __getitem__(self, position: int, /) -> Hashable: ...
+
+
+class _Asked:
+    """One tree, whose names are worked out one at a time."""
+
+    def __init__(self, tree: UiTree) -> None:
+        self._nodes = tree.nodes
+        self.names = _Lazily(self._name)
+        self.kinds = _Lazily(self._kind)
+
+    def _kind(self, position: int) -> Hashable:
+        node = self._nodes[position]
+        return node.resource_id, node.cls
+
+    def _name(self, position: int) -> Hashable:
+        node = self._nodes[position]
+        return self.kinds[position], node.label or _label_inside(node)
+
+
+def _label_inside(node: UiNode) -> str:
+    """As in the columns of a whole tree: the first label of all, if it is no deeper than ``_TELLING_DEPTH``."""
+    for inner in islice(node.descendants, _LABEL_WITHIN):
+        if label := inner.label:
+            return label if inner.depth - node.depth <= _TELLING_DEPTH else ""
+    return ""
+
+
+class _Lazily(dict[int, Hashable]):
+    def __init__(self, make: Callable[[int], Hashable]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, position: int) -> Hashable:
+        made = self[position] = self._make(position)
+        return made
+
+
 def _side_of(tree: UiTree) -> _Side:
     """Made once per tree: what is new in one alignment is old in the next."""
     side = _SIDES.get(tree)
@@ -143,7 +226,7 @@ def _sayings(attributes: dict[str, str]) -> Hashable:
         return tuple(attributes.get(name, "") for name in _SAYINGS)
 
 
-def _pair_siblings(before: _Side, after: _Side, old: Sequence[int], new: Sequence[int]) -> Pairs:
+def _pair_siblings(before: _Named, after: _Named, old: Sequence[int], new: Sequence[int]) -> Pairs:
     pairs = _by_name([before.names[a] for a in old], [after.names[b] for b in new], old, new)
     if len(pairs) == len(old) or len(pairs) == len(new):
         return pairs

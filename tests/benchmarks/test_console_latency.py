@@ -28,7 +28,8 @@ from tests.benchmarks.pty_probe import Probe, Screen
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(300)]
 
-SAMPLES: Final = 60
+SAMPLES: Final = 48
+SNAPSHOTS: Final = 32
 BETWEEN_KEYS: Final = 0.025
 """Seconds from one effect to the next key: somebody who holds a key down."""
 AT_REST: Final = 0.2
@@ -187,7 +188,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
         yield console
 
 
-KEYS = {"move": "j" * 40 + "k" * 20, "fold": " " * SAMPLES, "next hit": "n" * SAMPLES}
+KEYS = {"move": "j" * 32 + "k" * 16, "fold": " " * SAMPLES, "next hit": "n" * SAMPLES}
 
 
 def press(console: Console, what: str, pace: Pace) -> list[float]:
@@ -291,7 +292,7 @@ def test_mode_switch(report: Report, idle: Console) -> None:
 def arrivals(console: Console, pace: Pace) -> list[float]:
     latencies = []
     with undisturbed():
-        for _ in range(SAMPLES):
+        for _ in range(SNAPSHOTS):
             sent = console.ask("snapshot")
             latencies.append(console.wait_for(f'#number "{sent["label"]}"') - sent["at"])
             console.pause(AT_REST)

@@ -6,80 +6,29 @@ Made on Python 3.11 with the pinned Textual, with invented data and a clock that
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Awaitable, Callable, Sequence
-from importlib.metadata import version
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from tests.app.console.support import (
     CHECKS_FAILED,
     CHECKS_OK,
     DEVICE,
     LOCKED_OUT,
-    NOON,
     PHONE,
     SECOND,
     TABLET,
     FakeEngine,
-    drained,
     hostile_screen,
-    log_lines,
     make_app,
-    mixed_stream,
     settings_screen,
     settled,
     until,
 )
+from tests.looks.poses import PINNED, SIZE_IDS, SIZES, Compare, at_rest, before, plain_engine
 
-pytestmark = [
-    pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="looks are pinned on Python 3.11"),
-    pytest.mark.skipif(version("textual") != "8.2.8", reason="looks are pinned on Textual 8.2.8"),
-]
-
-SIZES = [(80, 24), (120, 36), (200, 60)]
-SIZE_IDS = ["80x24", "120x36", "200x60"]
-Compare = Callable[..., bool]
-Before = Callable[[Any], Awaitable[None]]
-
-
-def plain_engine() -> FakeEngine:
-    return FakeEngine(screen=settings_screen(), checks=CHECKS_OK)
-
-
-def before(*keys: str, engine: FakeEngine | None = None, busy: bool = False, first_look: bool = True) -> Before:
-    """What happens before the picture is taken: the first look, some traffic, some keys."""
-
-    async def run(pilot: Any) -> None:
-        app = pilot.app
-        if first_look:
-            await settled(pilot)
-        else:
-            await until(pilot, lambda: app.session.devices_known)
-        if busy and engine is not None:
-            engine.publish(*mixed_stream(NOON - 30))
-            engine.log(log_lines(300))
-            await until(pilot, lambda: app.session.lines.end == 300 and len(app.session.log.items) > 7)
-        for key in keys:
-            await pilot.press(key)
-        await at_rest(pilot)
-
-    return run
-
-
-async def at_rest(pilot: Any) -> None:
-    """Everything that follows the cursor has followed; the key bar shows the keys of the focused pane."""
-    screen = pilot.app.mode_screen
-    pilot.app._second()  # what is told once a second is told now, not whenever this machine gets there
-    if screen is not None and screen.query("#tree"):
-        screen.query_one("#tree")._rested()
-    if isinstance(screen, TwoPaneScreen):
-        await drained(pilot)
-        screen.show_detail()
-    for _ in range(6):  # a message may travel pane → screen → app → screen → pane
-        await drained(pilot)
+pytestmark = PINNED
 
 
 @pytest.mark.parametrize("size", SIZES, ids=SIZE_IDS)

@@ -21,7 +21,8 @@ class Snapshot:
     ``source`` says where it came from: ``r`` (asked here), ``stream`` (seen in the log), ``history`` or ``file``. ``at`` is
     host time in seconds since the epoch. ``name`` is that of the file. ``complete`` is false for a dump whose end never came; ``problem`` then, and for a
     dump that had to be repaired, says what is wrong with it. A snapshot that could not be read at all has no tree.
-    ``changes`` compares it with the snapshot whose ``serial`` is ``since`` (0: with none).
+    ``changes`` compares it with the snapshot whose ``serial`` is ``since`` (0: with none); while they are ``coming``, the same
+    snapshot will be told again with them.
 
     Of many kept trees few are looked at: a ``packed`` one has its dump compressed, and neither ``xml`` nor ``tree``.
     """
@@ -40,6 +41,7 @@ class Snapshot:
     problem: str = ""
     since: int = 0
     changes: Alignment = NOTHING
+    coming: bool = False
     packed: bytes = b""
     packed_nodes: int = 0
     packed_package: str = ""
@@ -76,6 +78,7 @@ def pack(snapshot: Snapshot) -> Snapshot:
         tree=None,
         changes=NOTHING,
         since=0,
+        coming=False,
         packed=zlib.compress(snapshot.xml.encode("utf-8", "surrogatepass"), 1),
         packed_nodes=snapshot.node_count,
         packed_package=snapshot.package,

@@ -7,10 +7,10 @@ what is removed has one too.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from clawperator.engine.hierarchy.align import NOTHING, Alignment
+from clawperator.engine.hierarchy.align import NOTHING, Alignment, Heirs
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.nodes import RowState
 from clawperator.widgets.models.comparison import changed_attributes, changes_between, ghosts_of
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
 Stops = Literal["hits", "matches", "changes"]
 """What can be walked."""
+
+Heir: TypeAlias = Callable[["UiNode"], "UiNode | None"]
+"""What a node of the tree before has become."""
+
+
+def _nobody(_node: UiNode) -> None:
+    return None
 
 
 class TreeModel:
@@ -60,28 +67,55 @@ class TreeModel:
 
     # -- content
 
-    def take(self, snapshot: Snapshot) -> Alignment:
-        """Swap the tree; how the old one's nodes are found in it (nothing for another device's)."""
+    def take(self, snapshot: Snapshot) -> Heir:
+        """Swap the tree; who has become of the old one's nodes (nobody, if it was another device's)."""
         old, self.snapshot = self.snapshot, snapshot
         same = bool(old) and old.device_id == snapshot.device_id
-        alignment = changes_between(old, snapshot) if same else NOTHING
-        tree = snapshot.tree
-        fresh = crowded(tree) if tree is not None else set()
-        for folds in self._folds.values():
-            kept = {alignment.old_to_new[at] for at in folds if at in alignment.old_to_new}
-            folds.clear()
-            folds.update(kept)
-        self._folds[False] |= fresh & alignment.added if same else fresh
-        self._searched = Searched(tree) if tree is not None else None
+        heir = self._heirs(old) if same else _nobody
+        self._take_folds(old, heir, same=same)
+        self._searched = Searched(self.tree) if self.tree is not None else None
         self.show_matches((), -1)
-        # In another app everything is new: marks on all of it would say nothing.
-        telling = same and old.tree is not None and tree is not None and old.tree.package == tree.package
-        self.changes, self._before = (alignment, old.tree) if telling else (NOTHING, None)
+        self.forget_changes()
+        if same and not snapshot.coming:
+            self._mark_changes(old)
         if self.compared is not None:
             self._compare(self.compared if same else None)
         self._look()
         self.lay_out()
-        return alignment
+        return heir
+
+    def _heirs(self, old: Snapshot) -> Heir:
+        before, after = old.tree, self.tree
+        if before is None or after is None:
+            return _nobody
+        if self.snapshot.coming:
+            return Heirs(before, after).of
+        positions = changes_between(old, self.snapshot).old_to_new
+        return lambda node: after.nodes[positions[node.index]] if node.index in positions else None
+
+    def _take_folds(self, old: Snapshot, heir: Heir, *, same: bool) -> None:
+        """What was folded stays so; what is new and crowded begins so."""
+        fresh = crowded(self.tree) if self.tree is not None else set()
+        if same and old.tree is not None:
+            known = (heir(old.tree.nodes[at]) for at in crowded(old.tree))
+            fresh -= {node.index for node in known if node is not None}
+        for folds in self._folds.values():
+            heirs = [heir(old.nodes[at]) for at in folds] if same else []
+            folds.clear()
+            folds.update(node.index for node in heirs if node is not None)
+        self._folds[False] |= fresh
+
+    def learn_changes(self, snapshot: Snapshot, old: Snapshot) -> None:
+        """The changes of what is shown have come: ``snapshot`` is the same with them, ``old`` the one before."""
+        self.snapshot = snapshot
+        if self.compared is None:
+            self._mark_changes(old)
+
+    def _mark_changes(self, old: Snapshot) -> None:
+        """In another app everything is new: marks on all of it would say nothing."""
+        if old.tree is not None and self.tree is not None and old.tree.package == self.tree.package:
+            self.changes, self._before = changes_between(old, self.snapshot), old.tree
+            self._places.clear()
 
     def compare(self, old: Snapshot | None) -> None:
         """Mark what changed since ``old`` and show what was removed as ghosts; ``None``: no more."""

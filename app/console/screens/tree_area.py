@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
@@ -15,6 +16,7 @@ from clawperator.app.console.offline import NO_DEVICE_HERE
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.nodes import breadcrumb, breadcrumb_hit, node_line
+from clawperator.widgets.format.safe import wrap
 from clawperator.widgets.info_line import FindLine, InfoLine
 from clawperator.widgets.matcher_line import MatcherLine
 from clawperator.widgets.pane import Pane
@@ -116,7 +118,9 @@ class TreeArea(Pane):
 
     def draw(self) -> None:
         """The newest tree, or the one that is looked back at; while the pane is held it waits."""
-        shown = self.console.session.trees.shown
+        trees = self.console.session.trees
+        # Of an older tree nobody works out the changes any more: the pane does.
+        shown = replace(trees.shown, coming=False) if trees.back else trees.shown
         self.tree_pane.empty_text = self._empty_words(shown)
         self.tree_pane.show(shown)
         if not shown:
@@ -128,7 +132,8 @@ class TreeArea(Pane):
         if session.work:
             return session.work
         if shown.problem:
-            return f"{sentence(shown.name)}\n\n{sentence(shown.problem)}"
+            words = wrap(shown.problem, max(20, self.content_size.width - 4))
+            return "\n".join([sentence(shown.name), "", *words])
         if session.offline:
             return f"No saved dump is shown.\n\n{NO_DEVICE_HERE}."
         if session.device_id:

@@ -147,14 +147,20 @@ async def test_one_snapshot_at_a_time() -> None:
 async def test_the_trees_of_others_are_compared_with_the_one_before() -> None:
     engine = FakeEngine()
     before, after = settings_screen(), settings_screen().replace("HomeNet", "CafeNet")
-    async with bridged(engine) as (_, inbox):
+    async with bridged(engine) as (bridge, inbox):
+        bridge.use_device(DEVICE.serial)
         for number, xml in enumerate((before, after), 1):
             engine.publish(SnapshotSeen(device_id=DEVICE.serial, command_id=f"agent-{number}", step_id="s", xml=xml))
         await inbox.until(lambda _: len(inbox.of(SnapshotNews)) == 2)
-    first, second = (news.snapshot for news in inbox.of(SnapshotNews))
-    assert first.source == "stream"
-    assert second.since == first.serial
-    assert [second.nodes[index].label for index in second.changes.changed] == ["CafeNet"]
+        first, second = (news.snapshot for news in inbox.of(SnapshotNews))
+        assert first.source == "stream"
+        assert not first.coming
+        assert second.coming, "the tree is told at once, its changes when it has been painted"
+        bridge.painted(second.serial)
+        await inbox.until(lambda _: len(inbox.of(SnapshotNews)) == 3)
+    again = inbox.of(SnapshotNews)[2].snapshot
+    assert (again.serial, again.since, again.coming) == (second.serial, first.serial, False)
+    assert [again.nodes[index].label for index in again.changes.changed] == ["CafeNet"]
 
 
 async def test_the_same_bytes_again_only_make_the_tree_younger() -> None:
@@ -188,7 +194,7 @@ async def test_an_unreadable_tree_is_a_notice_and_the_next_one_is_read() -> None
 
 def test_an_incomplete_dump_is_read_up_to_its_cut_and_says_so() -> None:
     whole = settings_screen()
-    tree, _, problem = read_tree(whole[: len(whole) // 2], None)
+    tree, problem = read_tree(whole[: len(whole) // 2])
     assert tree is not None
     assert not tree.complete
     assert "incomplete" in problem

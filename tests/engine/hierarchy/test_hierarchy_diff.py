@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.hierarchy.align import align
+from clawperator.engine.hierarchy.align import Heirs, align
 from clawperator.engine.hierarchy.diff import KINDS, compare
 from clawperator.engine.hierarchy.serialise import RenderNode
 from clawperator.engine.hierarchy.tree import UiTree, build, parse
 from clawperator.engine.observe.saved import read_dump
 from tests.app.console.support import ROWS, settings_screen, view
+
+DUMPS = Path(__file__).parents[2] / "data" / "hierarchies"
 
 
 def labelled(tree: UiTree, label: str) -> int:
@@ -205,3 +209,18 @@ def check_difference(old: UiTree, new: UiTree) -> None:
     assert places == sorted(places)
     gone = [change.old.index for change in changes if change.new is None and change.old is not None]
     assert gone == sorted(gone)
+
+
+@pytest.mark.parametrize(
+    "name", ["nora-chat-chat.xml", "simple-calendar-month.xml", "huawei-launcher-zh-sorted-attributes.xml"]
+)
+def test_heirs_are_those_that_the_whole_alignment_pairs(name: str) -> None:
+    """Asked one by one, with some nodes gone, some new and a label changed."""
+    text = (DUMPS / name).read_text(encoding="utf-8")
+    old = parse(text, recover=True)
+    leaves = re.findall(r"<node [^<>]*/>", text)
+    new = parse(text.replace(leaves[1], "").replace(leaves[-1], leaves[-1] + leaves[-1]), recover=True)
+    whole, heirs = align(old, new), Heirs(old, new)
+    for node in old.nodes:
+        heir = heirs.of(node)
+        assert whole.old_to_new.get(node.index) == (None if heir is None else heir.index)
