@@ -26,6 +26,7 @@ class Pane(Vertical):
         self._pane_title = title
         self._active = False
         self._note = ""
+        self._badge = ""
 
     @property
     def symbols(self) -> Symbols:
@@ -43,6 +44,13 @@ class Pane(Vertical):
             self._border_subtitle = Content(text)
             self.refresh(Region(-1, self.content_size.height, self.outer_size.width, 1))
 
+    def badge(self, text: str) -> None:
+        """A few words behind the title: where what is shown comes from."""
+        if text != self._badge:
+            self._badge = text
+            self._draw_title()
+            self.refresh(Region(-1, -1, self.outer_size.width, 1))
+
     def on_descendant_focus(self) -> None:
         self._set_active(active=True)
 
@@ -56,8 +64,14 @@ class Pane(Vertical):
             self._show_title()
 
     def _show_title(self) -> None:
+        self._draw_title()
+        self.refresh()
+
+    def _draw_title(self) -> None:
         sign = self.symbols.cursor if self._active else ""
-        self.border_title = Content(f"{sign}{self._pane_title}")
+        badge = f" {self.symbols.dot} {self._badge}" if self._badge else ""
+        # Not ``border_title``, which paints all of the pane again.
+        self._border_title = Content(f"{sign}{self._pane_title}{badge}")
 
     @property
     def inner(self) -> Widget | None:

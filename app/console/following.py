@@ -85,7 +85,7 @@ class Following:
 
 
 def follow_words(device_id: str, state: FollowState | None) -> Line:
-    """``follow: waiting for cmd-123`` and the like, for the header and the tree's info line; nothing when it is off."""
+    """``follow busy: cmd-123`` and the like, for the header and the tree's info line; nothing when it is off."""
     line = Line(_WIDTH)
     if state is None:
         return line
@@ -95,9 +95,9 @@ def follow_words(device_id: str, state: FollowState | None) -> Line:
         case "resting":
             return line.add(f"follow: resting {state.wait:.0f} s", "muted")
         case "busy" if state.command_id:
-            return line.add("follow: waiting for ", "warn").device(state.command_id, "warn", room=_NAME_ROOM)
+            return line.add("follow busy: ", "warn").device(state.command_id, "warn", room=_NAME_ROOM)
         case "busy":
-            return line.add("follow: waiting for another execution", "warn")
+            return line.add("follow busy: another execution", "warn")
         case "away":
             return line.add("follow: ", "warn").device(device_id, "warn", room=_NAME_ROOM).add(" is away", "warn")
     code = state.error.code.value if state.error is not None else "UNKNOWN"

@@ -2,7 +2,16 @@ from __future__ import annotations
 
 import math
 
-from clawperator.engine.events import EnvelopeSeen, ExecutionFinished, ExecutionStarted, LogBatch, LogGap, SnapshotSeen
+from clawperator.engine.contracts.limits import FOLLOW_SOURCE
+from clawperator.engine.events import (
+    EngineEvent,
+    EnvelopeSeen,
+    ExecutionFinished,
+    ExecutionStarted,
+    LogBatch,
+    LogGap,
+    SnapshotSeen,
+)
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.executions import LINES_KEPT, Execution, ExecutionLog, Mark, brief
 from tests.app.console.support import DEVICE, agent_run, finished_run, make_envelope, mixed_stream, progress
@@ -242,3 +251,35 @@ def test_scaffolding_lines_are_left_to_the_log_view() -> None:
     before = len(only(log).lines)
     log.apply([progress("ui-start", at=AT), progress("answered", "cmd-1", at=AT)])
     assert len(only(log).lines) == before
+
+
+def look(command: str, at: float) -> list[EngineEvent]:
+    fields = {"taskId": command, "source": FOLLOW_SOURCE, "timeoutMs": "1500", "actionCount": "1"}
+    envelope = make_envelope(command, [("snap", "snapshot_ui", True, {})])
+    return [
+        progress("start", command, at=at, **fields),
+        progress("success", command, at=at, stepCount="1"),
+        EnvelopeSeen(device_id=DEVICE.serial, command_id=command, envelope=envelope, raw="{}", at=at),
+    ]
+
+
+def test_looks_that_follow_each_other_are_one_row_and_what_comes_between_divides_them() -> None:
+    log = ExecutionLog()
+    for number in range(5):
+        log.apply(look(f"follow-{number}", AT + number))
+    log.apply(finished_run("agent-1", AT + 10))
+    log.apply(look("follow-5", AT + 20))
+    assert [(item.command_id, item.looks) for item in log.executions] == [
+        ("follow-4", 5), ("agent-1", 0), ("follow-5", 1)
+    ]  # fmt: skip
+    assert log.current is not None
+    assert log.current.command_id == "agent-1", "the strip is about executions"
+
+
+def test_a_look_that_failed_keeps_its_row() -> None:
+    log = ExecutionLog()
+    log.apply(look("follow-1", AT)[:1])
+    failed = make_envelope("follow-1", [], status="failed", error="SNAPSHOT_HIERARCHY_UNAVAILABLE: no window")
+    log.apply([EnvelopeSeen(device_id=DEVICE.serial, command_id="follow-1", envelope=failed, raw="{}", at=AT)])
+    log.apply(look("follow-2", AT + 1))
+    assert [(item.command_id, item.looks) for item in log.executions] == [("follow-1", 1), ("follow-2", 1)]

@@ -421,8 +421,16 @@ class InspectScreen(ConsoleScreen):
         )
 
     def _container(self) -> Matcher | None:
-        """What scrolls the node: the nearest scrollable ancestor that a matcher of its own finds."""
-        return next((item.container for item in self.bench.candidates if item.container is not None), None)
+        """What scrolls the node: itself, or the nearest scrollable ancestor that a matcher of its own finds.
+
+        What scrolls the matches of a typed matcher cannot be told: they need not be where the cursor is.
+        """
+        bench, best = self.bench, self.bench.candidate
+        if bench.origin == "typed" or bench.node is None:
+            return None
+        if bench.node.scrollable:
+            return best.matcher if best is not None and best.unique else None
+        return next((item.container for item in bench.candidates if item.container is not None), None)
 
     def action_act_menu(self) -> None:
         self._verb_menu("act", self._act)
@@ -487,13 +495,13 @@ class InspectScreen(ConsoleScreen):
 
     def action_picture(self) -> None:
         """Map → picture → off; from off or hidden to the map."""
-        pane = self.query_one("#screen-pane")
+        pane = self.query_one("#screen-pane", Pane)
         if not pane.display:
             self.screen_pane.set_mode("map")
             self.set_class(True, "-screen")
             self.set_class(False, "-no-screen")
             if self.narrow:
-                self.open_drawer(pane)  # type: ignore[arg-type]  # a Pane
+                self.open_drawer(pane)
         elif self.screen_pane.cycle() == "off":
             self.set_class(False, "-screen")
             self.set_class(True, "-no-screen")

@@ -158,6 +158,14 @@ class TreeArea(Pane):
             self._facts(line)
         info.show(Row(line, right))
         self.note(self._place_words())
+        self.badge(self._origin())
+
+    def _origin(self) -> str:
+        """Which backend gave the tree, and when it was captured."""
+        snapshot = self.tree_pane.snapshot
+        if not snapshot or self.console.session.offline:
+            return ""
+        return f"operator {self.console.symbols.dot} {self.console.clock.time_of_day(snapshot.at)}"
 
     def _facts(self, line: Line) -> None:
         tree, dot = self.tree_pane, self.console.symbols.dot

@@ -120,8 +120,8 @@ async def test_the_last_look_is_still_known_as_ours_after_the_end(desk: Desk) ->
         (None, ""),
         (FollowState("reading"), "follow: on"),
         (FollowState("resting", wait=2.0), "follow: resting 2 s"),
-        (FollowState("busy", command_id="cmd-123"), "follow: waiting for cmd-123"),
-        (FollowState("busy"), "follow: waiting for another execution"),
+        (FollowState("busy", command_id="cmd-123"), "follow busy: cmd-123"),
+        (FollowState("busy"), "follow busy: another execution"),
         (FollowState("away"), "follow: emulator-5554 is away"),
         (
             FollowState("failing", wait=5.0, error=EngineError(ErrorCode.SERVICE_UNAVAILABLE, "no service")),

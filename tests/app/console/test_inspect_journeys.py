@@ -338,7 +338,7 @@ async def test_follow_is_switched_on_told_how_it_goes_and_off() -> None:
         await until(pilot, lambda: app.session.trees.shown.source == "follow")
         await until(pilot, lambda: follow.times_painted)
         follow.tell(FollowState("busy", command_id="cmd-7"))
-        await until(pilot, lambda: "follow: waiting for cmd-7" in shown(info))
+        await until(pilot, lambda: "follow busy: cmd-7" in shown(info))
         follow.tell(FollowState("away"))
         await until(pilot, lambda: f"follow: {DEVICE.serial} is away" in shown(info))
         await pilot.press("f")
@@ -557,3 +557,25 @@ async def test_while_typing_the_key_bar_names_only_keys_that_are_not_text() -> N
         bar = app.screen.query_one(KeyBar)
         await until(pilot, lambda: "complete" in [hint.label for hint in bar._hints])
         assert {hint.sign for hint in bar._hints} == {"esc", "⏎", "⇥", "ctrl+p"}
+
+
+async def test_scrolling_takes_the_nearest_container_and_a_typed_matcher_none() -> None:
+    async with console() as (app, pilot, _):
+        mode = screen(app)
+        await find(pilot, '"Bluetooth"')
+        container = mode.subject().container
+        assert container is not None
+        assert container.fields() == {"resourceId": "com.android.settings:id/recycler_view"}
+        await find(pilot, "@scroll")
+        assert mode.subject().container == container
+        await pilot.press("m", *"text~Wi", "enter")
+        assert mode.subject().container is None
+
+
+async def test_the_right_button_opens_the_copy_menu_at_its_row() -> None:
+    async with console() as (app, pilot, _):
+        await pilot.click("#tree", offset=(20, 6), button=3)
+        await until(pilot, lambda: isinstance(app.screen, MenuDialog))
+        assert screen(app).tree_pane.cursor == 6
+        await pilot.press("p")
+        await until(pilot, lambda: clips(app))
