@@ -82,7 +82,7 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
 
     def show(self, changed: Facet) -> None:
         """Draw the parts that changed. Called for the present mode only."""
-        if not self._alive:
+        if not self.alive:
             return
         if changed != Facet.STREAM:  # its rate is told once a second: the header need not keep up with a log
             self.show_header()
@@ -95,13 +95,13 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         raise NotImplementedError
 
     @property
-    def _alive(self) -> bool:
+    def alive(self) -> bool:
         """Whether there is something to draw on: news arrive while the screen is made, and while it is taken down."""
         return self.is_mounted and self.is_running and bool(self.query(Header))
 
     def tick(self) -> None:
         """A second has passed: ages are drawn anew, unless the screen comes or goes just now."""
-        if not self._alive:
+        if not self.alive:
             return
         self.show_header()
         self._show_notice()

@@ -304,6 +304,8 @@ class InspectScreen(ConsoleScreen):
 
     def trees_in_use(self) -> Iterator[UiTree]:
         """Those that a pane of this mode looks at, however old they are."""
+        if not self.alive:
+            return
         pane = self.tree_pane
         for tree in (pane.snapshot.tree, pane.compared.tree if pane.compared else None, self.bench.tree):
             if tree is not None:
