@@ -1,4 +1,4 @@
-"""When the garbage collector looks at everything: not between a key and its frame.
+"""What the interpreter does beside the console's work: not between a key and its frame.
 
 A tree of ten thousand nodes is tens of thousands of objects that refer to each other; a full collection over fifty such
 trees takes longer than anybody waits for a key. Python starts one whenever enough has been made; the console starts it when
@@ -8,8 +8,11 @@ nobody is at the keys, and at the latest when a good part of what is kept has be
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable
 
+SWITCH_SECONDS = 0.001
+"""So long a worker thread keeps the interpreter to itself: a key passes through several hands, each waits its turn."""
 QUIET_SECONDS = 1.5
 """So long without a key or a click: a pause is noticed by nobody."""
 LEAST_GARBAGE = 50_000
@@ -22,7 +25,7 @@ _NEVER = 1_000_000
 
 
 class Housekeeping:
-    """``begin`` takes over from Python's own full collections, ``end`` gives back. ``now`` counts seconds."""
+    """``begin`` takes over from Python's own full collections and its long turns of threads, ``end`` gives back. ``now`` counts seconds."""
 
     def __init__(self, now: Callable[[], float], collect: Callable[[], object] = gc.collect) -> None:
         self._now = now
@@ -30,6 +33,7 @@ class Housekeeping:
         self._touched = self._collected = now()
         self._swept = 0
         self._thresholds = gc.get_threshold()
+        self._switching = sys.getswitchinterval()
 
     def begin(self) -> None:
         """What exists now lives as long as the console: no collection needs to look at it again."""
@@ -37,9 +41,11 @@ class Housekeeping:
         gc.freeze()
         young, middle, _ = self._thresholds
         gc.set_threshold(young, middle, _NEVER)
+        sys.setswitchinterval(SWITCH_SECONDS)
 
     def end(self) -> None:
         gc.set_threshold(*self._thresholds)
+        sys.setswitchinterval(self._switching)
 
     def touched(self) -> None:
         """Somebody is at the keys."""

@@ -88,16 +88,27 @@ def slow_twentieth(values: Sequence[float]) -> float:
     return statistics.quantiles(values, n=20, method="inclusive")[-1]
 
 
-def hold(report: Report, what: str, budget_ms: float, sample: Callable[[Pace], Sequence[float]]) -> None:
-    """``sample`` gives latencies in seconds and marks the pace beside them; their 95th percentile is held to the budget."""
+def hold(
+    report: Report,
+    what: str,
+    budget_ms: float,
+    sample: Callable[[Pace], Sequence[float]],
+    *,
+    few: bool = False,
+) -> None:
+    """``sample`` gives latencies in seconds and marks the pace beside them; their 95th percentile is held to the budget.
+
+    Of a ``few`` samples the slowest says more about the machine than about us: the median is held.
+    """
 
     def measure() -> tuple[float, str]:
         pace = Pace()
         taken = sorted(second * 1_000 for second in sample(pace))
         words = f"p50 {statistics.median(taken):.1f}, max {taken[-1]:.1f}, {len(taken)} samples"
-        return slow_twentieth(taken) / pace.factor, f"{words}; {pace}"
+        held = statistics.median(taken) if few else slow_twentieth(taken)
+        return held / pace.factor, f"{words}; {pace}"
 
-    report.milliseconds(f"console, {what}, p95", budget_ms, measure)
+    report.milliseconds(f"console, {what}, {'p50' if few else 'p95'}", budget_ms, measure)
 
 
 @contextmanager
@@ -280,7 +291,7 @@ def test_key_in_the_matcher_line(report: Report, idle: Console) -> None:
 
 def test_mode_switch(report: Report, idle: Console) -> None:
     def in_inspect(screen: Screen) -> bool:
-        return "┏━ ▌tree ━" in screen
+        return "┏━ ▌tree" in screen
 
     idle.keys("21", in_inspect, Pace())
     hold(report, "mode switch, warm", 130, lambda pace: idle.keys("21" * (SAMPLES // 2), in_inspect, pace))
@@ -320,7 +331,7 @@ def test_first_frame(report: Report, phone: Phone) -> None:
             pace.mark()
         return latencies
 
-    hold(report, "start to first frame", 700, starts)
+    hold(report, "start to first frame", 700, starts, few=True)
 
 
 def test_idle_cpu(report: Report, phone: Phone) -> None:
