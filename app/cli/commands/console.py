@@ -65,7 +65,7 @@ def add_look_flags(parser: Parser) -> None:
     parser.value(
         "--pictures",
         metavar="<how>",
-        choices=("auto", "kitty", "sixel", "blocks", "off"),
+        choices=("auto", "kitty", "sixel", "blocks", "off"),  # a test holds them to console.pictures.CHOICES
         about="how the picture of the screen is drawn: auto, kitty, sixel, blocks, off",
     )
 

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from clawperator.app.cli.arguments import Parser
+from clawperator.app.cli.commands.console import add_look_flags
 from clawperator.app.console import pictures
 from clawperator.app.console.pictures import choose_graphics, open_graphics, read_picture, take
 from clawperator.app.console.terminal import PLAIN, Look
@@ -269,3 +271,10 @@ def test_kitty_gets_the_image_once_and_cells_that_point_into_it() -> None:
     assert all(row.count("\U0010eeee") == 4 for row in drawing.rows)
     assert drawing.rows[0] != drawing.rows[1]
     assert drawing.style.color is not None
+
+
+def test_the_command_line_offers_exactly_the_ways_that_the_console_knows() -> None:
+    # Written there a second time, because asking this module for them would load Rich and Textual on every start.
+    parser = Parser("clawperator console")
+    add_look_flags(parser)
+    assert tuple(parser.completions["pictures"]) == pictures.CHOICES
