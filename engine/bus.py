@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Subscription:
-    """One reader's bounded queue. Iterate it; ``dropped`` counts events lost because the reader was slow."""
+    """One reader's bounded queue. Iterate it; ``dropped`` counts what was lost because the reader was slow: events, and log lines one by one."""
 
     def __init__(self, maxsize: int, close: Callable[[Subscription], None]) -> None:
         self.dropped = 0
@@ -31,8 +31,8 @@ class Subscription:
 
     def offer(self, event: EngineEvent) -> None:
         if len(self._events) >= self._maxsize:
-            self._events.popleft()
-            self.dropped += 1
+            lost = self._events.popleft()
+            self.dropped += max(1, len(getattr(lost, "entries", ())))
         self._events.append(event)
         self._ready.set()
 

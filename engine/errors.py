@@ -219,6 +219,10 @@ class ErrorCode(StrEnum):
     RECIPE_LIMIT_EXCEEDED = "RECIPE_LIMIT_EXCEEDED", 400, _NO, "Split the recipe.", "the recipe has too many actions or is too large"
     RECIPE_LITERAL_FORBIDDEN = "RECIPE_LITERAL_FORBIDDEN", 400, _NO, "Use an input instead of the literal.", "the recipe contains a literal of one person"
 
+    # -- history
+    HISTORY_NOT_FOUND = "HISTORY_NOT_FOUND", 404, _NO, "Run `clawperator history list`.", "the history holds no such run or tree"
+    HISTORY_UNAVAILABLE = "HISTORY_UNAVAILABLE", 500, _NO, "Check the folder's rights and the room on its disk; --no-history does without.", "the history's file cannot be used"
+
     # -- CLI and HTTP usage (errors §3.9)
     USAGE = "USAGE", 500, _NO, "", "the command line is wrong or incomplete"
     UNKNOWN_COMMAND = "UNKNOWN_COMMAND", 500, _NO, "Run `clawperator --help`.", "there is no such command"

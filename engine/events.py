@@ -36,7 +36,10 @@ class AdbServerLost(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionStarted(EngineEvent):
-    """An execution of this process passed validation; ``executionId`` is the host's, one per run attempt."""
+    """An execution of this process passed validation; ``executionId`` is the host's, one per run attempt.
+
+    ``payload`` is the normalised one; ``backend`` is the way to the device that the caller chose.
+    """
 
     execution_id: str
     command_id: str
@@ -44,6 +47,9 @@ class ExecutionStarted(EngineEvent):
     source: str
     timeout_ms: int
     action_count: int
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    mode: str = ""
+    backend: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +62,17 @@ class ExecutionDispatched(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionFinished(EngineEvent):
-    """The one terminal outcome of an execution of this process: ``result`` is execution.md §12's engine result."""
+    """The one terminal outcome of an execution of this process: ``result`` is execution.md §12's engine result.
+
+    ``phases`` are milliseconds by phase name (``executions/trace.py``), as far as it came.
+    """
 
     execution_id: str
     command_id: str
     result: Mapping[str, Any]
     duration_ms: float
+    phases: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +129,13 @@ class LogAttached(EngineEvent):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogGap(EngineEvent):
     """The log stream broke and is being reopened: lines in between may be lost."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryTrouble(EngineEvent):
+    """Something could not be recorded, or the history was found damaged and begun anew; ``reason`` is for people."""
 
     reason: str
 

@@ -19,7 +19,9 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import Attempt, ExecutionResult, settling
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.flight import LockStatus, SingleFlight
+from clawperator.engine.executions.observing import refuse_acting
 from clawperator.engine.executions.run import RunOptions, run_held
+from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.observe.log import LogRoom
 from clawperator.engine.observe.probe import Probe
@@ -28,6 +30,8 @@ from clawperator.engine.settings import Settings, package_name
 if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope
     from clawperator.engine.doctor.run import Doctor
+    from clawperator.engine.executions.attempt import Keeper
+    from clawperator.engine.history.room import HistoryRoom
     from clawperator.engine.observe.follow import Follow, FollowState
     from clawperator.engine.operator.compatibility import Compatibility
 
@@ -61,11 +65,18 @@ class Engine:
     """Use as ``async with Engine(settings) as engine``. All methods raise ``EngineError`` and nothing else for what can go wrong.
 
     One engine serves many concurrent callers; executions on one device exclude each other, here and across processes.
+    ``face`` names who holds it in the history (``cli``, ``console`` …); an engine without a face keeps none.
+    ``history`` is ``None`` where none is kept.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, *, face: str = "") -> None:
         self.settings = settings or Settings.resolve()
         self.events = EventBus()
+        self.face = face
+        self.history: HistoryRoom | None = None
+        self._keeper: Keeper | None = None
+        if face and self.settings.history_enabled and self.settings.history_path:
+            self._keep_history()
         self.server = AdbServer.from_env({**self.settings.environment, **self._adb_choice()})
         self._flights = SingleFlight(self.settings.lock_dir)
         self._logs = LogRoom(self.events)
@@ -74,13 +85,25 @@ class Engine:
     def _adb_choice(self) -> dict[str, str]:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
 
+    def _keep_history(self) -> None:
+        from clawperator.engine.history.recorder import Recorder
+        from clawperator.engine.history.room import HistoryRoom
+
+        chosen = self.settings
+        self.history = HistoryRoom(
+            chosen.history_path, self.events, days=chosen.history_days, megabytes=chosen.history_megabytes
+        )
+        self._keeper = Recorder(self.history, self.face)
+
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
-        """Nothing is left to release: streams close with their users, locks with their executions."""
+        """Streams close with their users, locks with their executions. The history is written to its end, unless it is held."""
+        if self.history is not None and not self.history.held:
+            await asyncio.to_thread(self.history.close)
 
     # -- executing
 
@@ -97,22 +120,26 @@ class Engine:
         timeout_ms: object = None,
         options: RunOptions | None = None,
     ) -> ExecutionResult:
-        """Run one execution: validate, resolve, admit, hold the device, run, finish, publish.
+        """Run one execution: validate, resolve, admit, hold the device, run, finish, publish, record.
 
         ``payload`` is parsed JSON (execution contract §2). There is exactly one outcome: a result, or an ``EngineError``
         whose ``broadcastDispatchStatus``, where present, says whether anything reached the device.
         """
-        with Attempt(self.events, payload) as attempt:
+        with Attempt(self.events, payload, self._keeper) as attempt:
             validated = self.validate(payload, timeout_ms=timeout_ms)
-            backend = self._backend(receiver_package)
+            package = self._package(receiver_package)
+            backend = self._backend(package)
+            attempt.admit(validated, backend.name, package)
+            if self.settings.read_only:
+                refuse_acting(validated.execution)
             device = await self.device(device_id)
-            attempt.start(validated.execution, device.serial)
-            attempt.warnings += [warning.to_dict() for warning in validated.warnings]
+            attempt.start(device.serial)
             attempt.warnings += await backend.check(device, validated.execution)
+            attempt.trace.enter("lock")
             async with self._flights.hold(device.serial, Command.of(validated)) as flight:
-                with settling(flight, lambda: attempt.was_dispatched):
-                    finished = await run_held(backend, device, validated, options or RunOptions(), attempt.dispatched)
-            return attempt.finish(finished, backend.name)
+                with settling(flight, attempt.trace):
+                    finished = await run_held(backend, device, validated, options or RunOptions(), attempt.trace)
+            return attempt.finish(finished)
 
     def _backend(self, receiver_package: str | None) -> Backend:
         return OperatorBackend(
@@ -165,6 +192,14 @@ class Engine:
         from clawperator.engine.observe.screenshot import picture
 
         return await picture(await self.device(device_id))
+
+    async def force_stop(self, package: str, *, device_id: str | None = None) -> None:
+        """Stop an app, past the device's lock: for a plan that nobody waits for any more (``executions/stopping.py``)."""
+        from clawperator.engine.executions.stopping import force_stop
+
+        if self.settings.read_only:
+            raise EngineError(ErrorCode.READ_ONLY, "This session may only observe: force-stop would act on the device")
+        await force_stop(await self.device(device_id), package)
 
     # -- devices
 
@@ -224,13 +259,12 @@ class Engine:
 
     async def _ping(self, serial: str, package: str) -> Envelope:
         """The handshake, under the device's lock like everything that is dispatched."""
-        device, backend = self.server.device(serial), self._backend(package)
+        device, backend, trace = self.server.device(serial), self._backend(package), Trace()
         command = Command.internal(build.doctor_ping(), spare_seconds=_PING_SPARE_SECONDS)
-        sent = asyncio.Event()
         await backend.check(device)
         async with self._flights.hold(serial, command) as flight:
-            with settling(flight, sent.is_set):
-                return (await backend.run(device, command, sent.set)).envelope
+            with settling(flight, trace):
+                return (await backend.run(device, command, trace)).envelope
 
     # -- watching
 
@@ -267,6 +301,18 @@ class Engine:
                 self.events.publish(LogGap(device_id=device_id, reason=exc.message))
                 if await self._had_to_wait_for(device_id):
                     turn.worked()
+
+    async def record_seen(self) -> None:
+        """Keep what others' executions leave in the logs that ``watch_log`` tails, for ever. Run it as a task.
+
+        Returns at once where no history is kept.
+        """
+        if self.history is None:
+            return
+        from clawperator.engine.history.seen import Sightings, record
+
+        with self.events.subscribe() as subscription:
+            await record(subscription, Sightings(self.history, self.face))
 
     def follow(
         self, device_id: str, tell: Callable[[FollowState], object], *, receiver_package: str | None = None

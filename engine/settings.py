@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, NamedTuple, Self
 
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
+
+HISTORY_DAYS = 30
+HISTORY_MEGABYTES = 500
 
 _ENVIRONMENT = {
     "device_id": ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL"),
@@ -21,6 +25,16 @@ _ENVIRONMENT = {
     "action_agent_command": ("CLAWPERATOR_AGENT_ACTION",),
     "adb_path": ("ADB_PATH",),
 }
+_SWITCHES_OFF = {"history_enabled": "CLAWPERATOR_NO_HISTORY"}
+"""Variables that switch something off by being there, whatever they say."""
+
+
+class Chosen(NamedTuple):
+    """A value and who chose it: ``source`` is ``flag``, ``env``, ``file`` or ``default``, ``variable`` the environment's name."""
+
+    value: Any
+    source: str
+    variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +43,8 @@ class Settings:
 
     ``device_id`` and ``adb_path`` are empty where nothing chose one. ``lock_dir`` is the one folder that every process of
     this user shares, whatever its XDG variables say: moving it would let two processes drive one device.
+    ``history_path`` is the file of the history, which is kept for ``history_days`` and up to ``history_megabytes`` unless
+    ``history_enabled`` is false. ``read_only``: executions that would act on a device are refused.
     ``environment`` is what the adb bridge resolves its server address from.
     """
 
@@ -37,6 +53,11 @@ class Settings:
     action_agent_command: str = AGENT_ACTION
     adb_path: str = ""
     lock_dir: str = ""
+    history_enabled: bool = True
+    history_days: int = HISTORY_DAYS
+    history_megabytes: int = HISTORY_MEGABYTES
+    history_path: str = ""
+    read_only: bool = False
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -47,22 +68,42 @@ class Settings:
         *,
         file: str | None = None,
     ) -> Self:
-        """Settings from ``flags`` (``None`` and empty values count as absent), ``env`` (default: the process's own) and ``file``.
+        """Settings from ``flags`` (``None`` and empty texts count as absent), ``env`` (default: the process's own) and ``file``.
 
         ``file`` is the path of a settings.toml; ``None`` reads none, and a missing file is an empty one.
 
         Raises ``EngineError`` (USAGE) for a file that cannot be read or has unknown or wrong keys.
         """
         environment = os.environ if env is None else env
-        chosen: dict[str, Any] = read_settings_file(file) if file else {}
-        for name, variables in _ENVIRONMENT.items():
-            value = next((environment[variable] for variable in variables if environment.get(variable)), "")
-            if value:
-                chosen[name] = value
-        known = {item.name for item in fields(cls)}
-        chosen.update({name: value for name, value in (flags or {}).items() if name in known and value})
-        chosen.setdefault("lock_dir", os.path.join(home_folder(environment), "locks"))
-        return cls(**{**chosen, "environment": dict(environment)})
+        found = choices(flags or {}, environment, read_settings_file(file) if file else {})
+        return cls(**{name: choice.value for name, choice in found.items()}, environment=dict(environment))
+
+
+def choices(flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str, Any]) -> dict[str, Chosen]:
+    """Every setting by the name of its field, with who chose it. ``file`` is what ``read_settings_file`` answers."""
+    places = {
+        "lock_dir": os.path.join(home_folder(env), "locks"),
+        "history_path": os.path.join(state_folder(env), "history.db"),
+    }
+    found: dict[str, Chosen] = {}
+    for item in fields(Settings):
+        name = item.name
+        variable = next((variable for variable in _ENVIRONMENT.get(name, ()) if env.get(variable)), "")
+        if _given(flags.get(name)):
+            found[name] = Chosen(flags[name], "flag")
+        elif variable:
+            found[name] = Chosen(env[variable], "env", variable)
+        elif env.get(off := _SWITCHES_OFF.get(name, "")):
+            found[name] = Chosen(False, "env", off)
+        elif _given(file.get(name)):
+            found[name] = Chosen(file[name], "file")
+        elif item.default is not MISSING:
+            found[name] = Chosen(places.get(name, item.default), "default")
+    return found
+
+
+def _given(value: object) -> bool:
+    return value is not None and value != ""
 
 
 def package_name(text: str) -> str:
@@ -81,38 +122,64 @@ def package_name(text: str) -> str:
     )
 
 
+# -- places
+
+
 def home_folder(env: Mapping[str, str]) -> str:
     """``~/.clawperator``: what the contract names there (locks, skills, downloads, logs) stays there on every system."""
-    return os.path.join(env.get("HOME") or os.path.expanduser("~"), ".clawperator")
+    return os.path.join(_home(env), ".clawperator")
+
+
+def state_folder(env: Mapping[str, str]) -> str:
+    """The platform's state folder in the surroundings that ``env`` describes: history, drafts, reports of crashes.
+
+    What ``platformdirs.user_state_dir`` says for the process's own environment; it can be asked for no other one.
+    """
+    if sys.platform == "darwin":
+        return os.path.join(_home(env), "Library", "Application Support", "clawperator")
+    return os.path.join(
+        env.get("XDG_STATE_HOME", "").strip() or os.path.join(_home(env), ".local", "state"), "clawperator"
+    )
+
+
+def console_folder(env: Mapping[str, str]) -> str:
+    """Where the console keeps what it must not lose: drafts."""
+    return os.path.join(state_folder(env), "console")
+
+
+def crash_path(env: Mapping[str, str]) -> str:
+    """Where the console writes why it failed, the last time that it did."""
+    return os.path.join(console_folder(env), "console-crash.txt")
+
+
+def _home(env: Mapping[str, str]) -> str:
+    return env.get("HOME") or os.path.expanduser("~")
+
+
+def config_folder() -> str:
+    """The platform's config folder: settings, themes."""
+    from platformdirs import user_config_dir
+
+    return user_config_dir("clawperator")
 
 
 def settings_path() -> str:
-    """Where settings.toml is looked for: the platform's config folder."""
-    from platformdirs import user_config_dir
+    """Where settings.toml is looked for."""
+    return os.path.join(config_folder(), "settings.toml")
 
-    return os.path.join(user_config_dir("clawperator"), "settings.toml")
+
+def themes_folder() -> str:
+    """Where the user's own themes for the console are looked for."""
+    return os.path.join(config_folder(), "themes")
 
 
 def read_settings_file(path: str) -> dict[str, Any]:
-    """The settings of one file by field name; ``{}`` where there is no file."""
-    try:
-        with open(path, "rb") as stream:
-            import tomllib
+    """What a settings file chooses, by the names of ``Settings``' fields; ``{}`` where there is no file.
 
-            values = tomllib.load(stream)
-    except (FileNotFoundError, NotADirectoryError):
+    Raises ``EngineError`` (USAGE) for a file that cannot be read or has unknown or wrong keys.
+    """
+    if not os.path.lexists(path):  # most people have none, and reading one costs an import
         return {}
-    except (OSError, ValueError, RecursionError) as exc:  # ValueError: no TOML, or no UTF-8
-        raise EngineError(ErrorCode.USAGE, f"Settings file {path} cannot be read: {exc}") from exc
-    unknown = sorted(set(values) - set(_ENVIRONMENT))
-    if unknown:
-        raise EngineError(
-            ErrorCode.USAGE,
-            f"Settings file {path} has unknown keys: {', '.join(unknown)}",
-            hint=f"Known keys: {', '.join(sorted(_ENVIRONMENT))}",
-            details={"path": path, "invalidKeys": unknown},
-        )
-    for name, value in values.items():
-        if not isinstance(value, str):
-            raise EngineError(ErrorCode.USAGE, f"Settings file {path}: {name} must be a string", details={"path": name})
-    return values
+    from clawperator.engine.settings_file import load
+
+    return load(path).choices()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clawperator.engine.adb.device import AdbDevice
@@ -17,8 +17,8 @@ from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.generation import fits_every_generation, require_generation
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.correlated import CorrelatedLines
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy
 from clawperator.engine.logcat.operator_log import (
     EnvelopeSignal,
     HierarchySignal,
@@ -74,9 +74,10 @@ class OperatorBackend:
             },
         )
 
-    async def run(self, device: AdbDevice, command: Command, dispatched: Callable[[], None]) -> Outcome:
+    async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
+        trace.enter("attach")
         facts = await self._probe.facts(device, self._package)
-        run = _Run(command, device.serial, self._package, dispatched)
+        run = _Run(command, device.serial, self._package, trace)
         async with self._logs.open(device, facts, facts.uid_of(self._package), run.command_id) as log:
             leave = log.listen(run)
             try:
@@ -85,6 +86,7 @@ class OperatorBackend:
                 leave()
 
     async def _converse(self, run: _Run, log: DeviceLog) -> Outcome:
+        read_before = log.reading
         broadcast = asyncio.create_task(self._broadcast(run, log.device), name=f"broadcast {run.command_id}")
         try:
             async with asyncio.timeout(run.wait_seconds):
@@ -94,6 +96,7 @@ class OperatorBackend:
         finally:
             broadcast.cancel()
             await asyncio.gather(broadcast, return_exceptions=True)
+            run.ended(log.reading - read_before)
         return run.outcome()
 
     async def _broadcast(self, run: _Run, device: AdbDevice) -> None:
@@ -138,23 +141,21 @@ class OperatorBackend:
 class _Run:
     """One execution as the log tells it: collects until there is exactly one answer, the envelope or an error."""
 
-    def __init__(self, command: Command, device_id: str, package: str, dispatched: Callable[[], None]) -> None:
+    def __init__(self, command: Command, device_id: str, package: str, trace: Trace) -> None:
         self.command_id = command.command_id
         self.wire = command.wire
         self.nonce = new_nonce()
         self.wait_seconds = command.wait_seconds
         self.answered = asyncio.Event()
         self._command = command
-        self._dispatched = dispatched
+        self._trace = trace
         self._device_id = device_id
         self._package = package
         self._armed = False
-        self._began = time.monotonic()
-        self._dispatched_at = self._began
+        self._dispatched_at = time.monotonic()
         self._status = "not_sent"
         self._envelope: Envelope | None = None
         self._error: EngineError | None = None
-        self._hierarchies: list[CapturedHierarchy] = []
         self._lines = CorrelatedLines(command.command_id)
         self._last_stage = ""
 
@@ -162,7 +163,7 @@ class _Run:
 
     def dispatching(self) -> None:
         self._status = "sent"
-        self._dispatched()
+        self._trace.dispatched()
         self._dispatched_at = time.monotonic()
 
     def dispatch_unclear(self, complaint: str) -> None:
@@ -182,12 +183,13 @@ class _Run:
     def read_anew(self) -> None:
         """Everything comes by once more, from the dispatch on."""
         self._armed = True
-        self._hierarchies.clear()
+        self._trace.forget_log()
         self._lines = CorrelatedLines(self.command_id)
 
     def on_nonce(self, nonce: str) -> None:
-        if nonce == self.nonce:
+        if nonce == self.nonce and not self._armed:
             self._armed = True
+            self._trace.enter("run")
 
     def on_signal(self, signal: Signal) -> None:
         if not self._armed or self.answered.is_set():
@@ -196,7 +198,7 @@ class _Run:
             case EnvelopeSignal() if signal.command_id == self.command_id:
                 self._take_envelope(signal)
             case HierarchySignal() if signal.command_id in (self.command_id, ""):
-                self._hierarchies.append(signal.captured)
+                self._trace.saw(signal.captured)
             case ProgressSignal() if signal.command_id in (self.command_id, ""):
                 self._note(signal)
             case RefusalSignal():
@@ -208,6 +210,7 @@ class _Run:
         self._fail(told)
 
     def _take_envelope(self, signal: EnvelopeSignal) -> None:
+        self._trace.raw.append(signal.raw)
         if signal.envelope is not None:
             self._envelope = signal.envelope
             self.answered.set()
@@ -227,6 +230,7 @@ class _Run:
 
     def _note(self, signal: ProgressSignal) -> None:
         self._lines.add(signal.entry)
+        self._trace.note(signal)
         if signal.kind in ("stage-start", "stage-retry"):
             self._last_stage = signal.fields.get("id", self._last_stage)
 
@@ -244,6 +248,11 @@ class _Run:
 
     # -- the answer
 
+    def ended(self, reading: float) -> None:
+        """Nothing more is waited for; ``reading`` is how many seconds the host spent on the log meanwhile."""
+        self._trace.enter("")
+        self._trace.split("run", "parse", reading)
+
     def _fail(self, error: EngineError) -> None:
         if not self.answered.is_set():
             self._error = error
@@ -254,9 +263,7 @@ class _Run:
             raise self._error
         if self._envelope is None:
             raise self._timed_out()
-        now = time.monotonic()
-        phases = {"attach": (self._dispatched_at - self._began) * 1000, "device": (now - self._dispatched_at) * 1000}
-        return Outcome(self._envelope, tuple(self._hierarchies), phases)
+        return Outcome(self._envelope, tuple(self._trace.hierarchies))
 
     def _timed_out(self) -> EngineError:
         last_id, last_type = self._command.last_action

@@ -173,6 +173,12 @@ def _skill() -> Any:
     return skill
 
 
+def _settings() -> Any:
+    from clawperator.engine.settings_file import SettingsFile
+
+    return SettingsFile
+
+
 SCHEMAS: dict[str, Callable[[], Schema]] = {
     "execution": _of(execution_type),
     "action": _of(action_type),
@@ -185,6 +191,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "warning": _warning,
     "skill": _of(lambda: _skill().Skill),
     "skills-registry": _of(lambda: _skill().SkillRegistry),
+    "settings": _of(_settings),
     **{name: _of(partial(step_model, name)) for name in ACTIONS},
 }
 """Every schema by name; the names of action types are among them."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from clawperator.engine.bus import EventBus
-from clawperator.engine.contracts.execution import Execution
+from clawperator.engine.contracts.limits import DEFAULT_MODE
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions.flight import Flight
 from clawperator.engine.executions.run import Finished
+from clawperator.engine.executions.trace import Trace
+from clawperator.engine.executions.validate import Validated
 
 _UNSETTLED = (ErrorCode.RESULT_ENVELOPE_TIMEOUT, ErrorCode.LOGCAT_UNAVAILABLE)
 
@@ -52,26 +54,56 @@ class ExecutionResult:
         return answer
 
 
-class Attempt:
-    """Publishes the beginning and the one end of an execution; names both in whatever error passes through."""
+class Keeper(Protocol):
+    """Whoever keeps a record of executions. Must not wait, must not raise, and hears of the end exactly once."""
 
-    def __init__(self, bus: EventBus, payload: object) -> None:
+    def dispatched(self, attempt: Attempt) -> None: ...
+
+    def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None: ...
+
+
+class Attempt:
+    """Publishes the beginning and the one end of an execution; names both in whatever error passes through.
+
+    ``payload`` is the one that was given until ``validated`` holds the normalised one; ``device_id`` and ``backend`` are known
+    from ``start`` on. ``at`` is when it began, in seconds since the epoch.
+    """
+
+    def __init__(self, bus: EventBus, payload: object, keeper: Keeper | None = None) -> None:
         command_id = payload.get("commandId") if isinstance(payload, Mapping) else None
         self.execution_id = str(uuid.uuid4())
-        self.was_dispatched = False
+        self.at = time.time()
+        self.payload = payload
+        self.validated: Validated | None = None
+        self.command_id = command_id if isinstance(command_id, str) else ""
+        self.device_id: str | None = None
+        self.mode = DEFAULT_MODE
+        self.backend = ""
+        self.package = ""
         self.warnings: list[Mapping[str, Any]] = []
         """What the caller should know whatever the outcome: stands in results and in errors."""
+        self.trace = Trace(self._dispatched)
         self._bus = bus
-        self._command_id = command_id if isinstance(command_id, str) else ""
-        self._device_id: str | None = None
-        self._mode = "direct"
+        self._keeper = keeper
         self._began = time.monotonic()
+        self.trace.enter("validate")
 
-    def start(self, execution: Execution, device_id: str) -> None:
-        self._command_id, self._device_id, self._mode = execution.command_id, device_id, execution.mode
+    def admit(self, validated: Validated, backend: str, package: str) -> None:
+        """The payload is a valid one, for the Operator app ``package`` by way of ``backend``."""
+        self.validated, self.backend, self.package = validated, backend, package
+        self.command_id, self.mode = validated.execution.command_id, validated.execution.mode
+        self.trace.enter("device")
+
+    def start(self, device_id: str) -> None:
+        """It is for ``device_id``."""
+        assert self.validated is not None
+        self.device_id = device_id
+        self.warnings += [warning.to_dict() for warning in self.validated.warnings]
+        self.trace.enter("check")
         if self._bus.watched:
             from clawperator.engine.events import ExecutionStarted
 
+            execution = self.validated.execution
             self._bus.publish(
                 ExecutionStarted(
                     device_id=device_id,
@@ -81,31 +113,36 @@ class Attempt:
                     source=execution.source,
                     timeout_ms=execution.timeout_ms,
                     action_count=len(execution.actions),
+                    payload=self.validated.payload,
+                    mode=execution.mode,
+                    backend=self.backend,
                 )
             )
 
-    def dispatched(self) -> None:
-        """From here on the device may act, whatever becomes of us."""
-        self.was_dispatched = True
+    def _dispatched(self) -> None:
         if self._bus.watched:
             from clawperator.engine.events import ExecutionDispatched
 
             self._bus.publish(
                 ExecutionDispatched(
-                    device_id=self._device_id, execution_id=self.execution_id, command_id=self._command_id
+                    device_id=self.device_id, execution_id=self.execution_id, command_id=self.command_id
                 )
             )
+        if self._keeper is not None:
+            self._keeper.dispatched(self)
 
-    def finish(self, finished: Finished, backend: str) -> ExecutionResult:
-        assert self._device_id is not None
+    def finish(self, finished: Finished) -> ExecutionResult:
+        assert self.device_id is not None
+        self.trace.enter("")
+        self.warnings += finished.warnings
         result = ExecutionResult(
             finished.envelope,
-            self._device_id,
+            self.device_id,
             self.execution_id,
-            self._mode,
-            backend,
-            (*self.warnings, *finished.warnings),
-            finished.phases,
+            self.mode,
+            self.backend,
+            tuple(self.warnings),
+            self.trace.phases,
         )
         self._end(result.to_dict())
         return result
@@ -123,51 +160,58 @@ class Attempt:
             self._end_with(fault)
             raise fault from error
         else:
-            self._end_with(interruption("sent" if self.was_dispatched else "not_sent"))
+            self._end_with(interruption("sent" if self.trace.was_dispatched else "not_sent"))
 
     def _name(self, error: EngineError) -> None:
         """What every error of an execution says besides itself, as far as it is known (errors contract §1.1)."""
         error.extra.setdefault("executionId", self.execution_id)
-        if error.code is ErrorCode.LOGCAT_UNAVAILABLE and not self.was_dispatched and error.hint == error.code.hint:
+        dispatched = self.trace.was_dispatched
+        if error.code is ErrorCode.LOGCAT_UNAVAILABLE and not dispatched and error.hint == error.code.hint:
             error.hint = "Check the adb connection; nothing was dispatched."
-        if self._device_id is not None:
-            error.extra.setdefault("broadcastDispatchStatus", "sent" if self.was_dispatched else "not_sent")
-            error.extra.setdefault("deviceId", self._device_id)
+        if self.device_id is not None:
+            error.extra.setdefault("broadcastDispatchStatus", "sent" if dispatched else "not_sent")
+            error.extra.setdefault("deviceId", self.device_id)
         if self.warnings:
             error.extra.setdefault("warnings", [dict(warning) for warning in self.warnings])
 
     def _end_with(self, error: EngineError) -> None:
+        self.trace.enter("")
         self._name(error)
         answer: dict[str, Any] = {"ok": False, "error": error.to_dict(), "executionId": self.execution_id}
-        if self._device_id is not None:
-            answer["deviceId"] = self._device_id
+        if self.device_id is not None:
+            answer["deviceId"] = self.device_id
         self._end(answer)
 
     def _end(self, result: Mapping[str, Any]) -> None:
+        duration_ms = (time.monotonic() - self._began) * 1000
         if self._bus.watched:
             from clawperator.engine.events import ExecutionFinished
 
             self._bus.publish(
                 ExecutionFinished(
-                    device_id=self._device_id,
+                    device_id=self.device_id,
                     execution_id=self.execution_id,
-                    command_id=self._command_id,
+                    command_id=self.command_id,
                     result=result,
-                    duration_ms=(time.monotonic() - self._began) * 1000,
+                    duration_ms=duration_ms,
+                    phases=dict(self.trace.phases),
+                    warnings=tuple(self.warnings),
                 )
             )
+        if self._keeper is not None:
+            self._keeper.ended(self, result, duration_ms)
 
 
 @contextmanager
-def settling(flight: Flight, was_dispatched: Callable[[], bool]) -> Iterator[None]:
+def settling(flight: Flight, trace: Trace) -> Iterator[None]:
     """Keep the device taken a little longer when it is left with an unknown outcome."""
     try:
         yield
     except EngineError as exc:
-        if was_dispatched() and exc.code in _UNSETTLED:
+        if trace.was_dispatched and exc.code in _UNSETTLED:
             flight.settle()
         raise
     except BaseException:
-        if was_dispatched():
+        if trace.was_dispatched:
             flight.settle()
         raise

@@ -9,6 +9,8 @@ from typing import Any
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 DEFAULT_TIMEOUT_MS = 30_000
+DOCTOR_SOURCE = "clawperator-doctor"
+"""The ``source`` of the doctor's handshake, by which logs tell it from an execution."""
 
 
 def generated_id(name: str, separator: str = "-") -> str:
@@ -58,7 +60,7 @@ def press_key(key: str) -> dict[str, Any]:
 def doctor_ping() -> dict[str, Any]:
     """The doctor's handshake: the one payload that is dispatched without validation (``doctor_ping`` is internal)."""
     action = {"id": "h1", "type": "doctor_ping"}
-    return _payload(generated_id("handshake"), "doctor-handshake", "clawperator-doctor", 5_000, action)
+    return _payload(generated_id("handshake"), "doctor-handshake", DOCTOR_SOURCE, 5_000, action)
 
 
 def _cli(name: str, task_id: str, timeout_ms: int, action_type: str, params: dict[str, Any]) -> dict[str, Any]:

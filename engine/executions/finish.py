@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_, joined
@@ -17,32 +18,6 @@ from clawperator.engine.errors import ErrorCode
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
 
 Step = dict[str, Any]
-
-DERIVED_CODES: tuple[tuple[tuple[str, ...], ErrorCode], ...] = (
-    (
-        (
-            "No UI node found matching criteria",
-            "Target node not found after scrolling",
-            "Timeout waiting for node matching",
-        ),
-        ErrorCode.NODE_NOT_FOUND,
-    ),
-    (("Click on matching UI node failed", "Click at coordinate"), ErrorCode.NODE_NOT_CLICKABLE),
-    (("Scrollable container not found",), ErrorCode.CONTAINER_NOT_SCROLLABLE),
-    (("No scrollable container visible", "Container not found for"), ErrorCode.CONTAINER_NOT_FOUND),
-    (("URI_NOT_HANDLED",), ErrorCode.URI_NOT_HANDLED),
-    (("No app found with applicationId",), ErrorCode.APP_NOT_FOUND),
-    (("Matching UI node has no text content",), ErrorCode.NODE_TEXT_EMPTY),
-    (("Failed to set text on matching UI node",), ErrorCode.SET_TEXT_FAILED),
-    (("Validation failed for text",), ErrorCode.VALIDATOR_MISMATCH),
-    (("SNAPSHOT_HIERARCHY_UNAVAILABLE", "UI tree not available"), ErrorCode.UI_TREE_UNAVAILABLE),
-    (
-        ("OperatorAccessibilityService is not running", "Accessibility service is not available"),
-        ErrorCode.SERVICE_UNAVAILABLE,
-    ),
-    (("Agent command timed out after",), ErrorCode.EXECUTION_TIMEOUT),
-)
-"""Fragments of ``envelope.error`` and the code that they stand for (execution §8.4), in order."""
 
 _CLICKS = ("click", "scroll_and_click")
 
@@ -206,11 +181,6 @@ def _finish_screenshots(
             data["capture_error"] = shot.error
         message = f'take_screenshot step "{step["id"]}": {shot.error}'
         yield Warning_("SCREENSHOT_CAPTURE_FAILED", joined("stepResults", index), message)
-
-
-def derived_code(error: str) -> ErrorCode | None:
-    """The code that an envelope's ``error`` text stands for; ``None`` where the text says nothing known."""
-    return next((code for parts, code in DERIVED_CODES if any(part in error for part in parts)), None)
 
 
 def _derive_code(answer: dict[str, Any], options: FinishOptions) -> None:

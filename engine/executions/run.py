@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import FinishOptions, Shot, finish
+from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated
 from clawperator.engine.observe.screenshot import CaptureError, capture
 
@@ -35,24 +36,23 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The finished envelope as JSON data; ``phases`` holds durations in milliseconds by phase name."""
+    """The finished envelope as JSON data."""
 
     envelope: dict[str, Any]
     warnings: Sequence[Mapping[str, Any]] = ()
-    phases: Mapping[str, float] = field(default_factory=dict)
 
 
 async def run_held(
-    backend: Backend, device: AdbDevice, validated: Validated, options: RunOptions, dispatched: Callable[[], None]
+    backend: Backend, device: AdbDevice, validated: Validated, options: RunOptions, trace: Trace
 ) -> Finished:
-    """Run ``validated`` on ``device``, whose lock the caller holds; ``dispatched`` is called when it is about to go out.
+    """Run ``validated`` on ``device``, whose lock the caller holds; ``trace`` hears how it goes.
 
     Raises ``EngineError`` when no usable envelope came about; a failed pre-flight stops before anything is dispatched.
     """
-    closed = await close_apps(device, validated.execution)
-    outcome = await backend.run(device, Command.of(validated), dispatched)
-    shots = await take_screenshots(device, validated.execution, outcome.envelope, options)
-    began = time.monotonic()
+    closed = await close_apps(device, validated.execution, trace)
+    outcome = await backend.run(device, Command.of(validated), trace)
+    shots = await take_screenshots(device, validated.execution, outcome.envelope, options, trace)
+    trace.enter("finish")
     envelope, warnings = finish(
         outcome.envelope,
         validated.execution,
@@ -61,15 +61,15 @@ async def run_held(
         closed=closed,
         options=FinishOptions(raw_envelope=options.raw_envelope, max_snapshot_bytes=options.max_snapshot_bytes),
     )
-    phases = {**outcome.phases, "finish": (time.monotonic() - began) * 1000}
-    return Finished(envelope, [warning.to_dict() for warning in warnings], phases)
+    return Finished(envelope, [warning.to_dict() for warning in warnings])
 
 
-async def close_apps(device: AdbDevice, execution: Execution) -> dict[str, bool]:
+async def close_apps(device: AdbDevice, execution: Execution, trace: Trace) -> dict[str, bool]:
     """Force-stop every ``close_app`` of the plan, in list order, before anything is dispatched (execution contract §8.1)."""
     closed: dict[str, bool] = {}
     for action in execution.actions:
         if action.type == "close_app":
+            trace.enter("close")
             application_id = str(action.to_payload()["params"]["applicationId"])
             await _force_stop(device, application_id)
             closed[application_id] = True
@@ -97,13 +97,14 @@ async def _force_stop(device: AdbDevice, application_id: str) -> None:
 
 
 async def take_screenshots(
-    device: AdbDevice, execution: Execution, envelope: Envelope, options: RunOptions
+    device: AdbDevice, execution: Execution, envelope: Envelope, options: RunOptions, trace: Trace
 ) -> dict[str, Shot]:
     """One picture per ``take_screenshot`` step that the app left to the host, all taken after the plan, by step id."""
     left = {step.id for step in envelope.step_results if step.data.get("error") == _REFUSED_SCREENSHOT}
     shots: dict[str, Shot] = {}
     for action in execution.actions:
         if action.type == "take_screenshot" and action.id in left:
+            trace.enter("pictures")
             path = picture_path(action.to_payload().get("params", {}).get("path"), execution.command_id, action.id)
             try:
                 await capture(device, path, overwrite=options.screenshot_overwrite)

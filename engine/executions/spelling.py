@@ -84,12 +84,22 @@ def command_line(action: Mapping[str, Any], device_id: str = "", *, timeout_ms: 
 def execution_line(payload: Mapping[str, Any], device_id: str = "") -> str:
     """The shortest command line that runs ``payload``: a command of its own for a single action, else ``execute`` with all of it.
 
-    The command id is not part of it where a command makes its own.
+    The command id is not part of it where a command makes its own. A payload that was refused is spelled as it was given.
     """
-    actions = payload["actions"]
-    if len(actions) == 1 and (line := command_line(actions[0], device_id, timeout_ms=payload["timeoutMs"])):
-        return line
-    return _line("execute", device_id, "--execution", compact(payload))
+    line = _of_single_action(payload, device_id)
+    return line or _line("execute", device_id, "--execution", compact(payload))
+
+
+def _of_single_action(payload: Mapping[str, Any], device_id: str) -> str | None:
+    """``None`` where no command of its own says all of it: the mode of a compiled execution has no flag."""
+    actions, budget = payload.get("actions"), payload.get("timeoutMs")
+    if payload.get("mode", "direct") != "direct" or type(budget) is not int:
+        return None
+    if not isinstance(actions, list) or len(actions) != 1 or not isinstance(actions[0], Mapping):
+        return None
+    if not isinstance(actions[0].get("params", {}), Mapping):
+        return None
+    return command_line(actions[0], device_id, timeout_ms=budget)
 
 
 def file_line(path: str, device_id: str = "") -> str:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.backends.base import Backend, Outcome
 from clawperator.engine.bus import EventBus, Subscription
+from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.limits import FOLLOW_SOURCE
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -25,8 +26,8 @@ from clawperator.engine.events import SnapshotSeen
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import settling
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.finish import derived_code
 from clawperator.engine.executions.flight import LockStatus, SingleFlight
+from clawperator.engine.executions.trace import Trace
 
 LOOK_SECONDS = 1.8
 """What a look may take in all: an execution that waits for it is patient for 2 s (``flight.YIELD_SECONDS``)."""
@@ -257,13 +258,13 @@ async def look(device: AdbDevice, backend: Backend, flights: SingleFlight, comma
 
     Raises ``EngineError``, EXECUTION_CONFLICT_IN_FLIGHT at once where the device is taken.
     """
-    sent = asyncio.Event()
+    trace = Trace()
     await backend.check(device)
     try:
         async with flights.hold(device.serial, command, yields=True) as flight:
-            with settling(flight, sent.is_set):
+            with settling(flight, trace):
                 async with asyncio.timeout(LOOK_SECONDS):
-                    return tree_of(await backend.run(device, command, sent.set))
+                    return tree_of(await backend.run(device, command, trace))
     except TimeoutError:
         words = f"No tree within {round(LOOK_SECONDS * 1000)}ms"
         raise EngineError(ErrorCode.RESULT_ENVELOPE_TIMEOUT, words) from None

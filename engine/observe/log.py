@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -107,6 +108,8 @@ class DeviceLog:
         self._watchers = 0
         self._ended = asyncio.Event()
         self.closed: EngineError | None = None
+        self.reading = 0.0
+        """Seconds that this process spent on reading the stream so far."""
 
     async def attach(self) -> None:
         """Open the stream and wait until it is certain that nothing logged from now on is missed.
@@ -182,7 +185,9 @@ class DeviceLog:
         async with self.device.stream(attach_script(self.facts, self._nonce)) as stream:
             async for channel, data in stream:
                 if channel == _STDOUT:
+                    began = time.perf_counter()
                     self._take(parser.feed(data), data)
+                    self.reading += time.perf_counter() - began
                 else:
                     complaint = (complaint + data)[:2048]
         self._take(parser.finish(), b"")

@@ -1,0 +1,26 @@
+"""Which actions leave a device as it is, and the refusal of plans that do more."""
+
+from __future__ import annotations
+
+from clawperator.engine.contracts.execution import Execution
+from clawperator.engine.contracts.issues import joined
+from clawperator.engine.errors import EngineError, ErrorCode
+
+OBSERVING = frozenset({"snapshot_ui", "read_text", "wait_for_node", "take_screenshot", "sleep", "doctor_ping"})
+"""Canonical types of actions that touch nothing on the device."""
+
+
+def refuse_acting(execution: Execution) -> None:
+    """Raises ``EngineError`` (READ_ONLY) for the first action of ``execution`` that would change something."""
+    for index, action in enumerate(execution.actions):
+        if action.type not in OBSERVING:
+            raise EngineError(
+                ErrorCode.READ_ONLY,
+                f"This session may only observe: {action.type} would act on the device",
+                details={
+                    "path": joined("actions", index),
+                    "actionId": action.id,
+                    "actionType": action.type,
+                    "observing": sorted(OBSERVING - {"doctor_ping"}),
+                },
+            )

@@ -1,0 +1,183 @@
+"""What the history keeps of an execution of this process, from what was noted on the way. For the history's own thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clawperator.engine.contracts.limits import MAX_PAYLOAD_BYTES
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.history.packing import to_json
+from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, TreeRow
+from clawperator.engine.history.steps import steps_of
+
+if TYPE_CHECKING:
+    from clawperator.engine.executions.attempt import Attempt
+    from clawperator.engine.executions.trace import Trace
+
+_REFUSALS = frozenset(
+    {
+        ErrorCode.EXECUTION_VALIDATION_FAILED,
+        ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
+        ErrorCode.PAYLOAD_TOO_LARGE,
+        ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT,
+        ErrorCode.CAPABILITY_DENIED,
+        ErrorCode.PACKAGE_DENIED,
+        ErrorCode.ACTION_DENIED,
+        ErrorCode.READ_ONLY,
+    }
+)
+"""Codes of what was kept from the device by rule, as long as nothing was dispatched: a device can refuse a payload as well."""
+
+
+_MOST_ACTIONS, _LONGEST_NAME = 1_000, 512
+"""What is looked at of a payload that was refused, in which anything may stand."""
+
+
+class Ending(NamedTuple):
+    """How it ended: ``result`` is the engine result of execution.md §12."""
+
+    face: str
+    result: Mapping[str, Any]
+    at: float
+    duration_ms: float
+
+
+def begun(attempt: Attempt, face: str) -> tuple[Run, AuditRow]:
+    """The row of a run that has just been dispatched, and that it was asked for."""
+    row, payload = _row(attempt, face, "running"), _payload(attempt)
+    return Run(row, payload=payload, steps=steps_of(_planned(payload))), _audit(
+        row, "execute", attempt.trace.dispatched_at, payload
+    )
+
+
+def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]:
+    """What the audit says of its end, and of its beginning where it has not yet, and the run; ``None`` for one without a name."""
+    status, code, message = _outcome(attempt, ending.result)
+    row = _row(attempt, ending.face, status)
+    row = row._replace(code=code, ended_at=ending.at, duration_ms=ending.duration_ms)
+    payload, trace = _payload(attempt), attempt.trace
+    event = "refused" if status == "refused" else "result"
+    audit = [_audit(row, event, ending.at, payload)._replace(code=code, duration_ms=ending.duration_ms)]
+    if event == "result" and not trace.was_dispatched:
+        audit.insert(0, _audit(row, "execute", attempt.at, payload))
+    if not row.command_id:
+        return audit, None
+    run = Run(row, message, payload, ending.result.get("envelope"), tuple(trace.raw), warnings=tuple(attempt.warnings))
+    return audit, _complete(run, trace)
+
+
+def _row(attempt: Attempt, face: str, status: str) -> RunRow:
+    given = attempt.payload if isinstance(attempt.payload, Mapping) else {}
+    plan = attempt.validated.payload if attempt.validated is not None else given
+    actions = plan.get("actions")
+    return RunRow(
+        execution_id=attempt.execution_id,
+        command_id=_name(attempt.command_id),
+        task_id=_name(plan.get("taskId")),
+        source=_name(plan.get("source")),
+        mode=attempt.mode,
+        device_id=attempt.device_id or "",
+        backend=attempt.backend,
+        face=face,
+        pid=os.getpid(),
+        package=attempt.package,
+        status=status,
+        started_at=attempt.at,
+        action_count=len(actions) if isinstance(actions, list) else 0,
+        timeout_ms=attempt.validated.execution.timeout_ms if attempt.validated is not None else 0,
+    )
+
+
+def _payload(attempt: Attempt) -> Mapping[str, Any] | None:
+    """The normalised payload; of one that was not valid, what was given, which may be anything."""
+    if attempt.validated is not None:
+        return attempt.validated.payload
+    return attempt.payload if isinstance(attempt.payload, Mapping) else None
+
+
+def _outcome(attempt: Attempt, result: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Status, code and message of how it ended."""
+    error = result.get("error")
+    if not isinstance(error, Mapping):
+        envelope = result["envelope"]
+        if envelope["status"] == "success":
+            return "success", "", ""
+        return "failed", _text(envelope.get("errorCode")), _text(envelope.get("error"))
+    code, message = _text(error.get("code")), _text(error.get("message"))
+    if code == ErrorCode.INTERRUPTED:
+        return "interrupted", code, message
+    refused = code in _REFUSALS and not attempt.trace.was_dispatched
+    return "refused" if refused else "failed", code, message
+
+
+def _text(value: object) -> str:
+    return str(value) if isinstance(value, str) else ""
+
+
+def _name(value: object) -> str:
+    """An id, as far as it could be a valid one by its length."""
+    return _text(value)[:_LONGEST_NAME]
+
+
+def _complete(run: Run, trace: Trace) -> Run:
+    """``run`` with everything that only has to be worked out."""
+    lines = tuple(_lines(run.row, trace))
+    steps = steps_of(_planned(run.payload), lines, run.envelope)
+    trees, envelope = _trees(run, trace)
+    valid = run.row.timeout_ms > 0
+    return run._replace(
+        row=run.row._replace(failed_steps=sum(step.status == "failed" for step in steps)),
+        payload=run.payload if valid or _is_small(run.payload) else None,
+        envelope=envelope,
+        steps=steps,
+        lines=lines,
+        trees=trees,
+        phases={name: round(spent, 3) for name, spent in trace.phases.items()},
+    )
+
+
+def _trees(run: Run, trace: Trace) -> tuple[tuple[TreeRow, ...], Mapping[str, Any] | None]:
+    snapshots = any(kind == "snapshot_ui" for _, kind in _planned(run.payload))
+    if not trace.trees and not snapshots:
+        return (), run.envelope
+    from clawperator.engine.history.trees import keep_trees
+
+    return keep_trees(trace.trees, run.envelope, run.row.ended_at)
+
+
+def _lines(row: RunRow, trace: Trace) -> Iterator[LineRow]:
+    """The host's own lines around those of the device."""
+    actions = f"{row.action_count} {'action' if row.action_count == 1 else 'actions'}"
+    yield LineRow(row.started_at, "sent", f"asked for by {row.face}, {actions}")
+    if trace.was_dispatched:
+        yield LineRow(trace.dispatched_at, "dispatched", "from here on the device may act")
+    for at, signal in trace.lines:
+        yield LineRow(at, signal.kind, signal.text, signal.fields)
+    if trace.lines_left_out:
+        yield LineRow(row.ended_at, "omitted", f"{trace.lines_left_out} more lines were not kept")
+    kind = "result" if row.status in ("success", "failed") and trace.raw else "gave up"
+    yield LineRow(row.ended_at, kind, row.code or row.status)
+
+
+def _planned(payload: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Id and type of each action, as far as a payload that may be anything has them."""
+    actions = (payload or {}).get("actions")
+    known = [action for action in actions if isinstance(action, Mapping)] if isinstance(actions, list) else []
+    return [(_name(action.get("id")), _name(action.get("type"))) for action in known[:_MOST_ACTIONS]]
+
+
+def _is_small(payload: Mapping[str, Any] | None) -> bool:
+    """Whether a payload is one that could have been valid, by its size: what is refused may be of any."""
+    try:
+        return len(to_json(payload)) <= 4 * MAX_PAYLOAD_BYTES
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None) -> AuditRow:
+    types = tuple(dict.fromkeys(kind for _, kind in _planned(payload) if kind))
+    return AuditRow(
+        at, event, row.execution_id, row.command_id, row.task_id, row.device_id, row.mode, row.source, row.face, types
+    )

@@ -1,0 +1,122 @@
+"""From a path to a connection: the file and its folder made for this user alone, damaged files set aside, never lost."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing, suppress
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.file_lock import FileLock
+from clawperator.engine.history import schema
+
+BUSY_SECONDS = 5.0
+"""How long a write waits for somebody else's."""
+_SIDE_FILES = ("", "-wal", "-shm")
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def unavailable(path: str, reason: str) -> EngineError:
+    return EngineError(
+        ErrorCode.HISTORY_UNAVAILABLE,
+        f"The history {path} cannot be used: {reason}",
+        details={"path": path, "reason": reason},
+    )
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether ``error`` says that the file is no sound database, not only that it cannot be used now."""
+    return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _DAMAGE
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """A connection to the history at ``path``, made where there is none; one of an older version is brought to ours.
+
+    Raises ``EngineError`` (HISTORY_UNAVAILABLE); ``sqlite3.Error`` for which ``is_damage`` holds.
+    """
+    try:
+        _make_private(path)
+        db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    except (OSError, sqlite3.Error) as exc:
+        raise unavailable(path, getattr(exc, "strerror", None) or str(exc)) from exc
+    try:
+        _prepare(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def in_memory() -> sqlite3.Connection:
+    """An empty history that vanishes."""
+    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    schema.migrate(db)
+    return db
+
+
+def _prepare(db: sqlite3.Connection, path: str) -> None:
+    try:
+        if schema.version_of(db) < 0:
+            raise unavailable(path, "it is a database of another program")
+        schema.migrate(db)
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA foreign_keys = ON")
+    except sqlite3.Error as exc:
+        if is_damage(exc):
+            raise
+        raise unavailable(path, str(exc)) from exc
+
+
+def _make_private(path: str) -> None:
+    """SQLite gives the files beside it the mode of the database: with that one private, all are.
+
+    A file that is there is not opened for that: closing it would drop the locks that SQLite has on it in this process.
+    """
+    os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    if os.stat(path).st_mode & 0o077:
+        for name in _SIDE_FILES:
+            with suppress(FileNotFoundError):
+                os.chmod(path + name, 0o600)
+
+
+def set_aside(path: str) -> str:
+    """Move the damaged history at ``path`` out of the way, unless somebody else just did; its new place, or ``""``.
+
+    Raises ``EngineError`` (HISTORY_UNAVAILABLE) where it cannot be moved.
+    """
+    try:
+        with closing(FileLock(f"{path}.repair")) as lock:
+            patience = time.monotonic() + BUSY_SECONDS
+            while not lock.try_acquire():
+                if time.monotonic() > patience:
+                    raise unavailable(path, "another process is setting it aside")
+                time.sleep(0.01)
+            return _move_away(path) if _damaged(path) else ""
+    except OSError as exc:
+        raise unavailable(path, f"it is damaged and cannot be moved: {exc.strerror or exc}") from exc
+
+
+def _damaged(path: str) -> bool:
+    """Whether the file that is at ``path`` now is damaged, looked at from end to end."""
+    try:
+        with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as db:
+            schema.version_of(db)
+            (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+            return bool(verdict != "ok")
+    except sqlite3.Error as exc:
+        return is_damage(exc)
+
+
+def _move_away(path: str) -> str:
+    target = f"{path}.damaged-{time.strftime('%Y%m%dT%H%M%S')}"
+    count = 1
+    while os.path.exists(target):
+        count += 1
+        target = f"{path}.damaged-{time.strftime('%Y%m%dT%H%M%S')}-{count}"
+    for name in reversed(_SIDE_FILES):
+        with suppress(FileNotFoundError):
+            os.rename(path + name, target + name)
+    return target

@@ -1,0 +1,94 @@
+"""Keeping the file within its bounds, a little at a time: the oldest runs go first, and what only they held goes with them."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from typing import NamedTuple
+
+RUNS_AT_ONCE = 50
+"""How many runs one step removes: others who write wait no longer than that takes."""
+_AUDITS_AT_ONCE = 1_000
+PAGES_AT_ONCE = 2_000
+"""How much of the file is given back at once, in pages of 4 KB."""
+
+
+class Pruned(NamedTuple):
+    """What went: ``runs`` and ``trees`` (texts that nothing refers to any more); ``bytes`` that the file holds now, and did."""
+
+    runs: int
+    trees: int
+    bytes_before: int
+    bytes_after: int
+
+    def __add__(self, more: Pruned) -> Pruned:  # type: ignore[override]  # one after the other, not side by side
+        return Pruned(self.runs + more.runs, self.trees + more.trees, self.bytes_before, more.bytes_after)
+
+
+def used_bytes(db: sqlite3.Connection) -> int:
+    """What the history takes, without the room in the file that is free: three numbers of the header, nothing is counted."""
+    pages, free, size = (
+        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def prune_some(db: sqlite3.Connection, *, before: float, limit: float) -> Pruned:
+    """One step: up to ``RUNS_AT_ONCE`` runs go that began before ``before``, else the oldest while over ``limit`` bytes.
+
+    Where no run had to go, everything is within its bounds.
+    """
+    held = used_bytes(db)
+    numbers = _oldest(db, RUNS_AT_ONCE, before)
+    runs, trees = len(numbers), _remove(db, numbers)
+    while not numbers and used_bytes(db) > limit and runs < RUNS_AT_ONCE:
+        oldest = _oldest(db, 1)
+        if not oldest:
+            _forget_asking(db, "1")
+            break
+        runs, trees = runs + 1, trees + _remove(db, oldest)
+    _forget_asking(db, "at < ?", before)
+    return Pruned(runs, trees, held, used_bytes(db))
+
+
+def give_back(db: sqlite3.Connection) -> None:
+    """Let the file shrink by some of what is free in it; outside of any transaction."""
+    db.executescript(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")  # one step per page: ``execute`` would do the first
+
+
+def give_back_all(db: sqlite3.Connection) -> None:
+    """Let the file shrink as far as it can, now."""
+    db.executescript("PRAGMA incremental_vacuum")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def forget_all_asking(db: sqlite3.Connection) -> None:
+    db.execute("DELETE FROM audit")
+
+
+def _oldest(db: sqlite3.Connection, count: int, before: float = math.inf) -> list[int]:
+    rows = db.execute(
+        "SELECT number FROM executions WHERE started_at < ? AND status <> 'running' ORDER BY started_at LIMIT ?",
+        (before, count),
+    )
+    return [number for (number,) in rows]
+
+
+def _remove(db: sqlite3.Connection, numbers: list[int]) -> int:
+    """Remove runs and the trees that no other run refers to; how many trees that were."""
+    if not numbers:
+        return 0
+    marks = ", ".join("?" * len(numbers))
+    digests = db.execute(f"SELECT DISTINCT digest FROM snapshots WHERE number IN ({marks})", numbers).fetchall()  # noqa: S608 -- marks only
+    db.execute(f"DELETE FROM executions WHERE number IN ({marks})", numbers)  # noqa: S608 -- marks only
+    gone = db.executemany(
+        "DELETE FROM contents WHERE digest = ? AND NOT EXISTS (SELECT 1 FROM snapshots s WHERE s.digest = contents.digest)",
+        digests,
+    )
+    return max(0, gone.rowcount)
+
+
+def _forget_asking(db: sqlite3.Connection, which: str, *values: float) -> None:
+    """Remove the oldest rows of the audit of which the condition ``which`` holds."""
+    few = "number < (SELECT min(number) + ? FROM audit)"
+    db.execute(f"DELETE FROM audit WHERE {few} AND {which}", (_AUDITS_AT_ONCE, *values))  # noqa: S608 -- our own words

@@ -1,0 +1,75 @@
+"""A filter (``engine/filters.py``) as an SQL condition over the runs. Text is compared as everywhere else: by the term itself.
+
+Executions' own ids are left out: short words stand in every other one of them. What only log lines have (``tag``, ``level``) no
+run has. ``status`` finds a run by how it ended: ``ok``, ``warn`` (a success with failed steps), ``failed`` (whatever was no
+success), ``refused``, ``interrupted``, ``running``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import NamedTuple
+
+from clawperator.engine.filters import Filter, Term
+
+_BETWEEN = " || char(31) || "
+"""Columns are searched as one text; no word that somebody types has this character in it."""
+
+_STATUS = (
+    "CASE WHEN e.status = 'success' THEN CASE WHEN e.failed_steps THEN 'warn' ELSE 'ok' END "
+    "WHEN e.status IN ('refused', 'interrupted') THEN e.status || ' failed' ELSE e.status END"
+)
+_EVERYWHERE = (
+    "command_id", "task_id", "source", "device_id", "code", "message", "action_types", "package", "face"
+)  # fmt: skip
+_FIELDS = {
+    "": _BETWEEN.join((*(f"e.{name}" for name in _EVERYWHERE), _STATUS)),
+    "cmd": "e.command_id",
+    "task": "e.task_id",
+    "src": "e.source",
+    "status": _STATUS,
+    "code": "e.code",
+    "type": "e.action_types",
+    "dev": "e.device_id",
+    "pid": "CAST(e.pid AS TEXT)",
+    "text": f"e.message{_BETWEEN}e.command_id{_BETWEEN}e.task_id",
+}
+_STEPS = {"": "s.id || char(31) || s.code", "code": "s.code", "step": "s.id", "text": "s.id"}
+"""What of a run's steps a term looks at, where the run itself does not hold it."""
+
+
+class Condition(NamedTuple):
+    """``sql`` stands after WHERE, where ``e`` is a row of ``executions``; it calls the function that ``attach`` defines."""
+
+    sql: str
+    values: tuple[float, ...]
+    terms: tuple[Term, ...]
+
+    def attach(self, db: sqlite3.Connection) -> None:
+        terms = self.terms
+        db.create_function("found", 2, lambda index, text: terms[index].found_in(text or ""), deterministic=True)
+
+
+def condition(where: Filter | None) -> Condition:
+    """The condition that a run meets exactly when ``where`` means it; without one, every run does."""
+    parts: list[str] = []
+    values: list[float] = []
+    terms = where.terms if where is not None else ()
+    for index, term in enumerate(terms):
+        if term.key == "age":
+            values.append(time.time() - term.seconds)
+            found = f"e.started_at {'>' if term.comparison == '<' else '<'} ?"
+        else:
+            found = _found(index, term.key)
+        parts.append(f"NOT ({found})" if term.negated else f"({found})")
+    return Condition(" AND ".join(parts) or "1", tuple(values), terms)
+
+
+def _found(index: int, key: str) -> str:
+    ways = [f"found({index}, {_FIELDS[key]})"] if key in _FIELDS else []
+    if key in _STEPS:
+        ways.append(
+            f"EXISTS (SELECT 1 FROM steps s WHERE s.number = e.number AND found({index}, {_STEPS[key]}))"  # noqa: S608 -- our own names
+        )
+    return " OR ".join(ways) or "0"

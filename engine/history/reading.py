@@ -1,0 +1,156 @@
+"""Rows out: runs as lists show them, and one run with everything that is kept of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from clawperator.engine.filters import Filter
+from clawperator.engine.history.packing import unpack
+from clawperator.engine.history.query import condition
+from clawperator.engine.history.records import (
+    HOST_KINDS,
+    AuditRecord,
+    LineRecord,
+    RunRecord,
+    RunSummary,
+    StepRecord,
+    TreeRecord,
+)
+from clawperator.engine.logcat.progress import read_progress
+
+_SUMMARY = ", ".join(f"e.{item.name}" for item in fields(RunSummary))
+
+
+def runs(db: sqlite3.Connection, where: Filter | None, limit: int, before: int | None) -> list[RunSummary]:
+    sql, values = _where(db, where)
+    if before is not None:
+        sql, values = f"{sql} AND e.number < ?", [*values, before]
+    rows = db.execute(
+        f"SELECT {_SUMMARY} FROM executions e WHERE {sql} ORDER BY e.number DESC LIMIT ?",  # noqa: S608 -- our own names
+        [*values, limit],
+    )
+    return [_summary(row) for row in rows]
+
+
+def count(db: sqlite3.Connection, where: Filter | None) -> int:
+    sql, values = _where(db, where)
+    (number,) = db.execute(f"SELECT count(*) FROM executions e WHERE {sql}", values).fetchone()  # noqa: S608 -- our own names
+    return int(number)
+
+
+def numbers(db: sqlite3.Connection, where: Filter | None) -> list[int]:
+    """The numbers of all runs that ``where`` means, oldest first."""
+    sql, values = _where(db, where)
+    rows = db.execute(f"SELECT e.number FROM executions e WHERE {sql} ORDER BY e.number", values)  # noqa: S608 -- our own names
+    return [number for (number,) in rows]
+
+
+def _where(db: sqlite3.Connection, where: Filter | None) -> tuple[str, list[float]]:
+    meant = condition(where)
+    meant.attach(db)
+    return meant.sql, list(meant.values)
+
+
+def find(db: sqlite3.Connection, key: str | int) -> RunRecord | None:
+    ways: list[tuple[str, str | int]] = [("e.execution_id = ?", str(key)), ("e.command_id = ?", str(key))]
+    if isinstance(key, int) or (key.isascii() and key.isdigit() and len(key) < 19):
+        ways.insert(0, ("e.number = ?", int(key)))
+    for sql, value in ways:
+        row = db.execute(
+            f"SELECT {_SUMMARY}, e.message FROM executions e WHERE {sql} ORDER BY e.number DESC LIMIT 1",  # noqa: S608 -- our own names
+            (value.encode("utf-8", "replace").decode() if isinstance(value, str) else value,),
+        ).fetchone()
+        if row is not None:
+            return _record(db, _summary(row[:-1]), row[-1])
+    return None
+
+
+def contents(db: sqlite3.Connection, digest: str) -> list[bytes]:
+    """The packed texts of up to two trees whose digest begins with ``digest``."""
+    if not digest or not set(digest) <= set("0123456789abcdef"):
+        return []
+    rows = db.execute("SELECT content FROM contents WHERE digest >= ? AND digest < ? LIMIT 2", (digest, digest + "g"))
+    return [content for (content,) in rows]
+
+
+def audit(db: sqlite3.Connection, limit: int, before: int | None) -> list[AuditRecord]:
+    rows = db.execute(
+        "SELECT at, event, execution_id, command_id, task_id, device_id, mode, source, face, action_types, code, duration_ms "
+        "FROM audit WHERE number < ? ORDER BY number DESC LIMIT ?",
+        (before if before is not None else 1 << 62, limit),
+    )
+    return [
+        AuditRecord(
+            at, event, execution, command, task, device, mode, source, face, tuple(types.split()), code, _moment(spent)
+        )
+        for at, event, execution, command, task, device, mode, source, face, types, code, spent in rows
+    ]
+
+
+def _summary(row: Sequence[Any]) -> RunSummary:
+    return RunSummary(*row[:14], *map(_moment, row[14:17]), *row[17:])
+
+
+def _record(db: sqlite3.Connection, summary: RunSummary, message: str) -> RunRecord:
+    number = summary.number
+    payload, phases, warnings = db.execute(
+        "SELECT payload, phases, warnings FROM details WHERE number = ?", (number,)
+    ).fetchone() or (None, "{}", "[]")
+    answer = unpack(_content(db, "envelopes", number)) or {}
+    envelope = answer.get("envelope")
+    return RunRecord(
+        summary,
+        message,
+        unpack(payload),
+        envelope,
+        tuple(answer.get("raw", ())),
+        _steps(db, number, envelope),
+        tuple(_line(*line) for line in unpack(_content(db, "lines", number)) or ()),
+        _trees(db, number),
+        json.loads(phases),
+        tuple(json.loads(warnings)),
+    )
+
+
+def _content(db: sqlite3.Connection, table: str, number: int) -> bytes | None:
+    row = db.execute(f"SELECT content FROM {table} WHERE number = ?", (number,)).fetchone()  # noqa: S608 -- our own names
+    return None if row is None else row[0]
+
+
+def _steps(db: sqlite3.Connection, number: int, envelope: Mapping[str, Any] | None) -> tuple[StepRecord, ...]:
+    """What a step brought stands in the envelope only."""
+    data = {step.get("id"): step.get("data") or {} for step in (envelope or {}).get("stepResults") or ()}
+    rows = db.execute(
+        "SELECT position, id, type, status, code, started_at, ended_at, retries FROM steps WHERE number = ? ORDER BY position",
+        (number,),
+    )
+    return tuple(
+        StepRecord(index, step_id, kind, status, code, _moment(began), _moment(ended), retries, data.get(step_id, {}))
+        for index, step_id, kind, status, code, began, ended, retries in rows
+    )
+
+
+def _line(at: float, kind: str, text: str) -> LineRecord:
+    """The fields are in the text."""
+    told = None if kind in HOST_KINDS else read_progress(text)
+    return LineRecord(at, kind, text, told[1] if told else {})
+
+
+def _trees(db: sqlite3.Connection, number: int) -> tuple[TreeRecord, ...]:
+    rows = db.execute(
+        "SELECT s.step_id, s.at, s.digest, c.characters, s.complete FROM snapshots s JOIN contents c USING (digest) "
+        "WHERE s.number = ? ORDER BY s.position",
+        (number,),
+    )
+    return tuple(
+        TreeRecord(step, _moment(at), digest, size, bool(complete)) for step, at, digest, size, complete in rows
+    )
+
+
+def _moment(value: float | None) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,65 @@
+"""What becomes of an execution of this process in the history: a row while the device works, everything when it is over.
+
+What ended before anything was dispatched gets one row at its end. ``refused`` is what the rules or another's execution kept
+from the device; where a payload did not even name its command, only the audit tells of it. Checking and planning
+(``--validate-only``, ``--dry-run``) are no executions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clawperator.engine.executions.attempt import Attempt
+    from clawperator.engine.history.room import HistoryRoom
+    from clawperator.engine.history.store import History
+
+
+class Recorder:
+    """``engine/executions/attempt.py`` calls it: it takes notes and leaves the work to the history's own thread.
+
+    Nothing that could wait is done, or even loaded, where the answer is still to be given.
+    """
+
+    def __init__(self, room: HistoryRoom, face: str) -> None:
+        self._room = room
+        self._face = face
+
+    def dispatched(self, attempt: Attempt) -> None:
+        """It has left for the device: from here on a process that dies leaves a row."""
+
+        def begin(history: History) -> None:
+            from clawperator.engine.history.account import begun
+
+            history.put(*begun(attempt, self._face))
+
+        self._room.write(begin)
+
+    def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None:
+        """Everything about it is known; the caller may do with ``result`` what it likes."""
+        ended_at, own = time.time(), _own(result)
+
+        def end(history: History) -> int | None:
+            from clawperator.engine.history.account import Ending, ended
+
+            audit, run = ended(attempt, Ending(self._face, own, ended_at, duration_ms))
+            *before, last = audit
+            for row in before:
+                history.put_audit(row)
+            if run is not None:
+                return history.put(run, last)
+            history.put_audit(last)
+            return None
+
+        self._room.write(end, late=True)
+
+
+def _own(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy as deep as callers change envelopes: they put views in place of trees."""
+    envelope = result.get("envelope")
+    if not isinstance(envelope, Mapping):
+        return dict(result)
+    steps = [{**step, "data": dict(step["data"])} for step in envelope["stepResults"]]
+    return {**result, "envelope": {**envelope, "stepResults": steps}}

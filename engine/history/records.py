@@ -1,0 +1,174 @@
+"""What the history keeps, as frozen values; pure. Moments are host time in seconds since the epoch, ``nan`` where unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from clawperator.engine.history.rows import HOST_KINDS
+
+__all__ = [
+    "HOST_KINDS",
+    "AuditEvent",
+    "AuditRecord",
+    "LineRecord",
+    "RunRecord",
+    "RunStatus",
+    "RunSummary",
+    "StepRecord",
+    "StepStatus",
+    "TreeRecord",
+]
+
+RunStatus = Literal["running", "success", "failed", "refused", "interrupted"]
+StepStatus = Literal["success", "failed", "unknown"]
+AuditEvent = Literal["execute", "result", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One action of a plan, ``index`` from 0. ``status`` is ``unknown`` where neither log nor envelope told.
+
+    ``code`` is the reason of a failure; ``retries`` counts the attempts after the first; ``data`` is the envelope's, where a
+    text that is kept as a tree is replaced by the ``digest`` of that tree under the key ``tree``.
+    """
+
+    index: int
+    id: str
+    type: str
+    status: StepStatus = "unknown"
+    code: str = ""
+    started_at: float = math.nan
+    ended_at: float = math.nan
+    retries: int = 0
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LineRecord:
+    """One live line: the Operator's own (``kind`` and ``fields`` as in ``logcat/progress.py``), or the host's (``HOST_KINDS``)."""
+
+    at: float
+    kind: str
+    text: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRecord:
+    """A UI tree that went by. ``digest`` (sha256 of its text in hex) finds the text; equal trees are kept once.
+
+    ``step_id`` is empty where no step was open; ``complete`` is false where its end never came.
+    """
+
+    step_id: str
+    at: float
+    digest: str
+    characters: int
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One run as a list shows it. ``number`` counts up in one history file and is never given twice.
+
+    ``origin`` is ``made`` for what a process of this user dispatched (``pid`` and ``face`` are that process's), ``seen`` for
+    what only went by in a device's log. ``status`` is the plan's: single steps of a success may have failed
+    (``failed_steps``); ``refused``: never sent, by rule or because the device was taken; ``interrupted``: nobody waited for
+    its end. ``code`` is the error's, empty for a success. Durations are in milliseconds.
+    """
+
+    number: int
+    execution_id: str
+    command_id: str
+    task_id: str = ""
+    source: str = ""
+    mode: str = ""
+    device_id: str = ""
+    backend: str = ""
+    face: str = ""
+    origin: Literal["made", "seen"] = "made"
+    pid: int = 0
+    package: str = ""
+    status: RunStatus = "running"
+    code: str = ""
+    started_at: float = math.nan
+    ended_at: float = math.nan
+    duration_ms: float = math.nan
+    action_count: int = 0
+    failed_steps: int = 0
+    timeout_ms: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data in the spelling of the wire; what is not known is ``null``."""
+        return {_camel(name): _known(value) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """Everything that is kept of one run.
+
+    ``message`` says why it failed. ``payload`` is the normalised one; what was refused is kept as it was given. ``envelope``
+    is the one that the caller got, whole, except that trees are named by their digest (see ``StepRecord``); ``raw`` holds the
+    envelope's JSON text as the device wrote it. ``phases`` are milliseconds by phase name.
+    """
+
+    summary: RunSummary
+    message: str = ""
+    payload: Mapping[str, Any] | None = None
+    envelope: Mapping[str, Any] | None = None
+    raw: tuple[str, ...] = ()
+    steps: tuple[StepRecord, ...] = ()
+    lines: tuple[LineRecord, ...] = ()
+    trees: tuple[TreeRecord, ...] = ()
+    phases: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[Mapping[str, Any], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data in the spelling of the wire."""
+        answer = self.summary.to_dict()
+        if self.message:
+            answer["message"] = self.message
+        return answer | {
+            "payload": self.payload,
+            "envelope": self.envelope,
+            "raw": list(self.raw),
+            "steps": _dicts(self.steps),
+            "lines": _dicts(self.lines),
+            "trees": _dicts(self.trees),
+            "phases": dict(self.phases),
+            "warnings": [dict(warning) for warning in self.warnings],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """Who asked what of which device: ``execute`` when it was admitted, ``result`` at its end, ``refused`` instead of both."""
+
+    at: float
+    event: AuditEvent
+    execution_id: str
+    command_id: str
+    task_id: str = ""
+    device_id: str = ""
+    mode: str = ""
+    source: str = ""
+    face: str = ""
+    action_types: tuple[str, ...] = ()
+    code: str = ""
+    duration_ms: float = math.nan
+
+
+def _dicts(records: tuple[Any, ...]) -> list[dict[str, Any]]:
+    return [{_camel(name): _known(value) for name, value in asdict(record).items()} for record in records]
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,99 @@
+"""What is written into the history, as the plainest of values: the process that runs one command must not pay for more.
+
+Readers get ``records``; the fields are the same.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+HOST_KINDS = ("sent", "dispatched", "omitted", "result", "gave up")
+"""Kinds of lines that this host wrote; every other line is one of the Operator's own (``logcat/progress.py``)."""
+
+
+class RunRow(NamedTuple):
+    """``RunSummary`` without its number."""
+
+    execution_id: str
+    command_id: str
+    task_id: str = ""
+    source: str = ""
+    mode: str = ""
+    device_id: str = ""
+    backend: str = ""
+    face: str = ""
+    origin: str = "made"
+    pid: int = 0
+    package: str = ""
+    status: str = "running"
+    code: str = ""
+    started_at: float = math.nan
+    ended_at: float = math.nan
+    duration_ms: float = math.nan
+    action_count: int = 0
+    failed_steps: int = 0
+    timeout_ms: int = 0
+
+
+class StepRow(NamedTuple):
+    """``StepRecord`` without its data, which stand in the envelope."""
+
+    position: int
+    id: str
+    type: str = ""
+    status: str = "unknown"
+    code: str = ""
+    started_at: float = math.nan
+    ended_at: float = math.nan
+    retries: int = 0
+
+
+class LineRow(NamedTuple):
+    """``LineRecord``. The fields are not written: they can be read from the text."""
+
+    at: float
+    kind: str
+    text: str
+    fields: Mapping[str, str] = {}
+
+
+class TreeRow(NamedTuple):
+    """``TreeRecord``, and the text itself."""
+
+    step_id: str
+    at: float
+    digest: str
+    text: str
+    complete: bool = True
+
+
+class AuditRow(NamedTuple):
+    """``AuditRecord``."""
+
+    at: float
+    event: str
+    execution_id: str
+    command_id: str
+    task_id: str = ""
+    device_id: str = ""
+    mode: str = ""
+    source: str = ""
+    face: str = ""
+    action_types: tuple[str, ...] = ()
+    code: str = ""
+    duration_ms: float = math.nan
+
+
+class Run(NamedTuple):
+    """``RunRecord``."""
+
+    row: RunRow
+    message: str = ""
+    payload: Mapping[str, Any] | None = None
+    envelope: Mapping[str, Any] | None = None
+    raw: tuple[str, ...] = ()
+    steps: tuple[StepRow, ...] = ()
+    lines: tuple[LineRow, ...] = ()
+    trees: tuple[TreeRow, ...] = ()
+    phases: Mapping[str, float] = {}
+    warnings: tuple[Mapping[str, Any], ...] = ()

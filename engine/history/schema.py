@@ -1,0 +1,138 @@
+"""The tables, as the list of steps that leads to them. A step that was released never changes: the next one is appended."""
+
+from __future__ import annotations
+
+import sqlite3
+
+APPLICATION_ID = 0x436C6177
+"""Marks the file as ours (``PRAGMA application_id``)."""
+
+_FIRST = """
+CREATE TABLE executions (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  execution_id TEXT NOT NULL UNIQUE,
+  command_id TEXT NOT NULL,
+  task_id TEXT NOT NULL,
+  source TEXT NOT NULL,
+  mode TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  backend TEXT NOT NULL,
+  face TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  package TEXT NOT NULL,
+  status TEXT NOT NULL,
+  code TEXT NOT NULL,
+  started_at REAL,
+  ended_at REAL,
+  duration_ms REAL,
+  action_count INTEGER NOT NULL,
+  failed_steps INTEGER NOT NULL,
+  timeout_ms INTEGER NOT NULL,
+  action_types TEXT NOT NULL,
+  process TEXT NOT NULL,
+  message TEXT NOT NULL
+);
+CREATE INDEX executions_of_command ON executions (command_id, device_id);
+CREATE INDEX executions_by_age ON executions (started_at);
+CREATE INDEX executions_running ON executions (pid) WHERE status = 'running';
+CREATE TABLE details (
+  number INTEGER PRIMARY KEY REFERENCES executions ON DELETE CASCADE,
+  payload BLOB,
+  phases TEXT NOT NULL,
+  warnings TEXT NOT NULL
+);
+CREATE TABLE steps (
+  number INTEGER NOT NULL REFERENCES executions ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  status TEXT NOT NULL,
+  code TEXT NOT NULL,
+  started_at REAL,
+  ended_at REAL,
+  retries INTEGER NOT NULL,
+  PRIMARY KEY (number, position)
+) WITHOUT ROWID;
+CREATE TABLE envelopes (
+  number INTEGER PRIMARY KEY REFERENCES executions ON DELETE CASCADE,
+  content BLOB NOT NULL
+);
+CREATE TABLE lines (
+  number INTEGER PRIMARY KEY REFERENCES executions ON DELETE CASCADE,
+  content BLOB NOT NULL
+);
+CREATE TABLE contents (
+  digest TEXT PRIMARY KEY,
+  characters INTEGER NOT NULL,
+  content BLOB NOT NULL
+);
+CREATE TABLE snapshots (
+  number INTEGER NOT NULL REFERENCES executions ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  step_id TEXT NOT NULL,
+  at REAL,
+  digest TEXT NOT NULL REFERENCES contents,
+  complete INTEGER NOT NULL,
+  PRIMARY KEY (number, position)
+) WITHOUT ROWID;
+CREATE INDEX snapshots_of_content ON snapshots (digest);
+CREATE TABLE audit (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  at REAL NOT NULL,
+  event TEXT NOT NULL,
+  execution_id TEXT NOT NULL,
+  command_id TEXT NOT NULL,
+  task_id TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  mode TEXT NOT NULL,
+  source TEXT NOT NULL,
+  face TEXT NOT NULL,
+  action_types TEXT NOT NULL,
+  code TEXT NOT NULL,
+  duration_ms REAL
+);
+"""
+
+STEPS: tuple[str, ...] = (_FIRST,)
+"""``PRAGMA user_version`` is how many of them a file has been through."""
+
+
+def version_of(db: sqlite3.Connection) -> int:
+    """How many steps the file of ``db`` has been through; 0 for an empty one, -1 for a database that is not ours.
+
+    Raises ``sqlite3.DatabaseError`` for what is no database at all.
+    """
+    version, mark, tables = db.execute(
+        "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_user_version, pragma_application_id"
+    ).fetchone()  # one statement: somebody may just be making the tables
+    if mark == APPLICATION_ID:
+        return int(version)
+    return -1 if version or tables else 0
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring the file of ``db`` to our version, whole or not at all, whoever else tries the same at this moment.
+
+    A file of a newer version stays as it is.
+    """
+    version = version_of(db)
+    if version >= len(STEPS):
+        return
+    if version == 0:
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or never
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        version = version_of(db)  # another process may have been quicker
+        for step in STEPS[version:]:
+            for statement in filter(str.strip, step.split(";\n")):
+                db.execute(statement)
+        if version < len(STEPS):
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            db.execute(f"PRAGMA user_version = {len(STEPS)}")
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise

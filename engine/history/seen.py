@@ -1,0 +1,227 @@
+"""Executions that go by in a device's log and that this process did not make: what other programs do is kept as well.
+
+Follow mode's looks and the doctor's handshakes are no runs that anybody would look for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from clawperator.engine.bus import Subscription
+from clawperator.engine.contracts.derived import derived_code
+from clawperator.engine.contracts.limits import ENVELOPE_WAIT_BUFFER_MS, FOLLOW_SOURCE, MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.events import (
+    CommandProgress,
+    EngineEvent,
+    EnvelopeSeen,
+    ExecutionFinished,
+    ExecutionStarted,
+    SnapshotSeen,
+)
+from clawperator.engine.executions.build import DOCTOR_SOURCE
+from clawperator.engine.executions.trace import LINES_KEPT
+from clawperator.engine.history.room import HistoryRoom
+from clawperator.engine.history.rows import LineRow, Run, RunRow
+from clawperator.engine.history.steps import steps_of
+from clawperator.engine.history.trees import keep_trees
+from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+
+_HOUSEKEEPING = (FOLLOW_SOURCE, DOCTOR_SOURCE)
+_HOUSEKEEPING_IDS = ("follow-", "handshake-")
+"""How their commands are called, where the line that names the source went by before we looked."""
+_OPEN = 64
+"""Commands that may be under way at once; of more, the oldest is written as it is."""
+_CHARACTERS = 64_000_000
+"""Of trees that wait for the end of their command, in all."""
+_OVER = 500
+_EXPIRE_SECONDS = 5.0
+
+OPERATOR_BACKEND = "operator"
+"""Only the Operator app writes into the log."""
+
+Key = tuple[str, str]
+_Seen = CommandProgress | SnapshotSeen | EnvelopeSeen
+
+
+@dataclass(slots=True)
+class _Sighting:
+    """What has been seen of one command so far."""
+
+    device_id: str
+    command_id: str
+    at: float
+    last_at: float
+    fields: Mapping[str, str] = field(default_factory=dict)
+    lines: list[LineRow] = field(default_factory=list)
+    trees: list[tuple[float, CapturedHierarchy]] = field(default_factory=list)
+
+    @property
+    def housekeeping(self) -> bool:
+        source = self.fields.get("source")
+        if source is None:
+            return self.command_id.startswith(_HOUSEKEEPING_IDS)
+        return source in _HOUSEKEEPING
+
+    @property
+    def timeout_ms(self) -> int:
+        return _number(self.fields.get("timeoutMs"))
+
+    @property
+    def overdue_at(self) -> float:
+        """When nobody waits for its envelope any more."""
+        return self.at + ((self.timeout_ms or MAX_EXECUTION_TIMEOUT_MS) + ENVELOPE_WAIT_BUFFER_MS) / 1000
+
+
+class Sightings:
+    """Feed it the engine's events in order, and ``expire`` it now and then."""
+
+    def __init__(self, room: HistoryRoom, face: str) -> None:
+        self._room = room
+        self._face = face
+        self._open: OrderedDict[Key, _Sighting] = OrderedDict()
+        self._own: set[Key] = set()
+        self._over: OrderedDict[Key, None] = OrderedDict()
+        """Commands whose end is known: only their beginning anew is news."""
+        self._characters = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anything is under way, which ``expire`` may have to end."""
+        return bool(self._open)
+
+    def take(self, events: Iterable[EngineEvent]) -> None:
+        for event in events:
+            match event:
+                case ExecutionStarted():
+                    self._own.add(_key(event))
+                case ExecutionFinished():
+                    self._own.discard(_key(event))
+                    self._note_end(_key(event))
+                case CommandProgress() if event.command_id:
+                    self._progress(event)
+                case SnapshotSeen() if event.command_id:
+                    self._tree(event)
+                case EnvelopeSeen() if event.command_id:
+                    if self._sighting(event) is not None:
+                        self._end(_key(event), event.at, event)
+
+    def expire(self, now: float) -> None:
+        """Write what has no end and will get none."""
+        for key, sighting in list(self._open.items()):
+            if now > sighting.overdue_at:
+                self._end(key, sighting.last_at)
+
+    # -- on its way
+
+    def _progress(self, event: CommandProgress) -> None:
+        before = self._open.get(_key(event))
+        if event.kind == "start" and before is not None and before.fields:
+            self._end(_key(event), before.last_at)  # the same id once more, and nothing told that the first was over
+        sighting = self._sighting(event, begins=event.kind in ("queued", "start"))
+        if sighting is None:
+            return
+        if event.kind == "start":
+            sighting.fields = dict(event.fields)
+        if len(sighting.lines) < LINES_KEPT:
+            sighting.lines.append(LineRow(event.at, event.kind, event.text, event.fields))
+
+    def _tree(self, event: SnapshotSeen) -> None:
+        sighting = self._sighting(event)
+        if sighting is not None and self._characters + len(event.xml) <= _CHARACTERS:
+            self._characters += len(event.xml)
+            sighting.trees.append((event.at, CapturedHierarchy(event.step_id, event.xml, event.complete)))
+
+    def _sighting(self, event: _Seen, *, begins: bool = False) -> _Sighting | None:
+        """What is known of the command that has just shown itself; ``None`` where it is our own, or over."""
+        key = _key(event)
+        if key in self._own or (key in self._over and not begins):
+            return None
+        sighting = self._open.get(key)
+        if sighting is None:
+            if len(self._open) >= _OPEN:
+                oldest, first = next(iter(self._open.items()))
+                self._end(oldest, first.last_at)
+            self._over.pop(key, None)
+            sighting = self._open[key] = _Sighting(*key, event.at, event.at)
+        sighting.last_at = event.at
+        return sighting
+
+    # -- its end
+
+    def _end(self, key: Key, at: float, event: EnvelopeSeen | None = None) -> None:
+        sighting = self._open.pop(key)
+        self._characters -= sum(len(tree.xml) for _, tree in sighting.trees)
+        self._note_end(key)
+        if not sighting.housekeeping:
+            self._room.write(lambda history: history.put(_complete(sighting, at, event, self._face)))
+
+    def _note_end(self, key: Key) -> None:
+        self._over[key] = None
+        if len(self._over) > _OVER:
+            self._over.popitem(last=False)
+
+
+def _key(event: ExecutionStarted | ExecutionFinished | _Seen) -> Key:
+    return event.device_id or "", event.command_id
+
+
+def _complete(sighting: _Sighting, at: float, event: EnvelopeSeen | None, face: str) -> Run:
+    """The run that ended at ``at`` as the history keeps it. For the history's thread."""
+    envelope = event.envelope if event is not None else None
+    status, code, message = _outcome(event)
+    lines = tuple(sighting.lines)
+    steps = steps_of((), lines, envelope)
+    trees, kept = keep_trees(sighting.trees, envelope, at)
+    fields = sighting.fields
+    row = RunRow(
+        execution_id=str(uuid.uuid4()),
+        command_id=sighting.command_id,
+        task_id=fields.get("taskId") or str((envelope or {}).get("taskId", "")),
+        source=fields.get("source", ""),
+        device_id=sighting.device_id,
+        backend=OPERATOR_BACKEND,
+        face=face,
+        origin="seen",
+        status=status,
+        code=code,
+        started_at=sighting.at,
+        ended_at=at,
+        duration_ms=(at - sighting.at) * 1000,
+        action_count=_number(fields.get("actionCount")) or len(steps),
+        failed_steps=sum(step.status == "failed" for step in steps),
+        timeout_ms=sighting.timeout_ms,
+    )
+    raw = (event.raw,) if event is not None and event.raw else ()
+    return Run(row, message, None, kept, raw, steps, lines, trees)
+
+
+def _outcome(event: EnvelopeSeen | None) -> tuple[str, str, str]:
+    """Status, code and message, as the host that made it would have said."""
+    if event is None:
+        return "interrupted", "", "Its end did not come by in the log."
+    if event.envelope is None:
+        return "failed", ErrorCode.RESULT_ENVELOPE_MALFORMED, event.problem
+    if event.envelope["status"] == "success":
+        return "success", "", ""
+    message = str(event.envelope.get("error") or "")
+    return "failed", str(event.envelope.get("errorCode") or derived_code(message) or ""), message
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else 0
+
+
+async def record(subscription: Subscription, sightings: Sightings) -> None:
+    """Feed ``sightings`` from the bus, for ever."""
+    while True:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_EXPIRE_SECONDS if sightings.waiting else None):
+                sightings.take(await subscription.batch())
+        sightings.expire(time.time())

@@ -1,0 +1,236 @@
+"""The history: one SQLite file that several processes read and write at once. Synchronous: used off the event loop."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.history import opening, writing
+from clawperator.engine.history.schema import STEPS, version_of
+
+if TYPE_CHECKING:
+    from clawperator.engine.filters import Filter
+    from clawperator.engine.history.prune import Pruned
+    from clawperator.engine.history.records import AuditRecord, RunRecord, RunSummary
+    from clawperator.engine.history.rows import AuditRow, Run
+
+T = TypeVar("T")
+
+DAY_SECONDS = 86_400.0
+MEGABYTE = 1_000_000
+_PRUNE_EVERY = 32
+"""Looking whether something must go costs little, but not nothing: every so many runs."""
+
+
+class History:
+    """Open it with ``open``. Everything raises ``EngineError`` (HISTORY_UNAVAILABLE) where the file cannot be used.
+
+    A file that turns out to be damaged is set aside and a new one begun; ``remarks`` say so, for somebody to be told.
+    One thread at a time. Who writes loads nothing of what only readers need.
+    """
+
+    def __init__(self, path: str, db: sqlite3.Connection, remarks: list[str]) -> None:
+        self.path = path
+        self.remarks = remarks
+        self._db = db
+        self._newer = version_of(db) > len(STEPS)
+
+    @classmethod
+    def open(cls, path: str, *, create: bool = True) -> Self:
+        """The history at ``path``. Where there is none, a new one; without ``create`` an empty one that leaves no file.
+
+        Runs whose process died meanwhile are marked so. A file of a newer version is only read.
+        """
+        if not create and not os.path.exists(path):
+            return cls(path, opening.in_memory(), [])
+        remarks: list[str] = []
+        try:
+            db = opening.connect(path)
+        except sqlite3.Error as exc:
+            remarks += _aside(path, exc)
+            db = opening.connect(path)
+        history = cls(path, db, remarks)
+        if not history._newer:
+            with _forgiving():
+                history._mark_interrupted()
+        return history
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    # -- writing
+
+    def put(self, run: Run, audit: AuditRow | None = None) -> int:
+        """Write a run, in place of what is known of that execution, and a line of the audit; the run's number."""
+
+        def put(db: sqlite3.Connection) -> int:
+            if audit is not None:
+                writing.put_audit(db, audit)
+            return writing.put_run(db, run)
+
+        return self._write(put)
+
+    def put_audit(self, row: AuditRow) -> None:
+        self._write(lambda db: writing.put_audit(db, row))
+
+    def _mark_interrupted(self) -> None:
+        dead = self._do(lambda db: writing.dead_runs(db, time.time()))
+        if dead:
+            self._write(lambda db: writing.mark_interrupted(db, dead))
+
+    def tidy(self, number: int, *, days: float, megabytes: float) -> None:
+        """After run ``number``: every now and then a little of what is too old or too much goes."""
+        if number % _PRUNE_EVERY == 0:
+            from clawperator.engine.history.prune import give_back, prune_some
+
+            before = time.time() - days * DAY_SECONDS
+            self._write(lambda db: prune_some(db, before=before, limit=megabytes * MEGABYTE))
+            self._do(give_back)
+
+    def prune(
+        self, *, older_than: float | None = None, megabytes: float | None = None, everything: bool = False
+    ) -> Pruned:
+        """Remove runs that began more than ``older_than`` seconds ago, then the oldest until ``megabytes`` are enough.
+
+        ``everything``: all runs that have ended, and the audit.
+        """
+        from clawperator.engine.history.prune import forget_all_asking, give_back_all, prune_some
+
+        before = time.time() - older_than if older_than is not None else 0.0
+        limit = int(megabytes * MEGABYTE) if megabytes is not None else 1 << 62
+        if everything:
+            before, limit = float(1 << 62), 1 << 62
+        done = self._write(lambda db: prune_some(db, before=before, limit=limit))
+        while (more := self._write(lambda db: prune_some(db, before=before, limit=limit))).runs:
+            done += more
+        if everything:
+            self._write(forget_all_asking)
+        self._do(give_back_all)
+        return done._replace(bytes_after=self.size())
+
+    # -- reading
+
+    def runs(self, where: Filter | None = None, *, limit: int = 200, before: int | None = None) -> list[RunSummary]:
+        """Up to ``limit`` runs that ``where`` means, newest first; from below number ``before`` on, where given."""
+        from clawperator.engine.history import reading
+
+        return self._do(lambda db: reading.runs(db, where, limit, before))
+
+    def count(self, where: Filter | None = None) -> int:
+        from clawperator.engine.history import reading
+
+        return self._do(lambda db: reading.count(db, where))
+
+    def find(self, key: str | int) -> RunRecord:
+        """The run with that number, executionId, or (the newest) commandId. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
+        from clawperator.engine.history import reading
+
+        record = self._do(lambda db: reading.find(db, key))
+        if record is None:
+            raise self._not_found(f"The history holds no run {key}", str(key))
+        return record
+
+    def tree(self, digest: str) -> str:
+        """The text of a tree; a beginning of its digest is enough if no other has it. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
+        from clawperator.engine.history import reading
+        from clawperator.engine.history.packing import unpack_text
+
+        found = self._do(lambda db: reading.contents(db, digest))
+        if len(found) != 1:
+            raise self._not_found(f"The history holds {'several trees' if found else 'no tree'} {digest}", digest)
+        return unpack_text(found[0])
+
+    def audit(self, limit: int = 200, before: int | None = None) -> list[AuditRecord]:
+        """The newest entries of the audit first."""
+        from clawperator.engine.history import reading
+
+        return self._do(lambda db: reading.audit(db, limit, before))
+
+    def export(self, where: Filter | None = None, *, trees: bool = True) -> Iterator[dict[str, Any]]:
+        """Every run that ``where`` means, oldest first, whole and as JSON data: ``text`` stands in each of its ``trees``.
+
+        Without ``trees`` they are only named.
+        """
+        from clawperator.engine.history import reading
+
+        for number in self._do(lambda db: reading.numbers(db, where)):
+            with _forgiving():  # somebody may have pruned it meanwhile
+                run = self.find(number).to_dict()
+                for tree in run["trees"] if trees else ():
+                    tree["text"] = self.tree(tree["digest"])
+                yield run
+
+    def version(self) -> int:
+        """Another number whenever anybody wrote anything."""
+        (others,) = self._do(lambda db: db.execute("PRAGMA data_version").fetchone())
+        return int(others) << 32 | (self._db.total_changes & 0xFFFFFFFF)
+
+    def size(self) -> int:
+        """Bytes in use."""
+        from clawperator.engine.history.prune import used_bytes
+
+        return self._do(used_bytes)
+
+    def _not_found(self, message: str, key: str) -> EngineError:
+        return EngineError(ErrorCode.HISTORY_NOT_FOUND, message, details={"key": key, "path": self.path})
+
+    # -- the file
+
+    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do ``work`` in one transaction: whole or not at all."""
+        if self._newer:
+            raise opening.unavailable(self.path, "a newer clawperator made it; this one only reads it")
+
+        def write(db: sqlite3.Connection) -> T:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                done = work(db)
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+            return done
+
+        return self._do(write)
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do ``work``, once more with a new file where this one is damaged."""
+        try:
+            return work(self._db)
+        except sqlite3.Error as exc:
+            if not opening.is_damage(exc):
+                raise opening.unavailable(self.path, str(exc)) from exc
+            self._db.close()
+            self.remarks += _aside(self.path, exc)
+        self._db = opening.connect(self.path)
+        try:
+            return work(self._db)
+        except sqlite3.Error as exc:
+            raise opening.unavailable(self.path, str(exc)) from exc
+
+
+def _aside(path: str, error: sqlite3.Error) -> list[str]:
+    """Set the file aside for which ``error`` tells that it is damaged, and say so."""
+    target = opening.set_aside(path)
+    return [f"The history was damaged ({error}). It was set aside as {target}, and a new one begun."] if target else []
+
+
+@contextmanager
+def _forgiving() -> Iterator[None]:
+    """For what may be left undone."""
+    try:
+        yield
+    except EngineError:
+        pass

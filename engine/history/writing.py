@@ -1,0 +1,183 @@
+"""Rows in: what is written when a run begins, when it ends, and when two processes know the same run."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+from clawperator.engine.history.packing import pack, pack_text, to_json
+from clawperator.engine.history.process import alive, token
+from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, StepRow, TreeRow
+
+_COLUMNS = (*RunRow._fields, "action_types", "process", "message")
+_LATE_SECONDS = 2.0
+"""How much later than the process that made a run another one may see it in the log."""
+_OVERDUE_SECONDS = 600.0
+"""How long after its own budget a run that still counts as running cannot be one, whatever became of its process."""
+_DIED = "The program that ran it ended before it did: what became of it is not known."
+
+_INSERT = f"INSERT INTO executions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 -- our own names
+_UPDATE = f"UPDATE executions SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE number = ?"  # noqa: S608 -- our own names
+
+
+def put_run(db: sqlite3.Connection, run: Run) -> int:
+    """Write ``run``, in place of what is known of that execution; its number.
+
+    A run that another process has as well is there only once: who made it has the row, the other one fills its gaps.
+    """
+    twin = _twin(db, run.row)
+    if twin is not None and run.row.origin == "seen":
+        _fill(db, twin, run)
+        return twin
+    number = _put_row(db, run)
+    _put_children(db, number, run)
+    if twin is not None:
+        _adopt(db, number, twin)
+    return number
+
+
+def put_audit(db: sqlite3.Connection, row: AuditRow) -> None:
+    values = [_storable(" ".join(value) if isinstance(value, tuple) else value) for value in row]
+    db.execute(f"INSERT INTO audit ({', '.join(row._fields)}) VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608 -- our own names
+
+
+def dead_runs(db: sqlite3.Connection, now: float) -> list[int]:
+    """The runs that count as running, but whose process is gone, or that are long overdue."""
+    rows = db.execute(
+        "SELECT number, pid, process, started_at, timeout_ms FROM executions WHERE status = 'running'"
+    ).fetchall()
+    return [
+        number
+        for number, pid, process, began, timeout_ms in rows
+        if now - began > timeout_ms / 1000 + _OVERDUE_SECONDS or not alive(pid, process)
+    ]
+
+
+def mark_interrupted(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    db.executemany(
+        "UPDATE executions SET status = 'interrupted', code = 'INTERRUPTED', message = ? "
+        "WHERE number = ? AND status = 'running'",
+        [(_DIED, number) for number in numbers],
+    )
+
+
+# -- one run
+
+
+def _put_row(db: sqlite3.Connection, run: Run) -> int:
+    process = token(run.row.pid) if run.row.status == "running" else ""
+    types = " ".join(dict.fromkeys(step.type for step in run.steps if step.type))
+    values = [_storable(value) for value in (*run.row, types, process, run.message)]
+    known = db.execute("SELECT number FROM executions WHERE execution_id = ?", (run.row.execution_id,)).fetchone()
+    if known is None:
+        return db.execute(_INSERT, values).lastrowid or 0
+    db.execute(_UPDATE, [*values, known[0]])
+    return int(known[0])
+
+
+def _put_children(db: sqlite3.Connection, number: int, run: Run) -> None:
+    payload = None if run.payload is None else pack(run.payload)
+    db.execute(
+        "INSERT OR REPLACE INTO details (number, payload, phases, warnings) VALUES (?, ?, ?, ?)",
+        (number, payload, to_json(run.phases), to_json(run.warnings)),
+    )
+    if run.row.status == "running":
+        return
+    told = any(step.status != "unknown" for step in run.steps)
+    if told or not _has(db, "steps", number):  # somebody who saw more of it may have filled the gap
+        _put_steps(db, number, run.steps)
+    _put_envelope(db, number, run)
+    _put_lines(db, number, run.lines)
+    if run.trees:
+        _put_trees(db, number, run.trees)
+
+
+def _put_steps(db: sqlite3.Connection, number: int, steps: Iterable[StepRow]) -> None:
+    db.execute("DELETE FROM steps WHERE number = ?", (number,))
+    db.executemany(
+        "INSERT INTO steps (number, position, id, type, status, code, started_at, ended_at, retries) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(number, *map(_storable, step)) for step in steps],
+    )
+
+
+def _put_envelope(db: sqlite3.Connection, number: int, run: Run) -> None:
+    if run.envelope is not None or run.raw:
+        content = pack({"envelope": run.envelope, "raw": run.raw})
+        db.execute("INSERT OR REPLACE INTO envelopes (number, content) VALUES (?, ?)", (number, content))
+
+
+def _put_lines(db: sqlite3.Connection, number: int, lines: Iterable[LineRow]) -> None:
+    kept = [(line.at, line.kind, line.text) for line in lines]
+    if kept:
+        db.execute("INSERT OR REPLACE INTO lines (number, content) VALUES (?, ?)", (number, pack(kept)))
+
+
+def _put_trees(db: sqlite3.Connection, number: int, trees: Iterable[TreeRow]) -> None:
+    db.execute("DELETE FROM snapshots WHERE number = ?", (number,))
+    for position, tree in enumerate(trees):
+        if db.execute("SELECT 1 FROM contents WHERE digest = ?", (tree.digest,)).fetchone() is None:
+            db.execute(
+                "INSERT INTO contents (digest, characters, content) VALUES (?, ?, ?)",
+                (tree.digest, len(tree.text), pack_text(tree.text)),
+            )
+        db.execute(
+            "INSERT INTO snapshots (number, position, step_id, at, digest, complete) VALUES (?, ?, ?, ?, ?, ?)",
+            (number, position, _storable(tree.step_id), tree.at, tree.digest, tree.complete),
+        )
+
+
+# -- the same run, known to two processes
+
+
+def _twin(db: sqlite3.Connection, run: RunRow) -> int | None:
+    """The row of the same run by another process: the same command on the same device at the same time, made only once."""
+    if run.status in ("running", "refused") or not run.device_id:
+        return None
+    end = run.ended_at if math.isfinite(run.ended_at) else run.started_at
+    row = db.execute(
+        "SELECT number FROM executions WHERE command_id = ? AND device_id = ? AND execution_id <> ? "
+        "AND (origin = 'seen' OR ? = 'seen') AND status <> 'refused' "
+        "AND started_at <= ? AND coalesce(ended_at, started_at + timeout_ms / 1000 + ?) >= ? "
+        "ORDER BY origin = 'seen', abs(started_at - ?) LIMIT 1",
+        (
+            *map(_storable, (run.command_id, run.device_id, run.execution_id)),
+            run.origin,
+            end + _LATE_SECONDS,
+            _OVERDUE_SECONDS,
+            run.started_at - _LATE_SECONDS,
+            run.started_at,
+        ),
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _fill(db: sqlite3.Connection, number: int, run: Run) -> None:
+    """What was seen of run ``number`` and its maker has not written, which may be still on its way."""
+    if not _has(db, "envelopes", number):
+        _put_envelope(db, number, run)
+    if not _has(db, "steps", number):
+        _put_steps(db, number, run.steps)
+    if not _has(db, "lines", number):
+        _put_lines(db, number, run.lines)
+    if not _has(db, "snapshots", number):
+        _put_trees(db, number, run.trees)
+
+
+def _adopt(db: sqlite3.Connection, number: int, seen: int) -> None:
+    """Run ``number`` was seen by somebody before its maker wrote it: what only that row has is taken over, then it goes."""
+    for table in ("envelopes", "lines", "steps", "snapshots"):
+        if not _has(db, table, number):
+            db.execute(f"UPDATE {table} SET number = ? WHERE number = ?", (number, seen))  # noqa: S608 -- our own names
+    db.execute("DELETE FROM executions WHERE number = ?", (seen,))
+
+
+def _has(db: sqlite3.Connection, table: str, number: int) -> bool:
+    return db.execute(f"SELECT 1 FROM {table} WHERE number = ? LIMIT 1", (number,)).fetchone() is not None  # noqa: S608 -- our own names
+
+
+def _storable(value: Any) -> Any:
+    """SQLite's text is UTF-8, which has no half surrogate pairs."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) and not value.isascii() else value

@@ -1,0 +1,257 @@
+"""The settings file: what may stand in it, and everything that is wrong with one, each with its line.
+
+One set of models describes it; the JSON Schema (``schema settings``) is made from them.
+"""
+
+# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic_core import ErrorDetails
+
+from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.contracts.limits import PACKAGE
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
+from clawperator.engine.settings import HISTORY_DAYS, HISTORY_MEGABYTES, choices
+from clawperator.engine.toml_lines import error_line, lines_of
+
+MAX_BYTES = 64 * 1024
+"""Far above any settings that a person writes."""
+SETTLE_MS = 300
+"""How long the console waits after an action before it looks at the screen again."""
+STREAM_LINES = 100_000
+
+_PATH = r"^([/~].*)?$"
+_FORMS = {PACKAGE: "an Android package name", _PATH: "a path that begins with / or ~"}
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+
+class HistorySettings(_Table):
+    """What is remembered of executions, on this computer only."""
+
+    enabled: bool = Field(True, description="Record executions, results and trees.")
+    days: int = Field(HISTORY_DAYS, ge=1, le=3650, description="Older ones are removed.")
+    megabytes: int = Field(HISTORY_MEGABYTES, ge=1, le=1_000_000, description="Beyond, the oldest ones are removed.")
+    path: str = Field("", pattern=_PATH, description="The file; empty: in the state folder.")
+
+
+class ConsoleSettings(_Table):
+    """How the console looks and behaves; its flags win over this."""
+
+    theme: str = Field("auto", min_length=1, max_length=64, description="A theme by name; auto: as fits the terminal.")
+    ascii: Literal["auto", "always", "never"] = Field("auto", description="Draw with ASCII characters only.")
+    pictures: Literal["auto", "kitty", "sixel", "blocks", "off"] = Field(
+        "auto", description="How a screen's picture is drawn."
+    )
+    mouse: bool = Field(True, description="Take the mouse; false leaves it to the terminal, for selecting text.")
+    bell: bool = Field(False, description="Ring when a run of more than ten seconds has ended.")
+    settle_ms: int = Field(
+        SETTLE_MS, ge=0, le=5000, description="How long to wait after an action before looking again."
+    )
+    stream_lines: int = Field(STREAM_LINES, ge=1_000, le=1_000_000, description="How many log lines the stream keeps.")
+
+
+def _flat(value: object, name: str = "") -> object:
+    """``tree.find = "f"`` is a table in a table to TOML; here it is the id ``tree.find``, as with quotes."""
+    if not isinstance(value, dict):
+        return {name: value} if name else value
+    flat: dict[str, object] = {}
+    for key, inner in value.items():
+        found = _flat(inner, f"{name}.{key}" if name else key)
+        flat |= found if isinstance(found, dict) else {}
+    return flat
+
+
+_TEXTS = {"type": "object", "additionalProperties": {"type": ["string", "object"]}}
+Keys = Annotated[str, Field(min_length=1, max_length=100, examples=["ctrl+k", "j,down"])]
+Keymap = Annotated[dict[str, Keys], BeforeValidator(_flat), WithJsonSchema(_TEXTS)]
+
+
+class SettingsFile(_Table):
+    """Settings of Clawperator. Flags and environment variables win over them."""
+
+    device_id: str = Field("", description="The device to use where no flag or variable names one.")
+    receiver_package: str = Field(
+        RELEASE_PACKAGE, pattern=PACKAGE, examples=[RELEASE_PACKAGE], description="The Operator app."
+    )
+    action_agent_command: str = Field(
+        AGENT_ACTION, min_length=1, description="The broadcast action that the Operator listens to."
+    )
+    adb_path: str = Field("", description="The adb program; empty: looked for.")
+    history: HistorySettings = Field(default_factory=HistorySettings)
+    console: ConsoleSettings = Field(default_factory=ConsoleSettings)
+    keymap: Keymap = Field(default_factory=dict, description="Other keys for the console's bindings, by their ids.")
+
+    def choices(self) -> dict[str, Any]:
+        """What the file itself says, by the names of the fields of ``Settings``; the console's part is left out."""
+        chosen = {name: getattr(self, name) for name in self.model_fields_set if name not in _TABLES}
+        for name in self.history.model_fields_set:
+            chosen[f"history_{name}"] = getattr(self.history, name)
+        if chosen.get("history_path"):
+            chosen["history_path"] = os.path.expanduser(chosen["history_path"])
+        return chosen
+
+
+_TABLES: Mapping[str, type[_Table] | None] = {"history": HistorySettings, "console": ConsoleSettings, "keymap": None}
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong. ``line`` counts from 1; 0 where it is not known. ``key`` is dotted and may be empty."""
+
+    line: int
+    key: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}" if self.line else self.message
+
+
+def load(path: str) -> SettingsFile:
+    """The settings of a file; of a missing one the defaults.
+
+    Raises ``EngineError`` (USAGE) for a file that cannot be read or has problems: all of them are in ``details.problems``.
+    """
+    text = read(path)
+    settings, problems = examine(text or "")
+    if settings is not None:
+        return settings
+    raise refusal(path, problems)
+
+
+def refusal(path: str, problems: Sequence[Problem]) -> EngineError:
+    """The error (USAGE) about a settings file with ``problems``: the first one in words, all of them in ``details``."""
+    first, *others = problems
+    more = f" (and {len(others)} more: clawperator config check)" if others else ""
+    unreadable = "" if first.key else " cannot be read"
+    return EngineError(
+        ErrorCode.USAGE,
+        f"Settings file {path}{unreadable}: {first}{more}",
+        hint=first.hint,
+        details={"path": path, "problems": [problem._asdict() for problem in problems]},
+    )
+
+
+def read(path: str) -> str | None:
+    """The text of a settings file; ``None`` where there is none. Raises ``EngineError`` (USAGE)."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+        text = data.decode().replace("\r\n", "\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as exc:
+        raise _unreadable(path, getattr(exc, "strerror", None) or str(exc)) from exc
+    if len(data) > MAX_BYTES:
+        raise _unreadable(path, f"it has more than {MAX_BYTES:,} bytes")
+    return text
+
+
+def _unreadable(path: str, reason: str) -> EngineError:
+    return EngineError(ErrorCode.USAGE, f"Settings file {path} cannot be read: {reason}", details={"path": path})
+
+
+def examine(text: str) -> tuple[SettingsFile | None, list[Problem]]:
+    """The settings that ``text`` holds, or everything that is wrong with it, in the order of its lines."""
+    try:
+        return SettingsFile.model_validate(tomllib.loads(text)), []
+    except ValidationError as exc:
+        lines = lines_of(text)
+        return None, sorted(_problem(error, lines) for error in exc.errors(include_url=False))
+    except ValueError as exc:
+        return None, [Problem(error_line(exc, text), "", f"This is no TOML: {exc}")]
+    except RecursionError:
+        return None, [Problem(0, "", "It is nested too deeply")]
+
+
+# -- what it comes to
+
+_NOT_IN_THE_FILE = ("lock_dir", "read_only")
+
+
+def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Every setting under its name in the file: ``value``, who chose it (``source``), and ``by`` which flag, variable or line.
+
+    Raises ``EngineError`` (USAGE) as ``load`` does.
+    """
+    file = load(path)
+    lines = lines_of(read(path) or "")
+    for name, (value, source, variable) in choices(flags, env, file.choices()).items():
+        if name not in _NOT_IN_THE_FILE:
+            key = name.replace("history_", "history.")
+            by = {"flag": f"--{name.replace('_', '-')}", "env": variable}.get(source, "")
+            yield _row(key, value, source, by or _line(lines, key, source))
+    for key, value in file.console:
+        source = "file" if key in file.console.model_fields_set else "default"
+        yield _row(f"console.{key}", value, source, _line(lines, f"console.{key}", source))
+    for key, value in file.keymap.items():
+        yield _row(f"keymap.{key}", value, "file", _line(lines, f"keymap.{key}", "file"))
+
+
+def _row(key: str, value: Any, source: str, by: str) -> dict[str, Any]:
+    return {"key": key, "value": value, "source": source, "by": by}
+
+
+def _line(lines: Mapping[str, int], key: str, source: str) -> str:
+    return f"line {lines[key]}" if source == "file" and key in lines else ""
+
+
+# -- what is wrong
+
+
+def _problem(error: ErrorDetails, lines: Mapping[str, int]) -> Problem:
+    location = [str(part) for part in error["loc"] if part != "[key]"]
+    key = ".".join(location)
+    if error["type"] == "extra_forbidden":
+        return Problem(lines.get(key, 0), key, f"Unknown key {shown(key)}", _meant(location))
+    got = shown(repr(error["input"]))
+    return Problem(lines.get(key, 0), key, f"{shown(key)} must be {_allowed(_schema(location))}, got {got}")
+
+
+def _meant(location: list[str]) -> str:
+    """What an unknown key may have been meant to be, or where it belongs."""
+    *outer, name = location
+    table = _TABLES.get(".".join(outer)) or SettingsFile
+    for place, model in _TABLES.items():
+        if model is not None and model is not table and name in model.model_fields:
+            return f"{name} belongs below [{place}]."
+    return suggestion(name, table.model_fields) or f"Known: {', '.join(table.model_fields)}."
+
+
+def _schema(location: list[str]) -> dict[str, Any]:
+    """The part of the JSON Schema that a value at ``location`` has to fulfil."""
+    if location[0] == "keymap" and len(location) > 1:
+        return TypeAdapter(Keys).json_schema()
+    whole = SettingsFile.model_json_schema()
+    part: dict[str, Any] = whole
+    for name in location:
+        part = part["properties"][name]
+        if "$ref" in part:
+            part = whole["$defs"][str(part["$ref"]).rpartition("/")[2]]
+    return part
+
+
+def _allowed(schema: Mapping[str, Any]) -> str:
+    """What a value may be, in words."""
+    if "enum" in schema:
+        return f"one of: {', '.join(schema['enum'])}"
+    match schema["type"]:
+        case "boolean":
+            return "true or false"
+        case "integer":
+            return f"a whole number from {schema['minimum']:,} to {schema['maximum']:,}"
+        case "object":
+            return "a table"
+    if "pattern" in schema:
+        return _FORMS[schema["pattern"]]
+    longest = f" of up to {schema['maxLength']} characters" if "maxLength" in schema else ""
+    example = f', such as "{schema["examples"][0]}"' if "examples" in schema else ""
+    return f"a text in quotes{longest}{example}"
