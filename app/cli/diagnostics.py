@@ -45,6 +45,20 @@ def note(text: str) -> None:
     _write(f"[clawperator] {visible(text)}\n")
 
 
+def can_ask() -> bool:
+    """Whether a person sits at the terminal, reads what we say there and can answer."""
+    try:
+        return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    except ValueError:  # closed
+        return False
+
+
+def ask(question: str) -> bool:
+    """Ask the person at the terminal; only ``y`` and ``yes`` mean yes."""
+    _write(f"{visible(question)} [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def _write(text: str) -> None:
     """A stderr that is closed or full loses the story, never the answer."""
     if sys.stderr is None:

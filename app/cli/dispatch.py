@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from clawperator.app.cli import diagnostics, output
+from clawperator.app.cli import afterwards, diagnostics, output
 from clawperator.app.cli.arguments import HelpWantedError, build_parser, find_command, read
 from clawperator.app.cli.table import GROUPS, load
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
@@ -16,8 +16,18 @@ if TYPE_CHECKING:
     from clawperator.app.cli.output import Answer
 
 
-def dispatch(arguments: Sequence[str]) -> int:
-    """Run a command line and print its outcome; every failure becomes the documented error object."""
+def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
+    """Run a command line and print its outcome; every failure becomes the documented error object.
+
+    ``leaving``: the process ends with it.
+    """
+    try:
+        return _run(arguments)
+    finally:
+        afterwards.do(leaving=leaving)
+
+
+def _run(arguments: Sequence[str]) -> int:
     outcome: Answer | EngineError | int
     try:
         outcome = _answer(arguments)

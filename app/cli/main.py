@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _print_version()
         from clawperator.app.cli.dispatch import dispatch
 
-        return dispatch(arguments)
+        return dispatch(arguments, leaving=argv is None)
     except KeyboardInterrupt:
         # Only before and after a command: an engine session answers for itself (session.py).
         from clawperator.app.cli.dispatch import interrupted

@@ -12,6 +12,8 @@ from rich.text import Text
 
 from clawperator.app.cli.drawing import BAD, FAINT, GOOD, UNSURE, plain_table, safe_text, warnings
 from clawperator.app.cli.output import visible
+from clawperator.app.cli.pretty_config import bundle, checked, places, settings  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_history import exported, pruned, run, run_tree, runs  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_trees import changes, draw_view, matches, suggestions, tree_view  # noqa: F401 -- asked for by name
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from clawperator.app.cli import afterwards, diagnostics
 from clawperator.engine import Engine, Settings
 from clawperator.engine.errors import interruption
 from clawperator.engine.settings import settings_path
@@ -22,10 +23,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+FACE = "cli"
+"""How the history calls us."""
+
 
 def settings(options: Namespace) -> Settings:
     """Settings from the global flags, the environment and the settings file."""
-    flags = {"device_id": options.device_id, "receiver_package": options.receiver_package}
+    flags = {
+        "device_id": options.device_id,
+        "receiver_package": options.receiver_package,
+        "history_enabled": False if getattr(options, "no_history", False) else None,
+    }
     return Settings.resolve(flags, file=settings_path())
 
 
@@ -44,7 +52,7 @@ def run(
     enter = surroundings or partial(_own_devices, options)
     interrupt = _Interrupt()
     try:
-        return asyncio.run(_session(enter, use, interrupt, verbose=options.verbose))
+        return asyncio.run(_session(enter, use, interrupt, own=surroundings is None, verbose=options.verbose))
     except KeyboardInterrupt as exc:  # before the session, or a second one while the first was being cleaned up after
         raise interruption("error: unknown" if interrupt.happened else "not_sent") from exc
 
@@ -59,17 +67,35 @@ async def _session(
     use: Callable[[Engine], Awaitable[T]],
     interrupt: _Interrupt,
     *,
+    own: bool,
     verbose: bool,
 ) -> T:
     answers: list[T] = []
     try:
-        async with surroundings() as chosen, Engine(chosen) as engine, _storyteller(engine, verbose=verbose):
+        async with surroundings() as chosen, Engine(chosen, face=FACE) as engine, _storyteller(engine, verbose=verbose):
+            if own:
+                _record_afterwards(engine)
             with interrupt.over(engine.events):
                 answers.append(await use(engine))
     except asyncio.CancelledError as exc:
         if not answers:  # an interrupt that comes after the answer changes nothing about it
             raise await interrupt.error() from exc
     return answers[0]
+
+
+def _record_afterwards(engine: Engine) -> None:
+    """The answer goes out first; then what ran on the user's own devices is written down, and said if that did not work."""
+    history = engine.history
+    if history is None:
+        return
+    history.hold()
+
+    def finish(leaving: bool) -> None:
+        history.close(leaving=leaving)
+        for trouble in history.troubles:
+            diagnostics.warn(trouble)
+
+    afterwards.later(finish)
 
 
 class _Interrupt:

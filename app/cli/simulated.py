@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 async def one_device() -> AsyncIterator[Settings]:
     """Settings for an engine that sees one simulated device and nothing else of this machine.
 
-    Locks go to a folder of their own: the serial may be that of a real emulator.
+    Locks go to a folder of their own, as the serial may be that of a real emulator, and so does what ran: it is no history.
     """
     with TemporaryDirectory(prefix="clawperator-demo-") as folder:
         async with Simulation([create_device()], mode="server") as simulation:
-            yield Settings.resolve({"lock_dir": f"{folder}/locks"}, simulation.env())
+            places = {"lock_dir": f"{folder}/locks", "history_path": f"{folder}/history.db"}
+            yield Settings.resolve(places, simulation.env())
 
 
 def simulated_devices(count: int, scenario_file: str | None, generation: Generation) -> list[SimulatedDevice]:

@@ -31,9 +31,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "action scroll-and-click": ("action:ScrollAndClick", "Scroll to a node and click it"),
     "watch": ("watch:Watch", "Follow a device: executions and UI trees as they happen, one JSON document per line"),
     "lock status": ("lock:LockStatus", "Show which devices are taken, and by whom"),
+    "history list": ("history:ListRuns", "List what ran on the devices, newest first"),
+    "history show": ("history:Show", "Show one run: payload, steps, live lines, envelope, UI trees"),
+    "history export": ("history:Export", "Write runs as JSON Lines"),
+    "history prune": ("history:Prune", "Remove old runs"),
     "doctor": ("doctor:Doctor", "Check host, device and Operator app, and say what to do"),
     "version": ("version:Version", "Print versions, or check that host and Operator app fit together"),
     "schema": ("schema:Schema", "Print the JSON Schema of a contract"),
+    "config path": ("config:ConfigPath", "Show where settings, themes, history, drafts and locks are kept"),
+    "config show": ("config:ConfigShow", "Show every setting, and whether flag, environment, file or default chose it"),
+    "config check": ("config:ConfigCheck", "Check the settings file, line by line"),
+    "config schema": ("config:ConfigSchema", "Print the JSON Schema of the settings file"),
+    "report": ("report:Report", "Make a bundle for a bug report, without what is private"),
     "console": ("console:Console", "Open the console (also: no command at all, on a terminal)"),
     "demo": ("demo:Demo", "Try everything on a simulated device, without a phone and without adb"),
     "sim": ("sim:Sim", "Offer simulated devices to any adb client"),
@@ -50,6 +59,8 @@ GROUPS: dict[str, str] = {
         "action open-app|open-uri|click|read|wait|type|press-key|scroll|scroll-until|scroll-and-click [options]"
     ),
     "lock": "lock status [--device-id <serial>]",
+    "history": "history list|show|export|prune [options]",
+    "config": "config path|show|check|schema [options]",
 }
 """Words that need a second one → the form that USAGE errors quote."""
 

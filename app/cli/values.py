@@ -83,6 +83,18 @@ def json_object(flag: str, text: str | None, path: str) -> dict[str, Any] | None
     return value
 
 
+def duration(flag: str, text: str | None) -> float | None:
+    """A time such as ``30m``, ``2h`` or ``7d`` in seconds, as the filters' ``age`` has it; ``None`` stays ``None``."""
+    if text is None:
+        return None
+    from clawperator.engine.filters import parse_filter
+
+    read = parse_filter(f"age:<{text.strip()}")
+    if len(read.terms) != 1 or read.terms[0].key != "age" or read.problem:
+        raise invalid(f"{flag} must be a number with a unit: 30s, 15m, 2h or 7d", flag)
+    return read.terms[0].seconds
+
+
 def text_value(flag: str, text: str | None, path: str = "") -> str | None:
     """A text that may not be blank; ``None`` stays ``None``."""
     if text is not None and not text.strip():

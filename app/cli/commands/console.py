@@ -14,28 +14,38 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from clawperator.app.cli.arguments import Parser
-    from clawperator.app.console.app import Wishes
+    from clawperator.app.console.wishes import Wishes
 
 
 class Console(Command):
     long_lived = True
-    usage = "[--snapshot <file> [<file> …]] [--theme <name>] [--ascii] [options]"
-    notes = "With --snapshot it shows saved dumps instead of a device: nothing is asked of adb."
-    examples = ("", "--device-id emulator-5554", "--snapshot before.xml after.xml", "--ascii")
+    usage = "[--snapshot <file> [<file> …]] [--read-only] [--no-history] [--web [--port <n>]] [options]"
+    notes = (
+        "With --snapshot it shows saved dumps instead of a device: nothing is asked of adb. With --web it is shown by a browser"
+        " of this computer, at an address that is printed and works for nobody else."
+    )
+    examples = ("", "--device-id emulator-5554 --read-only", "--snapshot before.xml after.xml", "--web --port 8080")
 
     def configure(self, parser: Parser) -> None:
         parser.value("--snapshot", metavar="<file>", about="a saved dump to look at; more may follow", file=True)
         parser.word("file", about="more saved dumps, after --snapshot <file>", many=True)
+        parser.switch("--read-only", about="look only: nothing that could change the device is sent to it")
+        parser.switch("--no-history", about="keep no record of what runs")
+        parser.switch("--web", about="show it in a browser of this computer (needs the extra 'web')")
+        parser.value("--port", metavar="<n>", about="with --web: the port, else a free one")
         add_look_flags(parser)
 
     def run(self, options: Namespace) -> int:
-        if not has_terminal():
+        port = _port(options)
+        if not (options.web or has_terminal()):
             raise EngineError(
                 ErrorCode.USAGE,
                 "console needs a terminal on stdin, stdout and stderr",
                 extra={"example": "clawperator observe snapshot"},
             )
         files = saved_dumps(options)
+        if options.web:
+            return _serve(files, options, port)
         return _show(files, options) if files else open_console(options)
 
 
@@ -71,19 +81,25 @@ def add_look_flags(parser: Parser) -> None:
 
 
 def has_terminal() -> bool:
-    """Whether a person sits in front of something that can draw a screen, which is drawn on stderr."""
+    """Whether a person sits in front of something that can draw a screen: a terminal, on stderr, or a browser's page."""
+    from clawperator.app.console.terminal import refuses
+
     try:
         people = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     except ValueError:  # closed
-        return False
-    return people and os.environ.get("TERM") != "dumb"
+        people = False
+    return not refuses(os.environ, interactive=people)
 
 
 def _prepare() -> None:
     """Before the first import of Textual."""
-    from clawperator.app.console.terminal import prepare
+    from clawperator.app.console.terminal import prepare, served
 
     prepare(os.environ)
+    if served(os.environ):
+        from clawperator.app.console.page import leave_with_server
+
+        leave_with_server()
 
 
 def open_console(options: Namespace, *, demo: bool = False) -> int:
@@ -93,23 +109,39 @@ def open_console(options: Namespace, *, demo: bool = False) -> int:
 
 def _show(files: list[str], options: Namespace) -> int:
     _prepare()
-    from clawperator.app.console.app import show_files
+    from clawperator.app.console.start import show_files
 
     return show_files(files, _wishes(options))
 
 
 def _open(options: Namespace) -> int:
     _prepare()
-    from clawperator.app.cli.session import settings
-    from clawperator.app.console.app import run
+    from dataclasses import replace
 
-    return run(settings(options), _wishes(options))
+    from clawperator.app.cli.session import settings
+    from clawperator.app.console.start import run
+
+    return run(replace(settings(options), read_only=options.read_only), _wishes(options))
 
 
 def _wishes(options: Namespace) -> Wishes:
-    from clawperator.app.console.app import Wishes
+    """The flags over the settings file. Raises ``EngineError`` (USAGE) for a file, or keys in it, that are wrong."""
+    from clawperator.app.console import keymap, terminal, wishes
+    from clawperator.engine.settings import settings_path, themes_folder
+    from clawperator.engine.settings_file import load, read, refusal
 
-    return Wishes(options.theme, options.ascii or None, options.pictures or "auto")
+    path = settings_path()
+    file = load(path)
+    if wrong := keymap.problems(file.keymap, read(path) or ""):
+        raise refusal(path, wrong)
+    return wishes.wishes(
+        file,
+        theme=options.theme,
+        ascii_only=options.ascii,
+        pictures=options.pictures,
+        themes=themes_folder(),
+        served=terminal.served(os.environ),
+    )
 
 
 def _demonstrate(options: Namespace) -> int:
@@ -118,11 +150,68 @@ def _demonstrate(options: Namespace) -> int:
     import asyncio
 
     from clawperator.app.cli.simulated import one_device
-    from clawperator.app.console.app import run_async
+    from clawperator.app.console.start import run_async
     from clawperator.engine import Engine
 
     async def beside_a_simulation() -> int:
-        async with one_device() as chosen, Engine(chosen) as engine:
+        async with one_device() as chosen, Engine(chosen, face="console") as engine:
             return await run_async(engine, _wishes(options), demo=True)
 
     return asyncio.run(beside_a_simulation())
+
+
+# -- in a browser
+
+
+def _port(options: Namespace) -> int:
+    """0 for a free one."""
+    from clawperator.app.cli.values import integer
+
+    if options.port is not None and not options.web:
+        raise EngineError(ErrorCode.USAGE, "--port belongs to --web")
+    return integer("--port", options.port, 1, 65_535) or 0
+
+
+def _serve(files: list[str], options: Namespace, port: int) -> int:
+    """Serve pages until Ctrl-C; each page starts this very command again, with a page for its terminal."""
+    from clawperator.app.cli.diagnostics import note
+
+    try:
+        from clawperator.app.console.web import serve
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in ("aiohttp", "aiohttp_jinja2", "jinja2", "textual_serve"):
+            raise
+        raise EngineError(
+            ErrorCode.HOST_DEPENDENCY_MISSING,
+            "The console in a browser needs an extra that is not installed",
+            hint="Install it with: pip install 'clawperator[web]'",
+        ) from exc
+    _refuse_early(_wishes(options))
+    serve([sys.executable, "-m", "clawperator.app.cli", "console", *_flags(files, options)], port, note)
+    return 0
+
+
+def _refuse_early(chosen: Wishes) -> None:
+    """What a page could tell nobody."""
+    from pathlib import Path
+
+    from clawperator.app.console.theming import exists
+
+    if chosen.theme is not None and not exists(chosen.theme, Path(chosen.themes)):
+        raise EngineError(ErrorCode.USAGE, f"Unknown theme: {chosen.theme}")
+
+
+def _flags(files: list[str], options: Namespace) -> list[str]:
+    """The command line of one page: what was given here, but for the server's own flags."""
+    values = {
+        "--device-id": options.device_id,
+        "--receiver-package": options.receiver_package,
+        "--theme": options.theme,
+        "--pictures": options.pictures,
+    }
+    switches = {"--ascii": options.ascii, "--read-only": options.read_only, "--no-history": options.no_history}
+    return [
+        *(f"{flag}={value}" for flag, value in values.items() if value is not None),
+        *(flag for flag, given in switches.items() if given),
+        *(["--snapshot", *files] if files else []),
+    ]

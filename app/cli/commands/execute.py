@@ -72,6 +72,12 @@ def add_result_flags(parser: Parser, *, pictures: bool = False) -> None:
     parser.value("--max-snapshot-bytes", metavar="<n>", about="cut the text of a UI tree after n bytes")
     if pictures:
         parser.switch("--overwrite", about="let a screenshot replace an existing file")
+    add_history_flag(parser)
+
+
+def add_history_flag(parser: Parser) -> None:
+    """The flag of everything that runs executions."""
+    parser.switch("--no-history", about="keep no record of what runs")
 
 
 def read_payload(source: str) -> object:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clawperator.app.cli.command import Command
+from clawperator.app.cli.commands.execute import add_history_flag
 from clawperator.app.cli.looking import add_snapshot_flag, saved, with_tree
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.selectors import add_selector_flags, checked_matcher, selector
@@ -46,6 +47,7 @@ class Match(Command):
     def configure(self, parser: Parser) -> None:
         add_selector_flags(parser)
         add_snapshot_flag(parser)
+        add_history_flag(parser)
         parser.switch("--explain", about="count field by field and show what nearly matches, also where something does")
         parser.value("--limit", metavar="<n>", about="list at most n nodes (default 20)")
 
@@ -76,6 +78,7 @@ class Suggest(Command):
         parser.value("--node", metavar="<path>", about="the node with this path, such as 0/0/2")
         add_selector_flags(parser)
         add_snapshot_flag(parser)
+        add_history_flag(parser)
         parser.value("--limit", metavar="<n>", about="list at most n selectors (default 10)")
 
     def run(self, options: Namespace) -> Answer:

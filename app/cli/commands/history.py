@@ -1,0 +1,251 @@
+"""``history``: what ran on the devices of this machine, read from its file. Light commands: no event loop, nothing of adb."""
+
+from __future__ import annotations
+
+import os
+
+from clawperator.app.cli import diagnostics, output
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.output import Answer
+from clawperator.app.cli.values import duration, integer, invalid
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.engine.filters import Filter, Term
+    from clawperator.engine.history.records import RunRecord, TreeRecord
+    from clawperator.engine.history.store import History
+    from clawperator.engine.settings import Settings
+
+_PAGE = 50
+_MOST = 10_000
+
+
+class ListRuns(Command):
+    usage = "[--filter <words>] [--since <age>] [--limit <n>] [--before <number>] [options]"
+    notes = (
+        "Newest first. A filter is words and key:value terms, all of which must hold; ! before one negates it:\n"
+        '  wifi "two words" status:failed src:openclaw !dev:emulator code:NODE_NOT_FOUND age:<2h re:/menu-\\d+/\n'
+        "Keys: cmd task src status code type step dev age pid text. --device-id takes one device's runs only.\n"
+        "Where hasMore is true, --before with the last number shows what is older."
+    )
+    examples = ("", "--since 2h --filter status:failed", "--limit 10 --output pretty", "--before 120")
+
+    def configure(self, parser: Parser) -> None:
+        _add_filter_flags(parser)
+        parser.value("--limit", metavar="<n>", about=f"list at most n runs ({_PAGE})")
+        parser.value("--before", metavar="<number>", about="list runs older than this one")
+
+    def run(self, options: Namespace) -> Answer:
+        limit = integer("--limit", options.limit, 1, _MOST) or _PAGE
+        before = integer("--before", options.before, 1, 2**62)
+        where = _filter(options)
+        with _history(options) as history:
+            found = history.runs(where, limit=limit + 1, before=before)
+            total = history.count(where)
+        document = {
+            "ok": True,
+            "executions": [run.to_dict() for run in found[:limit]],
+            "total": total,
+            "hasMore": len(found) > limit,
+        }
+        return Answer(document, view="runs")
+
+
+class Show(Command):
+    usage = "<run> [--tree <stepId|digest>] [options]"
+    notes = "A run is its number, executionId or commandId (the newest with that id). With --tree: one UI tree of it, whole."
+    examples = ("124", "124 --output pretty", "124 --tree snap --output pretty")
+
+    def configure(self, parser: Parser) -> None:
+        parser.word("run", about="number, executionId or commandId")
+        parser.value("--tree", metavar="<stepId|digest>", about="the UI tree of this step, or with this digest")
+
+    def run(self, options: Namespace) -> Answer:
+        if options.run is None:
+            message = "history show requires a number, executionId or commandId"
+            raise EngineError(ErrorCode.USAGE, message, extra={"example": "clawperator history show 124"})
+        with _history(options) as history:
+            record = history.find(options.run)
+            if options.tree is None:
+                return Answer({"ok": True, "execution": record.to_dict()}, view="run")
+            tree = _tree(record, options.tree, history.path)
+            text = history.tree(tree.digest)
+        named = {key: value for key, value in record.to_dict().items() if key in ("number", "executionId", "commandId")}
+        facts = {"stepId": tree.step_id, "at": tree.at, "digest": tree.digest, "complete": tree.complete, "text": text}
+        return Answer({"ok": True, **named, "tree": facts}, view="run_tree")
+
+
+class Export(Command):
+    usage = "[--filter <words>] [--since <age>] [--to <file>] [--safe] [options]"
+    notes = (
+        "JSON Lines, oldest first: one run with everything that is kept of it, UI trees included, per line.\n"
+        "With --safe nothing is left that was read from or typed into a screen: texts are masked, trees are left out."
+    )
+    examples = ("--since 1d --to runs.jsonl", "--filter status:failed --safe", "--safe > runs.jsonl")
+
+    def configure(self, parser: Parser) -> None:
+        _add_filter_flags(parser)
+        parser.value("--to", metavar="<file>", about="write to this file, readable for this user only", file=True)
+        parser.switch("--safe", about="mask texts of screens and leave out UI trees")
+
+    def run(self, options: Namespace) -> Answer | int:
+        where = _filter(options)
+        with _history(options) as history:
+            runs = _exported(history, where, safe=options.safe)
+            if options.to is not None:
+                path = os.path.abspath(os.path.expanduser(options.to))
+                return Answer({"ok": True, "path": path, **_write_lines(path, runs)}, view="exported")
+            for run in runs:
+                output.print_json(run)
+        return 0
+
+
+class Prune(Command):
+    usage = "[--older-than <age>] [--max-megabytes <n>] [--all [--yes]] [options]"
+    notes = (
+        "Removes the oldest runs, and what only they held. Without flags: what is beyond the bounds of the settings, as happens\n"
+        "by itself now and then. --all asks first; where nobody can be asked, it needs --yes. What runs now is never removed."
+    )
+    examples = ("", "--older-than 7d", "--max-megabytes 100", "--all --yes")
+
+    def configure(self, parser: Parser) -> None:
+        parser.value("--older-than", metavar="<age>", about="remove runs older than this, such as 7d or 12h")
+        parser.value("--max-megabytes", metavar="<n>", about="remove the oldest until the rest takes no more than that")
+        parser.switch("--all", about="remove everything, the audit too")
+        parser.switch("--yes", about="do not ask")
+        parser.switch("--no-input", about="never ask: refuse instead")
+
+    def run(self, options: Namespace) -> Answer:
+        older_than = duration("--older-than", options.older_than)
+        megabytes = integer("--max-megabytes", options.max_megabytes, 0, 10**9)
+        if options.all and not (older_than is None and megabytes is None):
+            raise EngineError(ErrorCode.USAGE, "use --all OR bounds, not both")
+        chosen = _settings(options)
+        if older_than is None and megabytes is None:
+            older_than, megabytes = chosen.history_days * 86_400.0, chosen.history_megabytes
+        with _open(chosen) as history:
+            if options.all:
+                _confirm(history, options)
+            done = history.prune(older_than=older_than, megabytes=megabytes, everything=options.all)
+            kept = history.count()
+        document = {
+            "ok": True,
+            "removed": done.runs,
+            "trees": done.trees,
+            "kept": kept,
+            "bytesBefore": done.bytes_before,
+            "bytesAfter": done.bytes_after,
+        }
+        return Answer(document, view="pruned")
+
+
+def _add_filter_flags(parser: Parser) -> None:
+    parser.value("--filter", metavar="<words>", about="only runs that fit, such as 'status:failed src:openclaw'")
+    parser.value("--since", metavar="<age>", about="only runs younger than this, such as 30m, 2h or 7d")
+
+
+# -- the history
+
+
+def _settings(options: Namespace) -> Settings:
+    from clawperator.engine.settings import Settings, settings_path
+
+    return Settings.resolve({"device_id": options.device_id}, file=settings_path())
+
+
+def _history(options: Namespace) -> History:
+    return _open(_settings(options))
+
+
+def _open(chosen: Settings) -> History:
+    """The history for looking at it: where there is none, it is empty and stays so."""
+    from clawperator.engine.history.store import History
+
+    history = History.open(chosen.history_path, create=False)
+    for remark in history.remarks:
+        diagnostics.warn(remark)
+    return history
+
+
+def _filter(options: Namespace) -> Filter:
+    """What ``--filter``, ``--since`` and ``--device-id`` ask for. Raises ``EngineError`` where the filter cannot be read."""
+    from clawperator.engine.filters import Filter, parse_filter
+
+    asked = parse_filter(options.filter or "")
+    if asked.problem:
+        raise invalid(f"--filter: {asked.problem} (column {asked.column + 1})", "--filter")
+    since = duration("--since", options.since)
+    return Filter(asked.text, (*asked.terms, *_flag_terms(since, options.device_id)))
+
+
+def _flag_terms(since: float | None, device_id: str | None) -> Iterator[Term]:
+    import re
+
+    from clawperator.engine.filters import Term
+
+    if since is not None:
+        yield Term(False, "age", "since", seconds=since, comparison="<")
+    if device_id is not None:
+        yield Term(False, "dev", device_id, re.compile(rf"\A{re.escape(device_id)}\Z"))
+
+
+def _tree(record: RunRecord, key: str, path: str) -> TreeRecord:
+    """The newest tree of that step, else the one whose digest begins so."""
+    of_step = [tree for tree in record.trees if tree.step_id == key]
+    named = [tree for tree in record.trees if tree.digest.startswith(key.lower())]
+    found = of_step or named
+    if not found:
+        known = [tree.step_id or tree.digest[:12] for tree in record.trees]
+        message = f"Run {record.summary.number} has no tree {key}"
+        raise EngineError(ErrorCode.HISTORY_NOT_FOUND, message, hint="", details={"trees": known, "path": path})
+    return found[-1]
+
+
+def _confirm(history: History, options: Namespace) -> None:
+    """Ask whether everything shall go; raises ``EngineError`` (USAGE) where the answer is no, or nobody can give one."""
+    if options.yes:
+        return
+    if options.no_input or not diagnostics.can_ask():
+        raise EngineError(ErrorCode.USAGE, "history prune --all removes everything: add --yes")
+    if not diagnostics.ask(f"Remove all {history.count()} runs of {history.path}?"):
+        raise EngineError(ErrorCode.USAGE, "Nothing was removed", hint="Answer y, or add --yes.")
+
+
+# -- export
+
+
+def _exported(history: History, where: Filter, *, safe: bool) -> Iterator[Mapping[str, Any]]:
+    if not safe:
+        yield from history.export(where)
+        return
+    from clawperator.engine.history.safe import without_texts
+
+    for run in history.export(where, trees=False):
+        yield without_texts(run)
+
+
+def _write_lines(path: str, runs: Iterator[Mapping[str, Any]]) -> dict[str, int]:
+    """All or nothing, in the place of what was there. Raises ``EngineError`` (USAGE) where it cannot be written."""
+    import tempfile
+
+    written = size = 0
+    try:
+        descriptor, unfinished = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".history-")
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                for run in runs:
+                    size += stream.write(output.encode(run) + b"\n")
+                    written += 1
+            os.replace(unfinished, path)
+        except BaseException:
+            os.unlink(unfinished)
+            raise
+    except OSError as exc:
+        raise EngineError(ErrorCode.USAGE, f"--to: {path} cannot be written: {exc.strerror or exc}") from exc
+    return {"executions": written, "bytes": size}

@@ -1,0 +1,76 @@
+"""``report``: a bundle for a bug report, without what belongs to the user."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import asynccontextmanager
+
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.output import Answer
+from clawperator.app.cli.values import integer
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import AsyncIterator
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.engine import Settings
+
+_LINES = 200
+
+
+class Report(Command):
+    usage = "[--to <file.zip>] [--lines <n>] [options]"
+    notes = (
+        "It works without a device, without adb, with broken settings and a damaged history. Names, home folders, serials,"
+        " e-mail addresses, tokens and all texts of devices are left out; the answer says what is inside."
+    )
+    examples = ("", "--to ~/report.zip", "--lines 50 --output pretty")
+
+    def configure(self, parser: Parser) -> None:
+        parser.value("--to", metavar="<file.zip>", about="where to write it; else a new file in this folder", file=True)
+        parser.value("--lines", metavar="<n>", about=f"how many runs, and lines of a crash report, go in ({_LINES})")
+
+    def run(self, options: Namespace) -> Answer:
+        lines = integer("--lines", options.lines, 0, 100_000)
+        path = _target(options.to)
+        from clawperator.app.cli.diagnostics import note
+        from clawperator.app.cli.session import run
+        from clawperator.engine import report
+
+        def tell(part: str) -> None:
+            note(f"report: {part}")
+
+        bundle = run(
+            options,
+            lambda engine: report.gather(engine, lines=_LINES if lines is None else lines, tell=tell),
+            surroundings=lambda: _surroundings(options),
+        )
+        size = report.write(bundle, path)
+        return Answer({"ok": True, "path": path, "bytes": size, **bundle.to_dict()}, view="bundle")
+
+
+def _target(wanted: str | None) -> str:
+    """The absolute path of the file to make: refused before anything is asked of a device."""
+    path = os.path.abspath(os.path.expanduser(wanted or time.strftime("clawperator-report-%Y%m%d-%H%M%S.zip")))
+    if os.path.lexists(path):
+        raise EngineError(ErrorCode.USAGE, f"--to: {path} exists", hint="Choose another name; nothing is overwritten.")
+    if not os.path.isdir(os.path.dirname(path)):
+        raise EngineError(ErrorCode.USAGE, f"--to: {os.path.dirname(path)} is not a folder")
+    return path
+
+
+@asynccontextmanager
+async def _surroundings(options: Namespace) -> AsyncIterator[Settings]:
+    """The user's own settings; a file that cannot be used is no reason to have no report, and stands in it."""
+    from clawperator.app.cli.session import settings
+    from clawperator.engine import Settings
+
+    try:
+        chosen = settings(options)
+    except EngineError:
+        chosen = Settings.resolve({"device_id": options.device_id, "receiver_package": options.receiver_package})
+    yield chosen
