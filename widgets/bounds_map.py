@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from clawperator.widgets.format.bounds import Canvas, Frame, Layers, Marks, frame_for, map_line, nodes_at
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.line_pane import LineWidget
+from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.models.snapshot import Snapshot
 
 if TYPE_CHECKING:

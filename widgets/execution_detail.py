@@ -1,18 +1,30 @@
-"""One execution in full: its steps on a time line, its envelope as JSON, its raw text."""
+"""One execution in full: how it stands, its steps on a time line, its trees, its envelope and payload, its raw text."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import Binding
+from textual.message import Message
+
 from clawperator.widgets import keys
-from clawperator.widgets.folded import FoldedText
+from clawperator.widgets.format.json_lines import json_slots
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.stream import data_rows, entry_rows, headline, json_rows, live_row, raw_rows, step_row
+from clawperator.widgets.format.mark_slots import mark_slots
+from clawperator.widgets.format.outcome_block import NextKey, outcome_row, outcome_slots
+from clawperator.widgets.format.raw_lines import raw_slots
+from clawperator.widgets.format.slot import BLANK, Sheet, Slot, fixed, plain
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.step_slots import phase_slots, step_slots
+from clawperator.widgets.format.stream import entry_rows
 from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.executions import Execution, Item, Mark
+from clawperator.widgets.format.tree_slots import TreePlace, tree_slots
+from clawperator.widgets.models.execution import Execution, Item, Mark
+from clawperator.widgets.models.outline import is_failure, opened_envelope, opened_payload
+from clawperator.widgets.models.run_diff import TreeCounts
+from clawperator.widgets.slot_pane import SlotPane, View
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -24,111 +36,220 @@ class Tab(Enum):
     """What is shown of an execution; ``h`` and ``l`` go round."""
 
     STEPS = "Steps"
+    TREES = "Trees"
     ENVELOPE = "Envelope"
+    PAYLOAD = "Payload"
+    PHASES = "Phases"
     RAW = "Raw"
 
 
-class ExecutionDetail(FoldedText):
-    """``show`` swaps the execution; it is drawn again when its generation changed."""
+_NEXT_ACTIONS = {
+    "attention(1)": "next failure",
+    "rerun": "run again",
+    "edit": "edit",
+    "compare": "compare",
+    "export": "export",
+}
+"""Actions of this pane or of its screen that make sense once a run has ended."""
+
+
+_NAME_CELLS = 8
+"""Room for the name of a command at least, beside the tabs."""
+
+
+class ExecutionDetail(SlotPane):
+    """``show`` swaps what is shown. Each tab of an execution keeps its place for as long as the execution stays."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("detail")]
+    HEAD_ROWS: ClassVar[int] = 1
 
     EMPTY = "Choose an execution."
+
+    class TreeWanted(Message):
+        """Enter on a tree: ``key`` is its ``TreeMark.key``."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
 
     def __init__(self, *, id: str | None = None, clock: Clock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self.clock = clock or Clock()
         self.tab = Tab.STEPS
         self.item: Item | LogEntry | None = None
-        self._look: Hashable = None
+        self._shown: Hashable = None
+        self._views: dict[Tab, View] = {}
+        self._counts: dict[tuple[str, str], TreeCounts] = {}
 
     def show(self, item: Item | LogEntry | None) -> None:
-        """Draw an execution, a mark or a log line; the same one again keeps the place."""
-        other = item is not self.item
+        """Draw an execution, a mark or a log line; the same one again keeps the place, also where it was read anew."""
+        other = _identity(item) != _identity(self.item)
         look = _look_of(item)
-        if not other and look == self._look:
+        if item is self.item and look == self._shown:
             return
-        self.item, self._look = item, look
-        self.fold(from_top=other)
+        self.item, self._shown = item, look
+        if other:
+            self._views.clear()
+            self._visit()
+        else:
+            self.rearrange()
+
+    def tell_changes(self, counts: Mapping[tuple[str, str], TreeCounts]) -> None:
+        """What is known of the way from one tree to the next, by the keys of both."""
+        self._counts.update(counts)
+        if self.tab is Tab.TREES:
+            self.rearrange()
+
+    def _visit(self) -> None:
+        first = _is_failing if self.tab is Tab.ENVELOPE else None
+        self.visit(self._views.setdefault(self.tab, View()), first=first)
+        self.refresh()
+
+    # -- the head: which execution, which tabs
+
+    def head(self, _y: int, width: int) -> Row:
+        line = Line(width)
+        item = self.item
+        if isinstance(item, Mark):
+            when = self.clock.time_of_day(item.at)
+            return Row(line.add(f" {item.kind}", "warn"), Line().add(f"{when} ", "muted"))
+        if not isinstance(item, Execution):
+            return Row(line.add(" a line of the log" if item is not None else "", "muted"))
+        sign = item.status.sign(ascii_only=self.symbols.ascii)
+        line.add(f" {sign} ", item.status.role)
+        tabs = self._tabs(item, width - line.cells - _NAME_CELLS)
+        line.device(item.command_id, "strong", room=max(_NAME_CELLS, width - line.cells - tabs.cells - 2))
+        return Row(line.add(" ").extend(tabs))
+
+    def _tabs(self, execution: Execution, room: int) -> Line:
+        """All of them with the current one marked; where there is no room for that, the current one and its number."""
+        line = Line()
+        for tab in Tab:
+            here = tab is self.tab
+            count = f" {len(execution.trees)}" if tab is Tab.TREES and execution.trees else ""
+            line.add(f"{self.symbols.cursor if here else ' '}{tab.value}{count} ", "accent" if here else "muted")
+        if line.cells > room:
+            place = [*Tab].index(self.tab) + 1
+            return Line().add(f"{self.symbols.cursor}{self.tab.value} ", "accent").add(f"{place}/{len(Tab)}", "muted")
+        return line
+
+    def head_clicked(self, x: int) -> None:
+        """A click on a tab shows it."""
+        text = self.head(0, self.content_size.width).left.plain
+        begins = {tab: text.rfind(tab.value) for tab in Tab}
+        under = [tab for tab, begin in begins.items() if 0 <= begin - 1 <= x]
+        if under:
+            self._turn_to(under[-1])
+
+    # -- rows
+
+    def slots(self, width: int) -> Iterable[Slot]:
+        sheet = self.sheet(width, self.clock)
+        if self.item is None:
+            return ()
+        if isinstance(self.item, Execution):
+            return self._execution(self.item, sheet)
+        if isinstance(self.item, Mark):
+            return mark_slots(self.item, sheet)
+        return map(fixed, entry_rows(self.item, width, self.clock))
+
+    def _execution(self, execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+        if self.tab is Tab.STEPS:
+            yield from outcome_slots(execution, sheet, self._next_keys(execution))
+        else:
+            yield fixed(outcome_row(execution, sheet.width, sheet.clock, sheet.symbols))
+        yield BLANK
+        yield from self._of_tab(execution, sheet)
+
+    def _of_tab(self, execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+        if self.tab is Tab.STEPS:
+            return step_slots(execution, sheet)
+        if self.tab is Tab.TREES:
+            return tree_slots(execution, sheet, self._counts)
+        if self.tab is Tab.ENVELOPE:
+            return _envelope(execution, sheet)
+        if self.tab is Tab.PAYLOAD:
+            return _payload(execution, sheet)
+        return phase_slots(execution, sheet) if self.tab is Tab.PHASES else _raw(execution, sheet)
+
+    def _next_keys(self, execution: Execution) -> list[NextKey]:
+        """What can be done with it, as far as this screen can do it."""
+        wanted = dict(_NEXT_ACTIONS)
+        if all(step.status is not Status.FAILED for step in execution.steps):
+            del wanted["attention(1)"]
+        holders = (type(self), *type(self.screen).__mro__)
+        declared = (binding for holder in holders for binding in holder.__dict__.get("BINDINGS", ()))
+        return [
+            NextKey(binding.key_display or keys.sign(binding.key), wanted[binding.action])
+            for binding in declared
+            if isinstance(binding, Binding) and binding.action in wanted
+        ]
+
+    # -- keys
 
     def action_tab(self, step: int) -> None:
         tabs = tuple(Tab)
-        self.tab = tabs[(tabs.index(self.tab) + step) % len(tabs)]
-        self.fold(from_top=True)
+        self._turn_to(tabs[(tabs.index(self.tab) + step) % len(tabs)])
 
-    def folded(self, width: int) -> Iterable[Row]:
-        if self.item is None or width < 10:
-            return ()
-        if isinstance(self.item, Mark):
-            return self._mark(self.item, width)
-        if isinstance(self.item, Execution):
-            return self._execution(self.item, width)
-        return entry_rows(self.item, width, self.clock)
+    def _turn_to(self, tab: Tab) -> None:
+        self.tab = tab
+        self._visit()
 
-    def _mark(self, mark: Mark, width: int) -> Iterator[Row]:
-        yield Row(Line(width).add(f" {mark.kind} ", "warn").device(mark.text, "text"))
-        if mark.raw:
-            yield Row(Line(width))
-            yield from raw_rows(mark.raw, 0, width)
-
-    def _execution(self, execution: Execution, width: int) -> Iterator[Row]:
-        yield from headline(execution, width, self.clock, self.symbols)
-        yield self._tabs(width)
-        if self.tab is Tab.STEPS:
-            yield from self._steps(execution, width)
-        elif self.tab is Tab.ENVELOPE:
-            yield from self._envelope(execution, width)
+    def action_choose(self) -> None:
+        place = self.slot.place if self.slot is not None else None
+        if isinstance(place, TreePlace):
+            self.post_message(self.TreeWanted(place.key))
         else:
-            yield from self._raw(execution, width)
+            self.action_fold()
 
-    def _tabs(self, width: int) -> Row:
-        line = Line(width).add(" ")
-        for tab in Tab:
-            if tab is self.tab:
-                line.add(f"{self.symbols.cursor}{tab.value} ", "accent")
-            else:
-                line.add(f" {tab.value} ", "muted")
-        return Row(line.add(self.symbols.rule * max(0, width - line.cells - 1), "guide"))
 
-    def _steps(self, execution: Execution, width: int) -> Iterator[Row]:
-        end = self.clock.now() if math.isnan(execution.ended) else execution.ended
-        span = (execution.started, end)
-        if not execution.steps:
-            words = "No step has been reported." if execution.over else "No step yet."
-            yield Row(Line(width).add(f" {words}", "muted"))
-        for index, step in enumerate(execution.steps, 1):
-            yield step_row(step, index, span, width, self.symbols)
-            yield from data_rows(step, width)
-        if execution.lines:
-            yield Row(Line(width))
-            yield Row(Line(width).add(" as it happened", "faint"))
-            for live in execution.lines:
-                yield live_row(live, width, self.clock, self.symbols)
+def _is_failing(slot: Slot) -> bool:
+    return bool(slot.role)
 
-    def _envelope(self, execution: Execution, width: int) -> Iterator[Row]:
-        if execution.envelope is None:
-            words = execution.problem or ("no envelope came" if execution.over else "no envelope yet")
-            yield Row(Line(width).add(" ").device(words, "muted"))
-        else:
-            yield from json_rows(execution.envelope, width)
 
-    def _raw(self, execution: Execution, width: int) -> Iterator[Row]:
-        if not execution.raw:
-            yield Row(Line(width).add(" Nothing raw has been seen.", "muted"))
-            return
-        if execution.parts > 1:
-            yield Row(Line(width).add(f" joined from {execution.parts} log entries", "faint"))
-        yield from raw_rows(execution.raw, execution.raw_hidden, width)
+def _envelope(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+    if execution.envelope is None:
+        why = (
+            "It could not be read; Raw shows it."
+            if execution.problem
+            else "None came."
+            if execution.over
+            else "None yet."
+        )
+        return iter([plain(f"No envelope. {why}", "muted")])
+    return json_slots(
+        execution.envelope,
+        sheet,
+        topic="envelope",
+        by_itself=opened_envelope,
+        role_of=lambda path, value: "fail" if is_failure(path, value) else "",
+    )
+
+
+def _payload(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+    if execution.payload is None:
+        return iter([plain("Not known: another process sent it, and the log of the device does not hold it.", "muted")])
+    return json_slots(execution.payload, sheet, topic="payload", by_itself=opened_payload)
+
+
+def _raw(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+    if not execution.raw:
+        yield plain("Nothing raw has been seen.", "muted")
+        return
+    if execution.parts > 1:
+        yield plain(f"joined from {execution.parts} log entries", "faint")
+    yield from raw_slots(execution.raw, sheet, hidden=execution.raw_hidden)
+
+
+def _identity(item: Item | LogEntry | None) -> Hashable:
+    """What makes two of them the same thing."""
+    if isinstance(item, Execution):
+        return item.device_id, item.command_id, item.started
+    return id(item)
 
 
 def _look_of(item: Item | LogEntry | None) -> Hashable:
-    """What tells whether an execution has changed since it was drawn; one that runs changes with the time."""
-    if not isinstance(item, Execution):
+    """What tells whether it has changed since it was drawn; an execution that runs changes with the time."""
+    if not isinstance(item, (Execution, Mark)):
         return None
-    return (
-        len(item.lines),
-        item.lines[-1].at if item.lines else 0,
-        item.status,
-        item.duplicates,
-        object() if not item.over else None,
-    )
+    return item.version, object() if isinstance(item, Execution) and not item.over else None

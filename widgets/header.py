@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from clawperator.widgets.format.lines import Line, Row, Span
 from clawperator.widgets.format.safe import cells
-from clawperator.widgets.line_pane import LineWidget
+from clawperator.widgets.line_widget import LineWidget
 
 
 class Chip(NamedTuple):
@@ -71,17 +71,17 @@ class Header(LineWidget):
             return Strip.blank(width, self.base_style)
         line = Line(width)
         self._hits = []
-        self._draw_tabs(line, narrow=width < 100)
+        self._draw_tabs(line, short=width < 100, tight=width < 160)
         chips, folded = self._fitting(width - line.cells)
         right = self._draw_chips(chips, folded, width)
         return self.paint(Row(line, right), width)
 
-    def _draw_tabs(self, line: Line, *, narrow: bool) -> None:
+    def _draw_tabs(self, line: Line, *, short: bool, tight: bool) -> None:
         for tab in self._tabs:
-            name = tab.short if narrow else tab.name
+            name = tab.short if short else tab.name
             start = line.cells
             line.add(f" {tab.digit}", "key" if tab.current else "muted")
-            line.add(f" {name} " if not narrow else f"{name} ", "strong" if tab.current else "muted")
+            line.add(f"{name} " if tight else f" {name} ", "strong" if tab.current else "muted")
             self._hits.append((start, line.cells, f"mode('{tab.name.lower()}')"))
 
     def _fitting(self, room: int) -> tuple[list[Chip], int]:

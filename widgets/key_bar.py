@@ -15,7 +15,7 @@ from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.safe import cells
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.line_pane import LineWidget
+from clawperator.widgets.line_widget import LineWidget
 
 _LAST = ("app.help",)
 
@@ -33,6 +33,7 @@ class KeyHint(NamedTuple):
 def key_sign(display: str | None, key: str, symbols: Symbols) -> str:
     """How a key is written: the first of its spellings, in ASCII words where glyphs cannot be drawn."""
     text = (display or key).split(" ", maxsplit=1)[0] if (display or key) != " " else "space"
+    text = text.replace("ctrl+", "^")
     if not symbols.ascii:
         return text
     plain = {"⏎": "enter", "␣": "space", "⇥": "tab", "⇧⇥": "s-tab", "↑": "up", "↓": "down", "←": "left", "→": "right"}

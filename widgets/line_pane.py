@@ -18,12 +18,12 @@ from textual.geometry import Offset, Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widget import Widget
 
 from clawperator.widgets import keys
-from clawperator.widgets.format.lines import ROLES, Line, Row, Span
-from clawperator.widgets.format.safe import cells, take
-from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.roles import CURSOR, CURSOR_BLURRED
+from clawperator.widgets.format.safe import cells, wrap
+from clawperator.widgets.line_widget import LineWidget
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -33,83 +33,6 @@ SETTLE_SECONDS = 0.06
 
 _WHEEL_ROWS = 3
 _RIGHT_BUTTON = 3
-
-_PLAIN = str.maketrans({"…": "~", "–": "-", "≈": "~", "×": "x", "·": "-", "⟨": "<", "⟩": ">", "−": "-", "␊": " "})
-"""What our own words still hold beyond ASCII, each in one cell, for terminals that cannot draw it."""
-
-
-class LineWidget(Widget):
-    """A widget that paints ``Line`` values: turns roles into this theme's styles."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"line--{role}" for role in ROLES} | {
-        "line--cursor",
-        "line--cursor-blurred",
-    }
-
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        super().__init__(id=id, classes=classes)
-        self._styles_by_role: dict[str, Style] = {}
-
-    @property
-    def symbols(self) -> Symbols:
-        """The glyphs this terminal can draw."""
-        return getattr(self.app, "symbols", UNICODE)
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._styles_by_role.clear()
-
-    @property
-    def base_style(self) -> Style:
-        """``rich_style``, which walks the whole way to the app, remembered for one generation of styles."""
-        style = self._styles_by_role.get("")
-        if style is None:
-            style = self._styles_by_role[""] = self.rich_style
-        return style
-
-    def role_style(self, role: str) -> Style:
-        """The style of a role on this widget's background."""
-        style = self._styles_by_role.get(role)
-        if style is None:
-            partial = self.get_component_rich_style(f"line--{role}", partial=True)
-            style = self._styles_by_role[role] = self.base_style + partial
-        return style
-
-    def paint(self, row: Row, width: int, *, over: Style | None = None) -> Strip:
-        """``row`` as a strip of exactly ``width`` cells; ``over`` is laid over all of it."""
-        base = self.base_style
-        right = row.right
-        room = width - (right.cells + 1 if right is not None and right.cells else 0)
-        spans = _fitted(row.left, max(0, room))
-        used = sum(cells(text) for text, _ in spans)
-        segments = [self._segment(text, row.tone or role) for text, role in spans]
-        if right is not None and right.cells and right.cells < width:
-            segments.append(Segment(" " * (width - used - right.cells), base))
-            segments += [self._segment(text, role) for text, role in right.spans]
-        elif used < width:
-            segments.append(Segment(" " * (width - used), base))
-        if over is not None:
-            segments = [Segment(text, (style or base) + over) for text, style, _ in segments]
-        return Strip(segments, width)
-
-    def _segment(self, text: str, role: str) -> Segment:
-        return Segment(text.translate(_PLAIN) if self.symbols.ascii else text, self.role_style(role))
-
-
-def _fitted(line: Line, room: int) -> list[Span]:
-    """The spans of ``line`` cut to ``room`` cells, with an ellipsis where something is missing."""
-    if line.cells <= room:
-        return line.spans
-    spans: list[Span] = []
-    left = room - 1
-    for text, role in line.spans:
-        width = cells(text)
-        if width > left:
-            spans.append((take(text, left) + "…", role))
-            return spans
-        spans.append((text, role))
-        left -= width
-    return spans
 
 
 class LinePane(LineWidget, can_focus=True):
@@ -133,6 +56,8 @@ class LinePane(LineWidget, can_focus=True):
 
     EMPTY = "Nothing here yet."
     SHOWS_CURSOR = True
+    HEAD_ROWS: ClassVar[int] = 0
+    """Rows at the top that stay when the others scroll."""
 
     class CursorMoved(Message):
         """The cursor of ``pane`` is on another row now."""
@@ -145,6 +70,14 @@ class LinePane(LineWidget, can_focus=True):
         @property
         def control(self) -> LinePane:
             return self.pane
+
+    class Failed(Message):
+        """A row of ``pane`` could not be drawn; ``error`` is a bug."""
+
+        def __init__(self, pane: LinePane, error: Exception) -> None:
+            super().__init__()
+            self.pane = pane
+            self.error = error
 
     class MenuWanted(Message):
         """A click with the right button: the row, which has the cursor now, wants its menu."""
@@ -191,15 +124,23 @@ class LinePane(LineWidget, can_focus=True):
         """What stands in the pane while there are no rows."""
         return self.empty_text
 
+    def head(self, y: int, width: int) -> Row:
+        """One of the ``HEAD_ROWS``."""
+        raise NotImplementedError
+
+    def head_clicked(self, x: int) -> None:
+        """A click into the head."""
+
     # -- geometry
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
         """Where the styles say ``height: auto``: as high as the rows; ``max-height`` bounds it."""
-        return self.row_count() or len(self.empty_words().splitlines())
+        return self.HEAD_ROWS + (self.row_count() or len(self._empty_lines(width)))
 
     @property
     def view_height(self) -> int:
-        return self.content_size.height
+        """Lines for rows: all below the head."""
+        return max(0, self.content_size.height - self.HEAD_ROWS)
 
     @property
     def body_width(self) -> int:
@@ -232,25 +173,40 @@ class LinePane(LineWidget, can_focus=True):
         self.refresh(layout=grew and self.styles.is_auto_height)
 
     def render_line(self, y: int) -> Strip:
-        width, height = self.content_size
+        width, height = self.content_size.width, self.view_height
+        if y < self.HEAD_ROWS:
+            return self.paint(self.head(y, width), width)
+        y -= self.HEAD_ROWS
         count = self.row_count()
         if not count:
             return self.paint(self._empty_row(y, width), width)
         index = self.top + y
         bar = count > height
-        strip = self._row_strip(index, width - bar) if index < count else Strip.blank(width - bar, self.base_style)
+        strip = self._safe_row(index, width - bar) if index < count else Strip.blank(width - bar, self.base_style)
         return Strip.join((strip, self._scrollbar(y, height, count))) if bar else strip
 
     def _empty_row(self, y: int, width: int) -> Row:
-        lines = self.empty_words().splitlines()
+        lines = self._empty_lines(width)
         first = max(0, (self.view_height - len(lines)) // 3)
         text = lines[y - first] if first <= y < first + len(lines) else ""
         line = Line(width).add(" " * max(1, (width - cells(text)) // 2))
         return Row(line.add(text, "muted"))
 
+    def _empty_lines(self, width: int) -> list[str]:
+        """The words of an empty pane, folded where they are too long for it."""
+        return [text for line in self.empty_words().splitlines() for text in wrap(line, max(20, width - 2))]
+
+    def _safe_row(self, index: int, width: int) -> Strip:
+        """A row that cannot be drawn must not take the console down with it: it says so, and everybody else goes on."""
+        try:
+            return self._row_strip(index, width)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, it is told to whoever holds the pane
+            self.app.post_message(self.Failed(self, error))  # from here it would stop at the screen that paints us
+            return self.paint(Row(Line(width).add(" this row could not be drawn – ! says more", "fail")), width)
+
     def _row_strip(self, index: int, width: int) -> Strip:
         over = self._cursor_style() if index == self.cursor and self.SHOWS_CURSOR else None
-        key = (self.row_key(index), width, over is not None, self.looks_focused)
+        key = (self.row_key(index), width, over is not None, self.looks_focused, self.symbols.ascii)
         strip = self._strips.get(key)
         if strip is None:
             strip = self.paint(self.row(index, width), width, over=over)
@@ -265,8 +221,7 @@ class LinePane(LineWidget, can_focus=True):
         return self.has_focus
 
     def _cursor_style(self) -> Style:
-        name = "line--cursor" if self.looks_focused else "line--cursor-blurred"
-        return self.get_component_rich_style(name, partial=True)
+        return self.overlay_style(CURSOR if self.looks_focused else CURSOR_BLURRED)
 
     def _with_cursor_sign(self, strip: Strip, over: Style) -> Strip:
         """The cursor row starts with a bar, so that it is found without colour too."""
@@ -302,7 +257,7 @@ class LinePane(LineWidget, can_focus=True):
         """Paint one row again, if it is on screen."""
         y = index - self.top
         if 0 <= y < self.view_height:
-            self.refresh(Region(0, y, self.content_size.width, 1))
+            self.refresh(Region(0, y + self.HEAD_ROWS, self.content_size.width, 1))
 
     # -- moving
 
@@ -335,7 +290,7 @@ class LinePane(LineWidget, can_focus=True):
     def _place_terminal_cursor(self) -> None:
         """The terminal's own cursor follows the row, for screen readers and input methods."""
         if self.has_focus:
-            self.app.cursor_position = self.content_region.offset + Offset(0, self.cursor - self.top)
+            self.app.cursor_position = self.content_region.offset + Offset(0, self.HEAD_ROWS + self.cursor - self.top)
 
     def action_move(self, rows: int) -> None:
         self.move_to(self.cursor + rows)
@@ -372,10 +327,14 @@ class LinePane(LineWidget, can_focus=True):
         if offset is None:
             return
         event.stop()
-        if self.overflows and offset.x == self.content_size.width - 1:
-            self.top = min(self.last_top, offset.y * self.row_count() // max(1, self.view_height))
+        y = offset.y - self.HEAD_ROWS
+        if y < 0:
+            self.head_clicked(offset.x)
             return
-        index = self.top + offset.y
+        if self.overflows and offset.x == self.content_size.width - 1:
+            self.top = min(self.last_top, y * self.row_count() // max(1, self.view_height))
+            return
+        index = self.top + y
         if index >= self.row_count():
             return
         if event.button == _RIGHT_BUTTON:

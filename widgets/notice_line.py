@@ -8,7 +8,7 @@ from textual.strip import Strip
 
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.status import Status
-from clawperator.widgets.line_pane import LineWidget
+from clawperator.widgets.line_widget import LineWidget
 
 
 class Notice(NamedTuple):

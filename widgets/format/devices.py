@@ -31,9 +31,9 @@ STATES: dict[str, StateWords] = {
         Status.WARN,
         "confirm the dialog on the phone",
         (
-            "Unlock the phone and look for the dialog “Allow USB debugging?”.",
-            "Confirm it; “Always allow from this computer” saves asking again.",
-            "No dialog? Developer options → Revoke USB debugging authorisations, then replug.",
+            'Unlock the phone and look for the dialog "Allow USB debugging?".',
+            'Confirm it; "Always allow from this computer" saves asking again.',
+            "No dialog? Developer options, Revoke USB debugging authorisations, then replug.",
         ),
     ),
     DeviceState.AUTHORIZING: StateWords(Status.WAITING, "wait a moment", ("The phone checks this computer's key.",)),
@@ -57,7 +57,7 @@ STATES: dict[str, StateWords] = {
         ),
     ),
     DeviceState.RECOVERY: StateWords(
-        Status.WARN, "boot into Android", ("The phone is in recovery. Choose “Reboot system now”.",)
+        Status.WARN, "boot into Android", ('The phone is in recovery. Choose "Reboot system now".',)
     ),
     DeviceState.SIDELOAD: StateWords(Status.WARN, "finish or leave the sideload", ("The phone waits for a sideload.",)),
     DeviceState.RESCUE: StateWords(Status.WARN, "boot into Android", ("The phone is in rescue mode. Reboot it.",)),

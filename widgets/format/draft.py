@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import wrap
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.format.times import precise
@@ -83,20 +82,3 @@ def _add_value(line: Line, name: object, value: object) -> None:
         line.device(" ".join(f'{key} "{inner}"' for key, inner in value.items()), "muted", before="(", after=")")
     else:
         line.device(str(value).lower() if isinstance(value, bool) else str(value), "accent")
-
-
-def problem_rows(problems: Sequence[tuple[str, str]], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """Path and message of each, folded."""
-    sign = Status.FAILED.sign(ascii_only=symbols.ascii)
-    for path, message in problems:
-        yield Row(Line(width).add(f" {sign} ", "fail").device(path or "payload", "strong"))
-        for text in wrap(message, max(10, width - 4)):
-            yield Row(Line(width).add("   ").add(text, "text"))
-
-
-def advice_rows(advice: Sequence[str], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """Sentences that do not stand in the way."""
-    sign = Status.WARN.sign(ascii_only=symbols.ascii)
-    for sentence in advice:
-        for index, text in enumerate(wrap(sentence, max(10, width - 5))):
-            yield Row(Line(width).add(f" {sign} " if not index else " " * (len(sign) + 2), "warn").add(text, "text"))

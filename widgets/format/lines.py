@@ -1,6 +1,6 @@
 """What formatters hand to panes: lines made of spans that name a *role*, never a colour.
 
-A role is a semantic name (``ok``, ``node-id``, ``muted``); the pane's component class ``line--<role>`` gives it a style.
+A role is a semantic name (``ok``, ``node-id``, ``muted``) of the table in ``roles.py``; the theme gives it a style.
 Two ways in, so that nobody confuses them: ``Line.add`` for our own words, ``Line.device`` for text from outside.
 """
 
@@ -9,35 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from clawperator.widgets.format.safe import cells, escape, shorten
-
-ROLES = (
-    "text",
-    "strong",
-    "muted",
-    "faint",
-    "accent",
-    "key",
-    "ok",
-    "warn",
-    "fail",
-    "run",
-    "idle",
-    "node-class",
-    "node-id",
-    "node-text",
-    "node-desc",
-    "flag",
-    "guide",
-    "match",
-    "match-current",
-    "added",
-    "changed",
-    "removed",
-    "moved",
-    "stale",
-    "here",
-)
-"""Every role there is; a test holds the formatters and the themes to this list."""
 
 Span = tuple[str, str]
 

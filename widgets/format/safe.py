@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from rich.cells import cell_len as cells
-from rich.cells import get_character_cell_size
+from rich.cells import cell_len, get_character_cell_size
 
 __all__ = ["cells", "escape", "pictured", "shorten", "take", "wrap"]
 
@@ -51,6 +50,14 @@ def _picture(code: int) -> str:
 
 
 _PICTURES = _Pictures(_PRESENTATION)
+
+
+def cells(text: str) -> int:
+    """The width of safe text. Nearly all of it is ASCII, cut or not, and need not be looked at letter by letter."""
+    if text.isascii() and text.isprintable():
+        return len(text)
+    head = text[:-1]
+    return len(text) if text[-1:] == "…" and head.isascii() and head.isprintable() else cell_len(text)
 
 
 def escape(text: str) -> str:
@@ -105,6 +112,8 @@ def _cut(head: str, length: int, width: int) -> str:
 
 def _fill(head: str, room: int) -> tuple[str, int]:
     """As much escaped text as fits into ``room`` cells, and how many characters of ``head`` that is."""
+    if head.isascii() and head.isprintable():
+        return head[: max(0, room)], min(len(head), max(0, room))
     kept: list[str] = []
     used = 0
     for index, character in enumerate(head):
@@ -148,12 +157,15 @@ def wrap(text: str, width: int, *, limit: int = 50) -> list[str]:
 
 def _wrap_line(safe: str, width: int) -> list[str]:
     lines = []
-    while cells(safe) > width:
-        head = take(safe, width) or safe[:1]
+    window = 8 * width  # more than fits: one line is looked at, never the whole rest again
+    at = 0
+    while len(safe) - at > window or cells(safe[at:]) > width:
+        piece = safe[at : at + window]
+        head = take(piece, width) or piece[:1]
         seam = max(head.rfind(mark) for mark in " .,/_:-") if head.rfind(" ") <= width // 3 else head.rfind(" ")
         if seam > width // 3:
             head = head[: seam + 1]
         lines.append(head.rstrip(" "))
-        safe = safe[len(head) :]
-    lines.append(safe)
+        at += len(head)
+    lines.append(safe[at:])
     return lines

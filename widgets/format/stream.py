@@ -1,56 +1,135 @@
-"""Executions, marks and log lines as rows of the stream, and the detail of one execution."""
+"""Executions, bad news and log lines as rows of the stream.
+
+A row begins with the cell of the cursor, the fold arrow and the cell of the bookmark; then comes the time, in the format
+that the pane chose.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.safe import wrap
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.format.times import Clock, duration, precise
-from clawperator.widgets.models.executions import brief
+from clawperator.widgets.models.execution import Execution, LiveLine, Mark, brief
 
 if TYPE_CHECKING:
     from clawperator.engine.logcat.entries import LogEntry
-    from clawperator.widgets.models.executions import Execution, LiveLine, Mark, Step
 
 _LEVEL_ROLES = {"E": "fail", "F": "fail", "W": "warn", "I": "text", "D": "muted", "V": "faint"}
-_BAR_CELLS = 24
+_TAG_ROLES = ("accent", "node-class", "node-id", "node-text", "node-desc", "moved", "run")
+_TIME_CELLS = 10
+_WORTH_CELLS = 12
+"""With less room than this, a message is left out sooner than cut."""
+
+_MODES = {"artifact_compiled": "artifact"}
 
 
-def execution_row(
-    execution: Execution, width: int, clock: Clock, symbols: Symbols = UNICODE, *, opened: bool | None = None
-) -> Row:
-    """Folded execution: when, state, command, source, steps done, what it is doing or why it failed; duration right."""
-    status = execution.status
+class TimeFormat(Enum):
+    """How the rows tell their moments; ``d`` goes round."""
+
+    CLOCK = "clock"
+    DELTA = "since the row above"
+    SINCE = "since the start"
+
+    @property
+    def next(self) -> TimeFormat:
+        formats = tuple(TimeFormat)
+        return formats[(formats.index(self) + 1) % len(formats)]
+
+
+class When(NamedTuple):
+    """The moment of a row, and the one that it is counted from where the format is no clock (``nan``: from none)."""
+
+    at: float
+    since: float = math.nan
+    format: TimeFormat = TimeFormat.CLOCK
+
+    def words(self, clock: Clock) -> str:
+        """Always ten cells."""
+        if self.format is TimeFormat.CLOCK:
+            return f"{clock.time_of_day(self.at):<{_TIME_CELLS}}"
+        return f"{_offset(self.at - self.since):>{_TIME_CELLS}}"
+
+
+def _offset(seconds: float) -> str:
+    """``+0.012 s``, ``+12.3 s``, ``+3 min 05 s``: what is longer is told coarser."""
+    if math.isnan(seconds):
+        return ""
+    sign, size = "-" if seconds < 0 else "+", abs(seconds)
+    return f"{sign}{size:.3f} s" if size < 10 else f"{sign}{duration(size)}"
+
+
+class RowLook(NamedTuple):
+    """What all rows of a pane need to be drawn."""
+
+    width: int
+    clock: Clock
+    symbols: Symbols = UNICODE
+    bookmarked: bool = False
+    all_columns: bool = False
+    """Whether device and mode have columns too: worth their room where the detail stands beside the rows."""
+
+    def begin(self, fold: str = "", *, indent: int = 0) -> Line:
+        """The cells before the time."""
+        line = Line(self.width).add(" " * (indent + 1)).add(fold or " ", "muted")
+        return line.add(self.symbols.match_first, "match") if self.bookmarked else line.add(" ")
+
+    @property
+    def wide(self) -> bool:
+        return self.width >= 100
+
+
+# -- executions
+
+
+def execution_row(execution: Execution, when: When, look: RowLook, *, opened: bool | None = None) -> Row:
+    """Folded execution: when, state, command, source, task, steps done, what it is doing or why it failed; duration right."""
+    symbols, status = look.symbols, execution.status
     right = Line()
     if flags := _flags(execution, symbols):
         right.add(f"{flags} ", "warn")
-    right.add(f"{_elapsed(execution, clock):>8} ", status.role if status is Status.RUNNING else "muted")
-    line = Line(width - right.cells - 2).add(" ")
-    if opened is not None:
-        line.add(f"{symbols.open if opened else symbols.closed} ", "muted")
-    line.add(clock.time_of_day(execution.started, tenths=width >= 100), "muted")
-    line.add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
-    if width >= 100:
-        line.add(column(execution.command_id, 22), "strong")
-        line.add(" ").add(column(execution.source, 14), "muted").add(" ")
-        if width >= 160:
-            line.add(column(execution.task_id, 18), "muted").add(" ")
-    else:
-        line.add(column(execution.command_id, 16), "strong").add(" ")
-        if width >= 72:
-            line.add(column(execution.source, 10), "muted").add(" ")
+    role = status.role if status is Status.RUNNING else "muted"
+    right.add(f"{_elapsed(execution, look.clock):>8} ", role)
+    line = look.begin("" if opened is None else symbols.open if opened else symbols.closed)
+    line.width = look.width - right.cells - 2
+    line.add(when.words(look.clock), "muted").add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
+    roomy = look.wide and not look.all_columns
+    line.add(column(execution.command_id, 20 if roomy else 16), "strong").add(" ")
+    if look.width >= 72:
+        line.add(column(execution.source, 14 if roomy else 10), "muted").add(" ")
+    if look.wide:
+        line.add(column(execution.task_id, 14 if roomy else 10), "muted").add(" ")
+    if look.all_columns:
+        line.add(column(execution.device_id, 13), "faint").add(" ")
+        line.add(column(_MODES.get(execution.mode, execution.mode), 8), "faint").add(" ")
+    if status is not Status.RUNNING:
+        line.add(f"{_steps(execution):>5}  ", "muted")
     _state_words(line, execution, symbols)
     return Row(line, right)
 
 
+def _steps(execution: Execution) -> str:
+    """Done of all. What a failed envelope no longer lists was counted while it ran."""
+    total = execution.action_count or len(execution.steps)
+    return f"{min(execution.steps_done, total)}/{total}" if total else ""
+
+
 def _elapsed(execution: Execution, clock: Clock) -> str:
-    """How long it took, or has taken so far: running ones without milliseconds that nobody can read."""
+    """How long it took, or has taken so far: running ones without milliseconds that nobody can read.
+
+    Nothing where the start was not seen.
+    """
+    if execution.foreign:
+        return ""
     seconds = execution.elapsed(clock.now())
     return precise(seconds) if execution.over else duration(seconds)
 
@@ -59,10 +138,11 @@ def _flags(execution: Execution, symbols: Symbols) -> str:
     flags = []
     if execution.late:
         flags.append(f"{symbols.late} late")
+    if execution.foreign:
+        flags.append(f"{symbols.foreign} foreign")
     if execution.duplicates:
-        flags.append(
-            f"{symbols.duplicate} duplicate" + (f" ×{execution.duplicates}" if execution.duplicates > 1 else "")
-        )
+        times = f" ×{execution.duplicates}" if execution.duplicates > 1 else ""
+        flags.append(f"{symbols.duplicate} duplicate{times}")
     if execution.problem:
         flags.append(f"{symbols.malformed} malformed")
     return "  ".join(flags)
@@ -70,67 +150,102 @@ def _flags(execution: Execution, symbols: Symbols) -> str:
 
 def _state_words(line: Line, execution: Execution, symbols: Symbols) -> None:
     """What it does now, or how it ended."""
-    total = execution.action_count
     if execution.status is Status.WAITING:
         line.add("waits for the command before it", "muted")
     elif execution.status is Status.RUNNING:
+        total, running = execution.action_count, execution.running_step
         line.add(f"step {min(execution.steps_done + 1, total or 99)}/{total or '?'} ", "run")
-        running = execution.running_step
         if running is not None:
             line.device(running.type or running.id, "text")
             if running.retry:
                 line.add(f" {symbols.dot} ", "faint").add("retry ", "warn").device(running.retry, "warn")
+    elif execution.status is Status.UNKNOWN:
+        line.device(execution.message or "no result seen", "warn")
     elif execution.code:
         line.device(execution.code, "warn" if execution.status is Status.WARN else "fail")
-        if execution.message:
+        if execution.message and line.width - line.cells > _WORTH_CELLS:
             line.add("  ").device(brief(execution.message), "muted")
     elif execution.message:
         line.add("failed  ", "fail").device(brief(execution.message), "muted")
     elif execution.looks:
         line.add(f"{execution.looks:,} look{'s' * (execution.looks != 1)} of follow mode", "faint")
-    else:
-        count = total or len(execution.steps)
-        line.add(f"{count} step{'s' * (count != 1)}", "muted")
-        if execution.snapshots:
-            line.add(f" {symbols.dot} {execution.snapshots} snapshot{'s' * (execution.snapshots != 1)}", "muted")
+    elif execution.snapshots:
+        line.add(f"{execution.snapshots} snapshot{'s' * (execution.snapshots != 1)}", "muted")
 
 
-def live_row(live: LiveLine, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+def live_row(live: LiveLine, width: int, clock: Clock, symbols: Symbols = UNICODE, *, when: When | None = None) -> Row:
     """One sign of life below its execution."""
-    line = Line(width)
-    line.add("     ").add(clock.time_of_day(live.at), "faint")
+    line = Line(width).add("     ").add((when or When(live.at)).words(clock), "faint")
     line.add(f" {live.status.sign(ascii_only=symbols.ascii)} ", live.status.role)
     line.add(f"{live.kind:<14} ", "muted").device(live.text, "text")
-    return Row(line)
+    return Row(line, Line().add(f"{symbols.enter} tree ", "key") if live.tree else None)
 
 
-def mark_row(mark: Mark, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+def others_row(count: int, look: RowLook) -> Row:
+    """What else was logged while an execution ran: collapsed, not dropped."""
+    line = Line(look.width).add(" " * 5).add(f"{'':<{_TIME_CELLS}} {look.symbols.gap} ", "faint")
+    line.add(f"{count:,} other line{'s' * (count != 1)} of the log", "faint")
+    return Row(line, Line().add(f"{look.symbols.enter} shows them ", "key"))
+
+
+# -- bad news
+
+
+def mark_row(mark: Mark, when: When, look: RowLook) -> Row:
     """Bad news as a row: it is never a toast and never silent."""
-    sign = {"malformed": symbols.malformed, "gap": symbols.gap, "dropped": symbols.dropped}.get(
-        mark.kind, symbols.bullet
-    )
-    line = Line(width).add("   ").add(clock.time_of_day(mark.at, tenths=width >= 100), "muted")
-    line.add(f" {sign} ", "warn")
-    if mark.kind == "dropped":
-        count = int(mark.text) if mark.text.isdigit() else 0
-        line.add(f"{count:,} message{'s' * (count != 1)} dropped: this console could not keep up", "warn")
-    elif mark.kind == "gap":
-        line.add("the log broke off, lines may be missing: ", "warn").device(mark.text, "muted")
-    else:
-        line.add("malformed envelope: ", "warn").device(mark.text, "muted")
-    return Row(line)
+    symbols = look.symbols
+    sign = {"malformed": symbols.malformed, "gap": symbols.gap, "dropped": symbols.dropped, "event": symbols.bullet}
+    line = look.begin().add(when.words(look.clock), "muted").add(f" {sign[mark.kind]} ", "warn")
+    match mark.kind:
+        case "dropped":
+            plural = "s" * (mark.count != 1)
+            line.add(f"dropped {mark.count:,} message{plural} (burst): ", "warn").add(mark.text, "muted")
+        case "gap":
+            line.add(_gap_words(mark), "warn").device(mark.text, "muted")
+        case "malformed":
+            size = len(mark.raw)
+            where = f", broken at column {mark.column:,}" if mark.column else ""
+            line.add(f"malformed envelope, {size:,} character{'s' * (size != 1)}{where}: ", "warn")
+            line.device(mark.text, "text")
+        case "event":
+            line.add("the Operator said: ", "warn").device(mark.text, "text")
+            if mark.count > 1:
+                line.add(f"  ×{mark.count:,}", "muted")
+    return Row(line, Line().add(f"{symbols.enter} raw ", "key") if mark.raw else None)
 
 
-def log_row(entry: LogEntry, width: int, clock: Clock) -> Row:
-    """One line of the device log."""
+def _gap_words(mark: Mark) -> str:
+    if math.isnan(mark.until):
+        return "gap: the log broke off and is being reopened: "
+    return f"gap: {precise(mark.until - mark.at)} of the log were not seen: "
+
+
+# -- log lines
+
+
+@lru_cache(maxsize=4096)
+def tag_role(tag: str) -> str:
+    """The colour of a tag: always the same one, and told apart by more than colour, because the tag stands there."""
+    return _TAG_ROLES[crc32(tag.encode("utf-8", "replace")) % len(_TAG_ROLES)]
+
+
+def log_row(entry: LogEntry, when: When, look: RowLook, *, skip: int = 0) -> Row:
+    """One line of the device log; ``skip`` characters of its message are scrolled out of sight."""
     role = _LEVEL_ROLES.get(entry.level, "muted")
-    line = Line(width).add(" ")
-    line.add(clock.time_of_day(entry.time) or entry.stamp[-12:-2], "faint").add(f" {entry.level} ", role)
-    if width >= 100:
-        line.add(f"{entry.pid if entry.pid >= 0 else '':>6} ", "faint").add(column(entry.tag, 18), "muted").add(" ")
+    line = Line(look.width).add(" ")
+    line.add(look.symbols.match_first, "match") if look.bookmarked else line.add(" ")
+    stamp = when.words(look.clock) if when.format is not TimeFormat.CLOCK or when.at > 0 else entry.stamp[-12:-2]
+    line.add(f"{stamp:<{_TIME_CELLS}}", "faint").add(f" {entry.level} ", role)
+    if look.wide:
+        pid = f"{entry.pid}" if entry.pid >= 0 else ""
+        line.add(f"{pid:>6} ", _TAG_ROLES[entry.pid % len(_TAG_ROLES)])
+        line.add(column(entry.tag, 18), tag_role(entry.tag)).add(" ")
     else:
-        line.device(entry.tag, "muted", room=14).add(": ", "faint")
-    return Row(line.device(entry.message.rstrip("\n"), role))
+        line.device(entry.tag, tag_role(entry.tag), room=14).add(": ", "faint")
+    message = entry.message.rstrip("\n")
+    if skip:
+        line.add("…", "faint")
+    return Row(line.device(message[skip:], role))
 
 
 def entry_rows(entry: LogEntry, width: int, clock: Clock) -> Iterator[Row]:
@@ -147,88 +262,7 @@ def entry_rows(entry: LogEntry, width: int, clock: Clock) -> Iterator[Row]:
         yield Row(Line(width).add(" ").add(text, "text"))
 
 
-# -- the detail of one execution
-
-
-def headline(execution: Execution, width: int, clock: Clock, symbols: Symbols = UNICODE) -> list[Row]:
-    """What it was and how it ended, in two or three lines."""
-    status = execution.status
-    first = (
-        Line(width)
-        .add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
-        .device(execution.command_id, "strong")
-    )
-    first.add(f"  {outcome(execution)}", status.role)
-    rows = [Row(first, Line().add(f"{_elapsed(execution, clock)} ", "muted"))]
-    second = Line(width).add("   ")
-    second.add("source ", "faint").device(execution.source or "unknown", "muted", room=24)
-    second.add("  task ", "faint").device(execution.task_id or "unknown", "muted", room=30)
-    if execution.timeout_ms:
-        second.add("  limit ", "faint").add(duration(execution.timeout_ms / 1000), "muted")
-    if execution.ours:
-        second.add("  sent from here", "faint")
-    rows.append(Row(second))
-    if execution.code or execution.message:
-        rows += _reason(execution, width)
-    return rows
-
-
-def outcome(execution: Execution) -> str:
-    """How it stands, in words: a plan that ran to its end although a step failed is its own case."""
-    failed = sum(1 for step in execution.steps if step.status is Status.FAILED)
-    if execution.status is Status.WARN:
-        return f"plan ran to its end, {failed} step{'s' * (failed != 1)} failed"
-    return "success" if execution.status is Status.OK else execution.status.word
-
-
-def _reason(execution: Execution, width: int) -> list[Row]:
-    role = "warn" if execution.status is Status.WARN else "fail"
-    line = Line(width).add("   ")
-    if execution.code:
-        line.device(execution.code, role).add("  ")
-    texts = wrap(brief(execution.message), max(10, width - line.cells - 1), limit=3) if execution.message else [""]
-    first = Row(line.add(texts[0], "text"))
-    return [first, *(Row(Line(width).add(" " * 3).add(text, "text")) for text in texts[1:])]
-
-
-def step_row(step: Step, index: int, span: tuple[float, float], width: int, symbols: Symbols = UNICODE) -> Row:
-    """One step: state, type, id, its place on the execution's time line, duration, code."""
-    line = Line(width).add(f" {step.status.sign(ascii_only=symbols.ascii)} ", step.status.role)
-    line.add(f"{index:>2} ", "faint").add(column(step.type or "?", 20), "strong").add(" ")
-    line.add(column(step.id, 14 if width < 100 else 20), "muted").add(" ")
-    _bar(line, step, span, min(_BAR_CELLS, max(0, width - line.cells - 24)), symbols)
-    seconds = precise(step.ended - step.started)
-    line.add(f" {seconds:>7}", "muted")
-    if step.retries:
-        line.add(f"  {step.retries} retr{'y' if step.retries == 1 else 'ies'}", "warn")
-    if step.code:
-        line.add("  ").device(step.code, "fail")
-    return Row(line)
-
-
-def _bar(line: Line, step: Step, span: tuple[float, float], room: int, symbols: Symbols) -> None:
-    """Lead-in dim, work solid, the rest blank; nothing where the step was not watched."""
-    start, end = span
-    if room < 6 or math.isnan(step.started) or end <= start:
-        line.add(" " * room)
-        return
-    ended = end if math.isnan(step.ended) else step.ended
-    lead = round((step.started - start) / (end - start) * room)
-    work = max(1, round((ended - start) / (end - start) * room) - lead)
-    lead = min(lead, room - 1)
-    work = min(work, room - lead)
-    line.add(symbols.bar_idle * lead, "guide").add(symbols.bar * work, step.status.role).add(" " * (room - lead - work))
-
-
-def data_rows(step: Step, width: int) -> Iterator[Row]:
-    """What a step brought back, one line per key; long values are cut here and whole in the envelope."""
-    if step.note:
-        yield Row(Line(width).add(" " * 7).add(step.note, "muted"))
-    for key, value in step.data.items():
-        if step.note and key in ("error", "message"):
-            continue
-        line = Line(width).add(" " * 7).device(str(key), "faint", room=20).add("  ")
-        yield Row(line.device(str(value), "muted"))
+# -- JSON
 
 
 def json_rows(value: object, width: int) -> Iterator[Row]:
@@ -255,11 +289,3 @@ def _json_role(body: str) -> str:
     if value in ("false", "null"):
         return "muted"
     return "accent" if value == "true" or value.lstrip("-")[:1].isdigit() else "faint"
-
-
-def raw_rows(raw: str, hidden: int, width: int) -> Iterator[Row]:
-    """The exact text, folded to the pane."""
-    for text in wrap(raw, max(20, width - 2), limit=2_000):
-        yield Row(Line(width).add(" ").add(text, "text"))
-    if hidden:
-        yield Row(Line(width).add(f" … {hidden:,} more characters were not kept", "warn"))

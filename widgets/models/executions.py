@@ -1,18 +1,19 @@
 """Executions as they appear on the bus, folded by command: what ran, how far it got, how it ended.
 
 Fed with engine events in order, whoever dispatched the command; pure. Bad news is kept as a row of its own (``Mark``),
-never dropped: an envelope that could not be read, a gap in the log, lines the host had to skip.
+never dropped: an envelope that could not be read, a gap in the log, lines the host had to skip. And no row runs for ever:
+what the device, the log or the time has taken away ends as unknown, and says why.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from clawperator.engine.contracts.limits import FOLLOW_SOURCE
+from clawperator.engine.contracts.limits import ENVELOPE_WAIT_BUFFER_MS, FOLLOW_SOURCE, MAX_EXECUTION_TIMEOUT_MS
 from clawperator.engine.events import (
     CommandProgress,
     EngineEvent,
@@ -20,11 +21,43 @@ from clawperator.engine.events import (
     ExecutionDispatched,
     ExecutionFinished,
     ExecutionStarted,
+    LogAttached,
     LogBatch,
     LogGap,
     SnapshotSeen,
 )
 from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.times import duration
+from clawperator.widgets.models.execution import (
+    Execution,
+    Item,
+    LineSpan,
+    LiveLine,
+    Mark,
+    MarkKind,
+    Step,
+    TreeMark,
+    brief,
+    tree_key,
+    tree_owner,
+)
+from clawperator.widgets.models.operator_lines import SCAFFOLDING, TELLING, actions, live_line, tell
+from clawperator.widgets.models.outcomes import fail, lose, settle
+
+__all__ = [
+    "Execution",
+    "ExecutionLog",
+    "Item",
+    "LineSpan",
+    "LiveLine",
+    "Mark",
+    "MarkKind",
+    "Step",
+    "TreeMark",
+    "brief",
+    "tree_key",
+    "tree_owner",
+]
 
 KEPT = 2_000
 """Executions kept; older ones go, and are counted."""
@@ -32,117 +65,34 @@ KEPT = 2_000
 LINES_KEPT = 400
 """Live lines kept per execution."""
 
+TREES_KEPT = 200
 RAW_KEPT = 262_144
 """Characters of a raw envelope kept; the rest is counted."""
 
-_SCAFFOLDING = frozenset(
-    {"ui-start", "ui-end", "task-start", "task-success", "snapshot-start", "answered", "stage-log"}
-)
-"""Lines of the Operator that repeat what the lines around them say; its log view shows them all."""
+WENT_AWAY = "the device went away; the run may still act"
 
-_HOST_CLOSES = "UNSUPPORTED_RUNTIME_CLOSE"
-"""The Operator's expected refusal of ``close_app``, which the host does instead (wire §7.4): no failure."""
-
-
-@dataclass(slots=True)
-class Step:
-    """One action of an execution. Moments are seconds since the epoch, ``nan`` while unknown."""
-
-    id: str
-    type: str = ""
-    status: Status = Status.RUNNING
-    started: float = math.nan
-    ended: float = math.nan
-    retries: int = 0
-    retry: str = ""
-    code: str = ""
-    note: str = ""
-    data: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class LiveLine:
-    """One sign of life of an execution: a moment, a status and what happened."""
-
-    at: float
-    status: Status
-    kind: str
-    text: str
-
-
-@dataclass(slots=True, eq=False)
-class Execution:
-    """Everything known of one command. ``code`` is the reason of a failure; ``duplicates`` counts further envelopes."""
-
-    command_id: str
-    device_id: str
-    number: int
-    started: float
-    task_id: str = ""
-    source: str = ""
-    timeout_ms: int = 0
-    action_count: int = 0
-    status: Status = Status.RUNNING
-    ended: float = math.nan
-    code: str = ""
-    message: str = ""
-    stage: str = ""
-    steps: list[Step] = field(default_factory=list)
-    lines: list[LiveLine] = field(default_factory=list)
-    envelope: Mapping[str, Any] | None = None
-    raw: str = ""
-    raw_hidden: int = 0
-    parts: int = 1
-    problem: str = ""
-    ours: bool = False
-    gave_up: bool = False
-    late: bool = False
-    duplicates: int = 0
-    snapshots: int = 0
-    looks: int = 0
-    """How many looks of a follow mode this row stands for; 0: it is no look."""
-
-    @property
-    def over(self) -> bool:
-        return self.status not in (Status.RUNNING, Status.WAITING)
-
-    @property
-    def steps_done(self) -> int:
-        return sum(1 for step in self.steps if step.status is not Status.RUNNING)
-
-    @property
-    def running_step(self) -> Step | None:
-        return next((step for step in reversed(self.steps) if step.status is Status.RUNNING), None)
-
-    def elapsed(self, now: float) -> float:
-        return (now if math.isnan(self.ended) else self.ended) - self.started
-
-
-@dataclass(slots=True, eq=False)
-class Mark:
-    """Something that belongs to no known command: ``malformed``, ``gap`` or ``dropped``."""
-
-    kind: str
-    at: float
-    text: str
-    number: int
-    raw: str = ""
-    device_id: str = ""
-
-
-Item = Execution | Mark
+_NAMES_KEPT = 1_000
+_ERROR_COLUMN = re.compile(r": line \d+ column (\d+) \(char \d+\)")
+_NAMED = ((b"commandId=", b" taskId="), (b'"commandId":"', b'"'))
 
 
 class ExecutionLog:
-    """All items in order of appearance. ``generation`` changes with every change that a pane could show."""
+    """All items in order of appearance. ``generation`` changes with every change that a pane could show.
+
+    ``reruns`` is where a console says, before it sends a command, which earlier one that command repeats.
+    """
 
     def __init__(self, *, kept: int = KEPT) -> None:
         self.items: list[Item] = []
         self.generation = 0
         self.forgotten = 0
+        self.reruns: dict[str, str] = {}
+        self.line = 0
+        """The number that the next log line gets: whoever fills the ring of lines keeps it so."""
         self._kept = kept
         self._number = 0
         self._by_command: dict[tuple[str, str], Execution] = {}
+        self._held: deque[str] = deque(maxlen=_NAMES_KEPT)
         self._takes: dict[type[EngineEvent], Callable[[Any], None]] = {
             ExecutionStarted: self._started,
             ExecutionDispatched: self._dispatched,
@@ -151,6 +101,7 @@ class ExecutionLog:
             EnvelopeSeen: self._envelope,
             SnapshotSeen: self._snapshot,
             LogGap: self._gap,
+            LogAttached: self._attached,
             LogBatch: self._batch,
         }
 
@@ -162,6 +113,11 @@ class ExecutionLog:
             if take is not None:
                 take(event)
         return self.generation != before
+
+    @property
+    def last_number(self) -> int:
+        """The number of the newest item."""
+        return self._number
 
     @property
     def executions(self) -> Iterator[Execution]:
@@ -184,6 +140,20 @@ class ExecutionLog:
             None,
         )
 
+    def before(self, execution: Execution) -> str:
+        """The commandId of the run that ``execution`` repeats, else of the one before it of the same task; empty: none."""
+        if execution.run_of:
+            return execution.run_of
+        same = (
+            item
+            for item in reversed(self.items)
+            if isinstance(item, Execution)
+            and item.number < execution.number
+            and item.task_id == execution.task_id != ""
+            and item.command_id != execution.command_id
+        )
+        return next((item.command_id for item in same), "")
+
     # -- events
 
     def _started(self, event: ExecutionStarted) -> None:
@@ -191,9 +161,11 @@ class ExecutionLog:
         execution.ours = True
         execution.task_id, execution.source = event.task_id, event.source
         execution.timeout_ms, execution.action_count = event.timeout_ms, event.action_count
-        self._changed(
-            execution, LiveLine(event.at, Status.RUNNING, "sent", f"sent from here, {_actions(event.action_count)}")
-        )
+        execution.payload = event.payload or None
+        execution.mode, execution.backend = event.mode, event.backend
+        execution.run_of = self.reruns.pop(event.command_id, "")
+        words = f"sent from here, {actions(event.action_count)}"
+        self._changed(execution, LiveLine(event.at, Status.RUNNING, "sent", words))
 
     def _dispatched(self, event: ExecutionDispatched) -> None:
         execution = self._execution(event, event.command_id)
@@ -202,49 +174,78 @@ class ExecutionLog:
     def _finished(self, event: ExecutionFinished) -> None:
         execution = self._execution(event, event.command_id)
         execution.ours = True
+        execution.phases, execution.warnings = event.phases, event.warnings
         envelope = event.result.get("envelope")
         error = event.result.get("error")
         if isinstance(envelope, Mapping):
-            self._settle(execution, envelope, event.at)
+            settle(execution, envelope, event.at)
         elif isinstance(error, Mapping):
             execution.gave_up = True
-            self._fail(execution, event.at, str(error.get("code", "")), str(error.get("message", "")))
+            fail(execution, event.at, str(error.get("code", "")), str(error.get("message", "")))
             self._changed(execution, LiveLine(event.at, Status.FAILED, "gave up", execution.message or execution.code))
-        self.generation += 1
+        self._touched(execution)
 
     def _progress(self, event: CommandProgress) -> None:
-        if event.kind in _SCAFFOLDING:
+        if event.kind in SCAFFOLDING:
             return
-        execution = self._by_command.get((event.device_id or "", event.command_id)) if event.command_id else None
-        if execution is None and not event.command_id:
-            execution = self._running_on(event.device_id or "")
-            if execution is None:
-                return
-        execution = execution or self._execution(event, event.command_id)
-        _tell(execution, event)
+        execution = (
+            self._execution(event, event.command_id) if event.command_id else self._running_on(event.device_id or "")
+        )
+        if execution is None:
+            self._said(event)
+            return
+        if execution.status is Status.UNKNOWN and not execution.raw:  # it was given up too early
+            execution.status, execution.ended, execution.message = Status.RUNNING, math.nan, ""
+        tell(execution, event)
         if event.kind == "start" and execution.source == FOLLOW_SOURCE:
             self._fold_look(execution)
-        self._changed(execution, _live_line(event))
+        self._changed(execution, live_line(event))
+
+    def _said(self, event: CommandProgress) -> None:
+        """Something that is about no known command: a row of its own, counted when it is said again."""
+        if event.kind not in TELLING:
+            return
+        last = self._last_mark("event", event.device_id or "")
+        if last is not None and last.text == event.text:
+            last.count, last.at = last.count + 1, event.at
+            self._touched(last)
+        else:
+            self._mark("event", event, event.text)
 
     def _envelope(self, event: EnvelopeSeen) -> None:
         if event.problem and not event.command_id:
-            self._mark("malformed", event.at, event.problem, raw=event.raw, device_id=event.device_id or "")
+            self._mark("malformed", event, event.problem, raw=event.raw)
             return
+        unknown = (event.device_id or "", event.command_id) not in self._by_command
         execution = self._execution(event, event.command_id)
+        if unknown and not execution.ours and event.command_id not in self._held:
+            execution.foreign = True
         if execution.raw and execution.over:
-            execution.duplicates += 1
-            self._changed(execution, LiveLine(event.at, Status.WARN, "duplicate", "another envelope of this command"))
+            self._duplicate(execution, event)
             return
+        if execution.status is Status.UNKNOWN:
+            execution.ended = math.nan
         execution.raw, execution.raw_hidden = event.raw[:RAW_KEPT], max(0, len(event.raw) - RAW_KEPT)
         execution.parts = event.parts
         execution.late = execution.gave_up
         if event.envelope is None:
             execution.problem = event.problem
-            self._fail(execution, event.at, "RESULT_ENVELOPE_MALFORMED", event.problem)
+            fail(execution, event.at, "RESULT_ENVELOPE_MALFORMED", event.problem)
         else:
-            self._settle(execution, event.envelope, event.at)
+            settle(execution, event.envelope, event.at)
         words = event.problem or execution.code or brief(execution.message) or "success"
         self._changed(execution, LiveLine(event.at, execution.status, "late" if execution.late else "result", words))
+
+    def _duplicate(self, execution: Execution, event: EnvelopeSeen) -> None:
+        """The first envelope counts (wire §1); whether this one says the same is worth a word."""
+        execution.duplicates += 1
+        if event.envelope is None:
+            words = f"another envelope of this command, unreadable: {event.problem}"
+        elif event.envelope == execution.envelope:
+            words = "the same envelope again"
+        else:
+            words = f"another envelope of this command, which says {event.envelope.get('status')}; the first one counts"
+        self._changed(execution, LiveLine(event.at, Status.WARN, "duplicate", words))
 
     def _snapshot(self, event: SnapshotSeen) -> None:
         execution = (
@@ -253,34 +254,81 @@ class ExecutionLog:
         if execution is None:
             return
         execution.snapshots += 1
+        key = tree_key(execution.command_id, event.step_id)
+        execution.trees.append(TreeMark(event.step_id, event.at, key, len(event.xml), event.complete))
+        del execution.trees[:-TREES_KEPT]
         words = f"snapshot, {len(event.xml):,} characters" + ("" if event.complete else ", incomplete")
-        self._changed(execution, LiveLine(event.at, Status.OK if event.complete else Status.WARN, "snapshot", words))
+        status = Status.OK if event.complete else Status.WARN
+        self._changed(execution, LiveLine(event.at, status, "snapshot", words, tree=key))
 
     def _gap(self, event: LogGap) -> None:
         """A link that stays down is one row, however often it is tried."""
-        last = self.items[-1] if self.items else None
-        if isinstance(last, Mark) and (last.kind, last.text, last.device_id) == (
-            "gap",
-            event.reason,
-            event.device_id or "",
-        ):
-            last.at = event.at
-            self.generation += 1
+        device_id = event.device_id or ""
+        gap = self._open_gap(device_id)
+        if gap is not None:
+            gap.text = event.reason
+            self._touched(gap)
             return
-        self._mark("gap", event.at, event.reason, device_id=event.device_id or "")
+        self._mark("gap", event, event.reason)
+        for execution in self._running(device_id):
+            words = f"the log broke off, what follows may be missing: {event.reason}"
+            self._changed(execution, LiveLine(event.at, Status.WARN, "gap", words))
+
+    def _attached(self, event: LogAttached) -> None:
+        """The log goes on: how much time was lost is known now."""
+        gap = self._open_gap(event.device_id or "")
+        if gap is not None:
+            gap.until = event.at
+            self._touched(gap)
 
     def _batch(self, event: LogBatch) -> None:
         if event.dropped:
             self.drop(event.dropped, event.at, event.device_id or "")
 
+    # -- news from beside the bus
+
     def drop(self, count: int, at: float, device_id: str = "") -> None:
         """Say that ``count`` lines or events were lost on the host's side; adjacent losses add up in one row."""
-        last = self.items[-1] if self.items else None
-        if isinstance(last, Mark) and last.kind == "dropped" and last.text.isdigit():
-            last.text, last.at = str(int(last.text) + count), at
-            self.generation += 1
+        last = self._last_mark("dropped", device_id)
+        if last is not None:
+            last.count, last.at = last.count + count, at
+            self._touched(last)
         else:
-            self._mark("dropped", at, str(count), device_id=device_id)
+            self._mark(
+                "dropped", EngineEvent(at=at, device_id=device_id), "this console could not keep up", count=count
+            )
+
+    def held(self, command_ids: Iterable[str]) -> None:
+        """Commands that processes of this machine have the device for: their results are not foreign."""
+        self._held.extend(command_id for command_id in command_ids if command_id not in self._held)
+
+    def present(self, serials: Collection[str], at: float) -> None:
+        """The devices that can be reached now: what ran on another one ends here, for all that we can know."""
+        for item in self._running():
+            if item.device_id and item.device_id not in serials and not item.ours:
+                self._lose(item, at, "gone", WENT_AWAY)
+
+    def expire(self, now: float) -> bool:
+        """Give up on executions of others whose own budget, and the wait beyond it, are over; whether there were any."""
+        before = self.generation
+        for item in self._running():
+            budget = (item.timeout_ms or MAX_EXECUTION_TIMEOUT_MS) / 1_000
+            end = item.started + budget + ENVELOPE_WAIT_BUFFER_MS / 1_000
+            if now > end and not item.ours:
+                words = f"no result seen within its {duration(budget)} and {ENVELOPE_WAIT_BUFFER_MS // 1_000} s more"
+                item.gave_up = True
+                self._lose(item, end, "silence", words)
+        return self.generation != before
+
+    def place(self, device_id: str, number: int, payload: bytes) -> None:
+        """Line ``number`` of the ring is one of the Operator's: remember it with the command that it names."""
+        for begin, end in _NAMED:
+            _, found, rest = payload.partition(begin)
+            if found:
+                execution = self._by_command.get((device_id, rest.partition(end)[0].decode("utf-8", "replace")))
+                if execution is not None:
+                    execution.log = execution.log.with_line(number)
+                return
 
     # -- records
 
@@ -293,7 +341,7 @@ class ExecutionLog:
                 self._by_command[key] = unplaced
         if key not in self._by_command:
             self._number += 1
-            execution = Execution(command_id, event.device_id or "", self._number, event.at)
+            execution = Execution(command_id, event.device_id or "", self._number, event.at, line=self.line)
             self._by_command[key] = execution
             self._append(execution)
         return self._by_command[key]
@@ -309,19 +357,41 @@ class ExecutionLog:
                 del self.items[place]
                 self._by_command.pop((before.device_id, before.command_id), None)
 
+    def _running(self, device_id: str = "") -> Iterator[Execution]:
+        """What is not over, newest first; of one device where it is given."""
+        for item in reversed(self.items):
+            if isinstance(item, Execution) and not item.over and device_id in ("", item.device_id):
+                yield item
+
     def _running_on(self, device_id: str) -> Execution | None:
         for item in reversed(self.items[-50:]):
             if isinstance(item, Execution) and item.status is Status.RUNNING and item.device_id == device_id:
                 return item
         return None
 
-    def _mark(self, kind: str, at: float, text: str, *, raw: str = "", device_id: str = "") -> None:
+    def _open_gap(self, device_id: str) -> Mark | None:
+        """The gap of a device whose log has not gone on yet."""
+        for item in reversed(self.items):
+            if isinstance(item, Mark) and (item.kind, item.device_id) == ("gap", device_id):
+                return item if math.isnan(item.until) else None
+        return None
+
+    def _last_mark(self, kind: MarkKind, device_id: str) -> Mark | None:
+        """The newest item, if it is such a mark."""
+        last = self.items[-1] if self.items else None
+        return last if isinstance(last, Mark) and (last.kind, last.device_id) == (kind, device_id) else None
+
+    def _mark(self, kind: MarkKind, event: EngineEvent, text: str, *, raw: str = "", count: int = 1) -> None:
         self._number += 1
-        self._append(Mark(kind, at, text, self._number, raw[:RAW_KEPT], device_id))
+        found = _ERROR_COLUMN.search(text) if kind == "malformed" else None
+        mark = Mark(kind, event.at, text, self._number, raw[:RAW_KEPT], event.device_id or "", count, line=self.line)
+        if found is not None:
+            mark.column, mark.text = int(found[1]), text[: found.start()]
+        self._append(mark)
 
     def _append(self, item: Item) -> None:
         self.items.append(item)
-        self.generation += 1
+        self._touched(item)
         if len(self.items) > self._kept + self._kept // 10:
             gone, self.items = self.items[: -self._kept], self.items[-self._kept :]
             self.forgotten += len(gone)
@@ -329,149 +399,16 @@ class ExecutionLog:
                 if isinstance(old, Execution):
                     self._by_command.pop((old.device_id, old.command_id), None)
 
+    def _touched(self, item: Item) -> None:
+        self.generation += 1
+        item.version = self.generation
+
     def _changed(self, execution: Execution, line: LiveLine) -> None:
         execution.lines.append(line)
         if len(execution.lines) > LINES_KEPT:
             del execution.lines[1 : len(execution.lines) - LINES_KEPT + 1]
-        self.generation += 1
+        self._touched(execution)
 
-    def _fail(self, execution: Execution, at: float, code: str, message: str) -> None:
-        execution.status, execution.ended = Status.FAILED, at
-        execution.code, execution.message = code, message
-        for step in execution.steps:
-            if step.status is Status.RUNNING:
-                step.status, step.ended, step.code = Status.FAILED, at, code
-
-    def _settle(self, execution: Execution, envelope: Mapping[str, Any], at: float) -> None:
-        """Take over what the envelope says; live timing of its steps stays."""
-        execution.envelope = envelope
-        execution.task_id = execution.task_id or str(envelope.get("taskId", ""))
-        execution.ended = at if math.isnan(execution.ended) else execution.ended
-        results = [result for result in envelope.get("stepResults") or () if isinstance(result, Mapping)]
-        _take_results(execution, results, at)
-        failed = [step for step in execution.steps if step.status is Status.FAILED]
-        if envelope.get("status") == "success":
-            execution.status = Status.WARN if failed else Status.OK
-            execution.code, execution.message = (failed[0].code, "") if failed else ("", "")
-        else:
-            self._fail(
-                execution, execution.ended, str(envelope.get("errorCode") or ""), str(envelope.get("error") or "")
-            )
-        execution.action_count = execution.action_count or len(results)
-
-
-def _take_results(execution: Execution, results: Iterable[Mapping[str, Any]], at: float) -> None:
-    known = {step.id: step for step in execution.steps}
-    for result in results:
-        step = known.get(str(result.get("id")))
-        if step is None:
-            step = Step(str(result.get("id", "")))
-            execution.steps.append(step)
-        data = result.get("data")
-        step.type = str(result.get("actionType", ""))
-        step.data = data if isinstance(data, Mapping) else {}
-        step.code = str(step.data.get("error", "")) if not result.get("success") else ""
-        calm = step.type == "close_app" and step.code == _HOST_CLOSES
-        step.status = Status.OK if result.get("success") or calm else Status.FAILED
-        if calm:
-            step.code, step.note = "", "closed by the host"
-        if math.isnan(step.ended) and not math.isnan(step.started):
-            step.ended = at
-
-
-def _tell(execution: Execution, event: CommandProgress) -> None:
-    """What one live line changes in its execution."""
-    fields = event.fields
-    if event.kind == "queued" and not execution.over:
-        execution.status = Status.WAITING
-    elif event.kind == "start":
-        execution.status = execution.status if execution.over else Status.RUNNING
-        execution.task_id, execution.source = fields.get("taskId", ""), fields.get("source", "")
-        execution.timeout_ms = _number(fields.get("timeoutMs"))
-        execution.action_count = _number(fields.get("actionCount"))
-    elif event.kind == "step-start":
-        execution.steps.append(Step(fields.get("id", "?"), started=event.at))
-    elif event.kind == "step-success":
-        for step in execution.steps:
-            if step.id == fields.get("id") and step.status is Status.RUNNING:
-                step.status, step.ended = Status.OK, event.at
-    elif event.kind == "stage-start":
-        execution.stage = fields.get("id", "")
-        if (running := execution.running_step) is not None:
-            running.type = running.type or _stage_type(execution.stage)
-    elif event.kind == "stage-retry" and (running := execution.running_step) is not None:
-        running.retries += 1
-        running.retry = fields.get("attempt", "")
-    elif event.kind == "stage-failure":
-        execution.message = fields.get("reason", "")
-        if (running := execution.running_step) is not None:
-            running.status, running.ended = Status.FAILED, event.at
-
-
-_STAGES = {
-    "openApp": "open_app",
-    "openUri": "open_uri",
-    "pause": "sleep",
-    "logUiTree": "snapshot_ui",
-    "waitForNode": "wait_for_node",
-    "getText": "read_text",
-    "getValidatedText": "read_text",
-    "click": "click",
-    "enterText": "enter_text",
-    "scrollUntil": "scroll_and_click",
-    "scrollOnce": "scroll",
-}
-"""Stage names of the Operator (wire §5.2) → the action type that they serve."""
-
-
-def _stage_type(stage: str) -> str:
-    return _STAGES.get(stage.partition("(")[0].partition(":")[0], "")
-
-
-def _number(text: str | None) -> int:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else 0
-
-
-def _actions(count: int) -> str:
-    return f"{count} action" if count == 1 else f"{count} actions"
-
-
-_KIND_STATUS = {
-    "queued": Status.WAITING,
-    "stage-retry": Status.WARN,
-    "stage-success": Status.OK,
-    "step-success": Status.OK,
-    "success": Status.OK,
-    "stage-failure": Status.FAILED,
-    "failure": Status.FAILED,
-}
-
-
-_MATCHER = re.compile(r"NodeMatcher\((resourceId=.*?, contentDescContains=.*?)\)")
-_FIELD_EDGE = re.compile(r", (?=(?:role|textEquals|textContains|contentDescEquals|contentDescContains)=)")
-
-
-def brief(text: str) -> str:
-    """Matchers as the Operator prints them, without the fields that are not set. For reading; the raw text stays as it is.
-
-    ``click(NodeMatcher(resourceId=null, role=null, textEquals=OK, …))`` → ``click(textEquals=OK)``.
-    """
-    return _MATCHER.sub(_set_fields, text) if "NodeMatcher(" in text else text
-
-
-def _set_fields(match: re.Match[str]) -> str:
-    return ", ".join(field for field in _FIELD_EDGE.split(match[1]) if not field.endswith("=null"))
-
-
-def _live_line(event: CommandProgress) -> LiveLine:
-    fields = event.fields
-    what = brief(fields.get("id", ""))
-    words = {
-        "queued": "waits for the command before it",
-        "start": f"{_actions(_number(fields.get('actionCount')))}, {_number(fields.get('timeoutMs')) / 1000:.1f} s at most",
-        "stage-retry": f"{what} {fields.get('attempt', '')} in {_number(fields.get('delayMs')) / 1000:.1f} s",
-        "stage-failure": f"{what}: {brief(fields.get('reason', ''))}",
-        "failure": brief(fields.get("reason", "")),
-        "success": f"plan ran to its end, {fields.get('stepCount', '?')} steps",
-    }.get(event.kind, what or event.text)
-    return LiveLine(event.at, _KIND_STATUS.get(event.kind, Status.RUNNING), event.kind, words)
+    def _lose(self, execution: Execution, at: float, kind: str, words: str) -> None:
+        lose(execution, at, words)
+        self._changed(execution, LiveLine(at, Status.UNKNOWN, kind, words))

@@ -33,6 +33,7 @@ class Snapshot:
     device_id: str = ""
     source: str = ""
     command_id: str = ""
+    step_id: str = ""
     name: str = ""
     at: float = 0.0
     xml: str = ""

@@ -1,0 +1,202 @@
+"""Two runs side by side, line by line: A, an arrow, B, and how much that is."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from clawperator.widgets.format.json_lines import preview
+from clawperator.widgets.format.lines import Line, Row, column
+from clawperator.widgets.format.outcome_block import word_of
+from clawperator.widgets.format.safe import cells, escape, take
+from clawperator.widgets.format.slot import fold_sign
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.times import Clock, precise
+from clawperator.widgets.format.tree_slots import counts_line
+from clawperator.widgets.format.waterfall import milliseconds
+from clawperator.widgets.models.execution import Execution, Step
+from clawperator.widgets.models.outline import Path
+from clawperator.widgets.models.run_diff import PhasePair, StepPair, TreeCounts, TreePair, ValueChange
+
+_TIME = 8
+_NOTABLE = 0.25
+"""A duration that is this much longer or shorter is worth a colour."""
+_LEAST_NOTABLE = 0.2
+"""Seconds: less is noise."""
+_UNSEEN = 0.0005
+"""Seconds: less is not worth a number."""
+
+
+def run_row(letter: str, run: Execution, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+    """One of the two: its letter, state, command and when it was."""
+    line = Line(width).add(f" {letter} ", "key")
+    line.add(f"{run.status.sign(ascii_only=symbols.ascii)} ", run.status.role)
+    line.device(run.command_id, "strong", room=max(12, width - 44)).add("  ")
+    line.add(word_of(run), run.status.role)
+    if run.code:
+        line.add("  ").device(run.code, "muted")
+    took = precise(run.elapsed(clock.now())) if run.over else ""
+    return Row(line, Line().add(f"{clock.time_of_day(run.started, tenths=False)}  {took} ", "muted"))
+
+
+def section_row(title: str, words: str, width: int, *, opened: bool, differs: bool, symbols: Symbols = UNICODE) -> Row:
+    """The heading of a part, with what there is in it."""
+    line = Line(width).add(f" {symbols.open if opened else symbols.closed} ", "muted").add(title, "strong")
+    return Row(
+        line.add(f"  {words} ", "changed" if differs else "faint").add(
+            symbols.rule * max(0, width - line.cells - 1), "guide"
+        )
+    )
+
+
+def sides_row(name: str, a: str, b: str, width: int, symbols: Symbols = UNICODE) -> Row:
+    """A fact of both, such as the state."""
+    line = Line(width).add("   ").add(column(name, 10), "faint").add(" ")
+    room = max(8, (width - line.cells - 4) // 2)
+    return Row(
+        line.device(a or "none", "removed", room=room)
+        .add(f" {symbols.arrow} ", "faint")
+        .device(b or "none", "added", room=room)
+    )
+
+
+def step_row(number: int, pair: StepPair, width: int, symbols: Symbols = UNICODE) -> Row:
+    """A step of both: state and duration of each, and how much longer B took."""
+    line = Line(width).add("   ").add(f"{number:>2} ", "faint")
+    line.add(column(pair.type or "?", 19 if width >= 70 else 14), "strong" if pair.differs else "text").add(" ")
+    if width >= 76:
+        line.add(column(pair.id, 12 if width < 110 else 24), "muted").add(" ")
+    _side(line, pair.a, symbols)
+    line.add(f" {symbols.arrow} ", "faint")
+    _side(line, pair.b, symbols)
+    return Row(line, _delta(*pair.seconds, symbols))
+
+
+def _side(line: Line, step: Step | None, symbols: Symbols) -> None:
+    if step is None:
+        line.add(f"{'not there':>{_TIME + 2}}", "faint")
+        return
+    line.add(f"{step.status.sign(ascii_only=symbols.ascii)} ", step.status.role)
+    line.add(f"{precise(step.ended - step.started) or 'not timed':>{_TIME}}"[-_TIME - 1 :], "muted")
+
+
+def _delta(a: float, b: float, symbols: Symbols) -> Line | None:
+    """``+1.2 s`` where B took longer."""
+    seconds = b - a
+    if math.isnan(seconds) or abs(seconds) < _UNSEEN:
+        return None
+    sign = "+" if seconds >= 0 else symbols.removed
+    notable = abs(seconds) >= _LEAST_NOTABLE and abs(seconds) >= _NOTABLE * max(a, b)
+    return Line().add(f"{sign}{milliseconds(abs(seconds) * 1000)} ", "changed" if notable else "faint")
+
+
+def phase_row(pair: PhasePair, width: int, symbols: Symbols = UNICODE) -> Row:
+    line = Line(width).add("   ").add(column(pair.name, 10), "text").add(" ")
+    for index, length in enumerate((pair.a, pair.b)):
+        line.add(f" {symbols.arrow} " if index else "", "faint")
+        line.add(f"{'not there' if math.isnan(length) else milliseconds(length):>10}", "muted")
+    return Row(line, _delta(pair.a / 1000, pair.b / 1000, symbols))
+
+
+def tree_row(pair: TreePair, counts: TreeCounts | None, width: int, symbols: Symbols = UNICODE) -> Row:
+    """The trees of one step in both runs: how they differ, as far as that is known."""
+    line = Line(width).add(f"   {symbols.match_first} ", "accent")
+    line.add("step " if pair.step_id else "", "muted").device(pair.step_id or "outside of a step", "text", room=30).add(
+        "  "
+    )
+    if pair.a is None or pair.b is None:
+        return Row(line.add(f"only in {'B' if pair.a is None else 'A'}", "warn"))
+    if pair.a.key == pair.b.key:
+        return Row(line.add("the very same", "faint"), Line().add(f"{symbols.enter} ", "faint"))
+    if counts is not None:
+        return Row(line.extend(counts_line(counts, symbols)), Line().add(f"{symbols.enter} ", "faint"))
+    sizes = f"{pair.a.characters:,} {symbols.arrow} {pair.b.characters:,} characters"
+    return Row(line.add(sizes, "muted"), Line().add(f"{symbols.enter} ", "faint"))
+
+
+def change_row(
+    change: ValueChange, width: int, *, opened: bool | None = None, indent: int = 3, symbols: Symbols = UNICODE
+) -> Row:
+    """A value that differs: where, what it was in A, what it is in B."""
+    sign = {"added": symbols.added, "removed": symbols.removed, "moved": symbols.moved}.get(
+        change.kind, symbols.changed
+    )
+    role = "faint" if change.expected else change.kind
+    line = Line(width).add(" " * (indent - 2)).add(f"{fold_sign(opened, symbols)} ", "muted").add(f"{sign} ", role)
+    line.add(path_text(change.path, max(12, width // 2)) or "all of it", "faint" if change.expected else "node-id").add(
+        "  "
+    )
+    if opened:
+        return Row(line)
+    if change.expected:
+        return Row(line.add("each run has its own", "faint"))
+    if change.kind == "added":
+        return Row(line.device(preview(change.new, width), "added"))
+    if change.kind == "removed":
+        return Row(line.device(preview(change.old, width), "removed"))
+    line.device(preview(change.old, width), "removed", room=max(6, (width - line.cells - 4) // 2))
+    return Row(line.add(f" {symbols.arrow} ", "faint").device(preview(change.new, width), "added"))
+
+
+def path_text(path: Path, room: int) -> str:
+    """``actions.wait.params.key``: as problems of a payload are told, but for the ids; cut at its beginning."""
+    safe = escape(".".join(str(part) for part in path[-_DEEPEST:]))
+    return safe if cells(safe) <= room else "…" + take(safe[::-1], room - 1)[::-1]
+
+
+_DEEPEST = 40
+"""Parts of a path at most: what is before them is cut in any case."""
+
+
+def tree_words(pairs: Sequence[TreePair]) -> str:
+    """How many trees there are to compare."""
+    alone = {"A": sum(1 for pair in pairs if pair.b is None), "B": sum(1 for pair in pairs if pair.a is None)}
+    words = [
+        f"{len(pairs) - sum(alone.values())} in both",
+        *(f"{count} only in {run}" for run, count in alone.items() if count),
+    ]
+    return ", ".join(words) if pairs else "none"
+
+
+def phase_words(a: Execution, b: Execution, symbols: Symbols = UNICODE) -> str:
+    """All phases of each together."""
+    if not a.phases and not b.phases:
+        return "not known"
+    sums = (milliseconds(sum(run.phases.values())) if run.phases else "not known" for run in (a, b))
+    return f" {symbols.arrow} ".join(sums)
+
+
+def whole(value: Any) -> str:
+    """A value in full, for reading: text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def is_long(change: ValueChange, width: int) -> bool:
+    """Whether its row cannot show both values."""
+    room = width // 4
+    return any(len(preview(value, room)) > room for value in (change.old, change.new))
+
+
+def step_words(pairs: Sequence[StepPair]) -> str:
+    """How many steps ended otherwise."""
+    count = differing(pairs)
+    return f"{count} of {len(pairs)} differ" if count else f"all {len(pairs)} ended alike" if pairs else "none"
+
+
+def differing(pairs: Iterable[StepPair]) -> int:
+    return sum(1 for pair in pairs if pair.differs)
+
+
+def facts(a: Execution, b: Execution) -> Mapping[str, tuple[str, str]]:
+    """What was different about the runs themselves, in words."""
+    named = {
+        "status": (word_of(a), word_of(b)),
+        "code": (a.code, b.code),
+        "source": (a.source, b.source),
+        "device": (a.device_id, b.device_id),
+        "backend": (a.backend, b.backend),
+        "mode": (a.mode, b.mode),
+    }
+    return {name: sides for name, sides in named.items() if sides[0] != sides[1]}

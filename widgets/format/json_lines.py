@@ -1,0 +1,106 @@
+"""A JSON outline as rows: keys told from values, what is folded told by its beginning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.slot import Sheet, Slot, fold_sign, folded
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.models.outline import Node, Path, outline
+
+LINES_OF_TEXT = 2_000
+"""Rows of one long text at most; the rest is counted."""
+
+_INDENT = 2
+
+
+def json_slots(
+    value: Any,
+    sheet: Sheet,
+    *,
+    topic: str,
+    by_itself: Callable[[Path, Any], bool],
+    role_of: Callable[[Path, Any], str] = lambda _path, _value: "",
+) -> Iterator[Slot]:
+    """``value`` as rows; the place of each is ``(topic, path)``.
+
+    ``by_itself`` says what is open before anybody touches it, ``role_of`` what deserves attention.
+    """
+    for node in outline(value, lambda path, value: sheet.is_open((topic, path), by_itself(path, value))):
+        role = role_of(node.path, node.value)
+        draw = partial(node_row, node, role=role, symbols=sheet.symbols)
+        yield Slot(draw, (topic, node.path), node.opened, role)
+        if node.opened and isinstance(node.value, str):
+            indent = _indent(node.path, sheet.width) + 4
+            yield from folded(node.value, sheet.width, "node-text", indent=indent, limit=LINES_OF_TEXT)
+
+
+def _indent(path: Path, width: int) -> int:
+    """Deep values must not leave the pane."""
+    return min(_INDENT * max(0, len(path) - 1), width // 3)
+
+
+def node_row(node: Node, width: int, *, role: str = "", symbols: Symbols = UNICODE) -> Row:
+    """One value: its key, and itself as far as it fits."""
+    line = (
+        Line(width)
+        .add(" " * (1 + _indent(node.path, width)))
+        .add(f"{fold_sign(node.opened, symbols)} ", role or "muted")
+    )
+    if isinstance(node.name, str):
+        line.device(json.dumps(node.name, ensure_ascii=False), role or "node-id").add(": ", "faint")
+    elif node.name is not None:
+        line.add(f"{node.name}: ", role or "faint")
+    if node.opened:
+        return Row(line.add(_size(node.value), "faint"))
+    return Row(_value(line, node.value))
+
+
+def _size(value: Any) -> str:
+    count = len(value)
+    if isinstance(value, str):
+        return f"{count:,} characters"
+    noun = "field" if isinstance(value, Mapping) else "item"
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _value(line: Line, value: Any) -> Line:
+    if isinstance(value, str):
+        return line.device(value, "node-text", before='"', after='"')
+    if isinstance(value, (Mapping, list, tuple)):
+        return line.device(preview(value, max(8, line.width - line.cells)), "muted")
+    word = json.dumps(value)
+    return line.add(word, "muted" if word in ("null", "false") else "accent")
+
+
+def preview(value: Any, room: int) -> str:
+    """The beginning of ``value`` as JSON in one line, one character more than ``room`` at most, however long it is."""
+    parts: list[str] = []
+    left = room
+    for part in _pieces(value, room):
+        parts.append(part)
+        left -= len(part)
+        if left < 0:
+            break
+    return "".join(parts)[: room + 1]
+
+
+def _pieces(value: Any, room: int) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield "{"
+        for index, (key, child) in enumerate(value.items()):
+            yield f"{', ' if index else ''}{json.dumps(str(key)[:room], ensure_ascii=False)}: "
+            yield from _pieces(child, room)
+        yield "}"
+    elif isinstance(value, (list, tuple)):
+        yield "["
+        for index, child in enumerate(value):
+            yield ", " if index else ""
+            yield from _pieces(child, room)
+        yield "]"
+    else:
+        yield json.dumps(value[:room] if isinstance(value, str) else value, ensure_ascii=False)

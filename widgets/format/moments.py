@@ -1,0 +1,188 @@
+"""A run moment by moment: the bar of its steps, the moments on it, and words for each."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from clawperator.widgets.format.lines import Line, Row, column
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.times import Clock, precise
+from clawperator.widgets.models.execution import brief
+from clawperator.widgets.models.past import STEP_STATES
+
+if TYPE_CHECKING:
+    from clawperator.engine.history.records import LineRecord, RunRecord, StepRecord
+    from clawperator.widgets.models.past import Moment
+
+_LINE_ROLES = {
+    "stage-retry": "warn",
+    "stage-failure": "fail",
+    "failure": "fail",
+    "gave up": "fail",
+    "step-success": "ok",
+    "success": "ok",
+    "result": "strong",
+}
+_QUIET = ("commandId", "taskId", "type")
+"""Fields that are the same on every line of a run, or that only a build of the Operator can read."""
+_PLACE = re.compile(r"^\[[\w-]+\] ")
+"""Which part of the Operator wrote a line: its kind says more."""
+
+
+def columns(moments: Sequence[Moment], room: int) -> list[int]:
+    """Where each moment stands on a bar of ``room`` cells: by time, or evenly where the run took none."""
+    span = moments[-1].offset if moments else 0.0
+    last = max(0, room - 1)
+    if span <= 0:
+        return [index * last // max(1, len(moments) - 1) for index in range(len(moments))]
+    return [min(last, max(0, round(moment.offset / span * last))) for moment in moments]
+
+
+def bar_line(record: RunRecord, moments: Sequence[Moment], current: int, room: int, symbols: Symbols = UNICODE) -> Line:
+    """The steps as segments, told apart by two fillings and, where there is room, by their numbers."""
+    line = Line(room)
+    cells = _segments(record, moments, room)
+    here = moments[current].step if moments else -1
+    start = 0
+    for end in range(1, room + 1):
+        if end < room and cells[end] == cells[start]:
+            continue
+        step, width = cells[start], end - start
+        if step < 0:
+            line.add(symbols.bar_idle * width, "guide")
+        else:
+            role = STEP_STATES.get(record.steps[step].status, Status.UNKNOWN).role
+            name = f" {step + 1} "
+            filling = (symbols.bar, symbols.bar_run)[step % 2]
+            if width >= len(name) + 2:
+                line.add(filling, role).add(name, "here" if step == here else "muted").add(
+                    filling * (width - len(name) - 1), role
+                )
+            else:
+                line.add(filling * width, role)
+        start = end
+    return line
+
+
+def _segments(record: RunRecord, moments: Sequence[Moment], room: int) -> list[int]:
+    """For each cell the step that is under way there, -1 for none; every step that was seen has a cell."""
+    cells = [-1] * room
+    if not moments or not room:
+        return cells
+    began, span = moments[0].at, moments[-1].offset
+    for index, step in enumerate(record.steps):
+        if span <= 0 or math.isnan(step.started_at):
+            continue
+        ended = moments[-1].at if math.isnan(step.ended_at) else step.ended_at
+        start = min(room - 1, max(0, round((step.started_at - began) / span * room)))
+        end = min(room, max(start + 1, round((ended - began) / span * room)))
+        cells[start:end] = [index] * (end - start)
+    return cells
+
+
+def ticks_line(moments: Sequence[Moment], current: int, room: int, symbols: Symbols = UNICODE) -> Line:
+    """A sign for each moment, the playhead above all of them, then trees, then retries."""
+    signs: dict[int, tuple[int, str, str]] = {}
+    for index, (moment, at) in enumerate(zip(moments, columns(moments, room), strict=True)):
+        tree = moment.what == "tree"
+        if index == current:
+            sign = 3, symbols.match_first if tree else symbols.thumb, "match-current"
+        elif tree:
+            sign = 2, symbols.match, "match"
+        else:
+            sign = (1, "!", "warn") if moment.what == "retry" else (0, symbols.dot, "muted")
+        signs[at] = max(signs.get(at, sign), sign)
+    line = Line(room)
+    for at, (_, glyph, role) in sorted(signs.items()):
+        line.pad(at).add(glyph, role)
+    return line
+
+
+def moment_row(
+    record: RunRecord, moments: Sequence[Moment], current: int, width: int, symbols: Symbols = UNICODE
+) -> Row:
+    """Which moment it is, when, and what happened."""
+    moment = moments[current]
+    line = Line(width).add(" ").add(f"{current + 1}/{len(moments)} ", "strong")
+    line.add(f"+{precise(moment.offset)} of {precise(moments[-1].offset)} ", "muted").add(f"{symbols.dot} ", "faint")
+    return Row(happening(line, record, moment))
+
+
+def happening(line: Line, record: RunRecord, moment: Moment) -> Line:
+    """What happened at a moment, in words."""
+    match moment.what:
+        case "begin":
+            return line.add("the run begins")
+        case "dispatched":
+            return line.add("it is sent to the device")
+        case "result":
+            run = record.summary
+            return line.add(f"it ends: {run.status} ", "fail" if run.code else "ok").device(run.code, "fail")
+        case "interrupted":
+            return line.add("the last that is known of it", "warn")
+        case "tree":
+            return _of_step(line.add("the screen is read by "), record, moment)
+        case "retry":
+            return _of_step(line, record, moment).add(" tries again ", "warn").device(moment.detail, "warn")
+        case "step":
+            return _of_step(line, record, moment).add(" begins")
+    step = record.steps[moment.step]
+    state = STEP_STATES.get(step.status, Status.UNKNOWN)
+    return _of_step(line, record, moment).add(f" ends: {state.word} ", state.role).device(step.code, "fail")
+
+
+def _of_step(line: Line, record: RunRecord, moment: Moment) -> Line:
+    if moment.step < 0:
+        return line.add("no step that was seen", "muted")
+    return line.add(f"step {moment.step + 1} ", "strong").device(
+        _name(record.steps[moment.step]), "text", room=min(24, line.width // 5)
+    )
+
+
+def _name(step: StepRecord) -> str:
+    return step.type or step.id
+
+
+def tree_words(record: RunRecord, moment: Moment) -> Line:
+    """Which tree was on screen at a moment, and how old it was then."""
+    if not record.trees:
+        return Line().add("no tree was kept", "faint")
+    if moment.tree < 0:
+        return Line().add("before the first tree", "faint")
+    tree = record.trees[moment.tree]
+    line = Line().add("tree", "muted")
+    index = next((index for index, step in enumerate(record.steps) if tree.step_id and step.id == tree.step_id), -1)
+    if index >= 0:
+        line.add(f" of step {index + 1}", "muted")
+    age = moment.at - tree.at
+    line.add(f", {precise(age)} old" if age >= 0.001 else ", just read", "muted")
+    return line if tree.complete else line.add(", incomplete", "warn")
+
+
+def line_row(
+    told: LineRecord, began: float, width: int, *, current: bool, clock: Clock, symbols: Symbols = UNICODE
+) -> Row:
+    """One live line: when, counted from the beginning of the run, which kind, and what it says."""
+    offset = told.at - began
+    line = Line(width).add(" ").add(symbols.closed if current else " ", "match-current").add(" ")
+    if width >= _ROOMY:
+        line.add(f"{clock.time_of_day(told.at):<10} ", "faint")
+    line.add(f"{f'+{precise(offset)}' if not math.isnan(offset) else '':>8}  ", "muted")
+    line.add(column(told.kind, 13), _LINE_ROLES.get(told.kind, "text")).add("  ")
+    return Row(line.device(brief(_said(told)), "match-current" if current else "muted"))
+
+
+_ROOMY = 64
+"""From this many cells on the time of day stands beside the offset."""
+
+
+def _said(told: LineRecord) -> str:
+    """The line without what is the same on all lines of the run, or says nothing."""
+    if not told.fields:
+        return _PLACE.sub("", told.text)
+    said = {name: value for name, value in told.fields.items() if name not in _QUIET and value not in ("", "{}")}
+    return "  ".join(value if name == "id" else f"{name} {value}" for name, value in said.items())

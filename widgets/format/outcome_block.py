@@ -1,0 +1,104 @@
+"""The first rows of an execution in full: how it stands, what that means, what it was, which keys are next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.safe import cells, wrap
+from clawperator.widgets.format.slot import Sheet, Slot, fixed, joined
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.times import Clock, duration, precise
+from clawperator.widgets.format.verdict import Sentence, sentences
+from clawperator.widgets.models.evidence import failed_steps
+from clawperator.widgets.models.execution import Execution
+
+_QUOTED_LINES = 3
+"""Lines of foreign text at most; all of it is in the envelope."""
+
+
+class NextKey(NamedTuple):
+    """A key that makes sense now."""
+
+    sign: str
+    label: str
+
+
+def outcome_slots(execution: Execution, sheet: Sheet, next_keys: Sequence[NextKey] = ()) -> Iterator[Slot]:
+    """How it stands in full."""
+    width = sheet.width
+    rows = [outcome_row(execution, width, sheet.clock, sheet.symbols)]
+    for sentence in sentences(execution, sheet.clock.now()):
+        rows += _told(sentence, width, f"{sheet.symbols.arrow} " if sentence.hint else "")
+    rows += joined(_facts(execution, sheet.clock), width, indent=3)
+    if next_keys and execution.over:
+        rows.append(_keys(next_keys, width))
+    yield from map(fixed, rows)
+
+
+_WORDS = {Status.OK: "success", Status.SKIPPED: "refused"}
+
+
+def word_of(execution: Execution) -> str:
+    """The state in a word or a few; a plan that ran to its end although a step failed is its own case."""
+    words = _WORDS.get(execution.status, execution.status.word)
+    if execution.status is Status.WARN:
+        failed = len(failed_steps(execution))
+        words = f"plan success, {failed} step{'s' * (failed != 1)} failed"
+    return f"{words}, late" if execution.late else words
+
+
+def outcome_row(execution: Execution, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+    """State, code and duration in one line."""
+    status = execution.status
+    role = "warn" if status in (Status.SKIPPED, Status.UNKNOWN) else status.role
+    line = Line(width).add(f" {status.sign(ascii_only=symbols.ascii)} {word_of(execution)}", role)
+    if execution.code:
+        line.add("  ").device(execution.code, role)
+    return Row(line, Line().add(_took(execution, clock), "muted"))
+
+
+def _took(execution: Execution, clock: Clock) -> str:
+    """How long it took; nothing where only its end was seen."""
+    seconds = execution.elapsed(clock.now())
+    return f"{precise(seconds) if execution.over else duration(seconds)} " if seconds > 0 else ""
+
+
+def _told(sentence: Sentence, width: int, arrow: str) -> Iterator[Row]:
+    """A sentence folded to the pane, and what it quotes: on the same line where there is room."""
+    room = max(10, width - 4 - len(arrow))
+    told = wrap(sentence.text, room)
+    quoted = wrap(sentence.foreign, room, limit=_QUOTED_LINES) if sentence.foreign else []
+    together = len(told) == len(quoted) == 1 and cells(told[0]) + 2 + cells(quoted[0]) <= room
+    for index, part in enumerate(told):
+        line = Line(width).add("   ").add(" " * len(arrow) if index else arrow, "accent")
+        line.add(part, "text" if arrow else sentence.role)
+        if together:
+            line.add("  ").add(quoted[0], "muted")
+        yield Row(line)
+    if not together:
+        yield from (Row(Line(width).add("   ").add(part, "muted")) for part in quoted)
+
+
+def _facts(execution: Execution, clock: Clock) -> Iterator[tuple[str, str]]:
+    """What is known of where it came from; what is not known is not said."""
+    named = (
+        ("task", execution.task_id),
+        ("source", execution.source),
+        ("device", execution.device_id),
+        ("backend", execution.backend),
+        ("mode", execution.mode),
+        ("seen" if execution.foreign else "started", clock.time_of_day(execution.started)),
+        ("run again from", execution.run_of),
+        ("sent from", "here" if execution.ours else ""),
+    )
+    return ((name, value) for name, value in named if value)
+
+
+def _keys(next_keys: Sequence[NextKey], width: int) -> Row:
+    line = Line(width).add("   ")
+    for index, (sign, label) in enumerate(next_keys):
+        line.add("   " if index else "").add(sign, "key").add(f" {label}", "muted")
+    return Row(line)

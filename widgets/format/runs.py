@@ -1,0 +1,126 @@
+"""Past runs as rows of a list, and what a run was in words."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from clawperator.widgets.format.lines import Line, Row, column
+from clawperator.widgets.format.safe import wrap
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.times import Clock, duration, precise
+
+if TYPE_CHECKING:
+    from clawperator.engine.history.records import RunSummary
+
+_STATES = {
+    "running": Status.RUNNING,
+    "success": Status.OK,
+    "failed": Status.FAILED,
+    "refused": Status.SKIPPED,
+    "interrupted": Status.UNKNOWN,
+}
+
+
+def state_of(run: RunSummary) -> Status:
+    """The state of a run; a plan that ran to its end although a step failed is its own case."""
+    state = _STATES.get(run.status, Status.UNKNOWN)
+    return Status.WARN if state is Status.OK and run.failed_steps else state
+
+
+def attention(run: RunSummary) -> str:
+    """The role of a run that did not go well; empty for one that did, or has not ended."""
+    state = state_of(run)
+    if state in (Status.OK, Status.RUNNING):
+        return ""
+    return "fail" if state is Status.FAILED else "warn"
+
+
+def run_row(run: RunSummary, mark: str, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+    """Mark, state, time, command, how many steps, source, why it failed; how long it took at the right.
+
+    Where there is no room for both, why it failed stands in the place of the source.
+    """
+    state = state_of(run)
+    right = Line().add(f"{_took(run, clock):>8} ", "run" if state is Status.RUNNING else "muted")
+    line = Line(max(10, width - right.cells - 1)).add(" ").add(mark or " ", "accent")
+    line.add(f"{state.sign(ascii_only=symbols.ascii)} ", attention(run) or state.role)
+    line.add(f"{clock.time_of_day(run.started_at, tenths=False)[: None if width >= _ROOMY else 5]:<5} ", "muted")
+    line.add(column(run.command_id, _share(width, 16, 30)), "strong").add(f"{run.action_count or '':>4}  ", "muted")
+    words, role = _words(run, state)
+    if not words:
+        line.device(run.source or "unknown", "muted", room=_share(width, 12, 20))
+    elif width >= _ROOMY:
+        line.add(column(run.source or "unknown", _share(width, 12, 20)), "muted").add("  ").device(words, role)
+    else:
+        line.device(words, role)
+    return Row(line, right)
+
+
+_ROOMY = 72
+"""From this many cells on there is room for everything."""
+
+
+def _words(run: RunSummary, state: Status) -> tuple[str, str]:
+    """Why it did not go well, and the role of these words; empty for one that did."""
+    role = attention(run) or state.role
+    if run.failed_steps and not run.code:
+        return f"{run.failed_steps} of {run.action_count} failed", role
+    return run.code or ("" if state is Status.OK else run.status), role
+
+
+def _share(width: int, least: int, most: int) -> int:
+    """Columns grow with the pane, from 80 cells on."""
+    return max(least, min(most, least + (width - 80) // 4))
+
+
+def _took(run: RunSummary, clock: Clock) -> str:
+    if run.status == "running":
+        return duration(clock.now() - run.started_at)
+    return precise(run.duration_ms / 1000)
+
+
+def day_row(began: float, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+    """The heading above the runs of a day."""
+    line = Line(width).add(f" {day_words(began, clock)} ", "faint")
+    return Row(line.add(symbols.rule * max(0, width - line.cells - 1), "guide"))
+
+
+def day_words(at: float, clock: Clock) -> str:
+    """``today``, ``yesterday``, else ``Mon 17 Nov 2025``; a moment that no calendar knows is an unknown day."""
+    try:
+        day = datetime.fromtimestamp(at, clock.zone)
+        today = datetime.fromtimestamp(clock.now(), clock.zone)
+    except (ValueError, OverflowError, OSError):
+        return "unknown day"
+    ago = (today.date() - day.date()).days
+    return {0: "today", 1: "yesterday"}.get(ago, f"{day:%a} {day.day} {day:%b %Y}")
+
+
+def waiting_row(width: int) -> Row:
+    """In the place of a run that has not been read yet."""
+    return Row(Line(width).add("    …", "faint"))
+
+
+def interrupted_words(run: RunSummary) -> str:
+    """Why the end of a run is not known."""
+    if run.origin == "seen":
+        return "No result was seen: how it ended is not known"
+    if not math.isnan(run.ended_at):
+        return "Whoever ran it stopped waiting before the result came"
+    return "The process that ran it ended before the result came"
+
+
+def origin_words(run: RunSummary) -> str:
+    """Who made a run, or that it was only seen: what of it can be known depends on that."""
+    if run.origin == "seen":
+        return "seen in the log: its payload and the host's own times are not known"
+    face = {"cli": "the command line", "console": "a console", "http": "the HTTP server", "mcp": "an MCP client"}
+    return f"made by {face.get(run.face, 'the engine')}" + (f", pid {run.pid}" if run.pid else "")
+
+
+def folded(words: str, width: int) -> str:
+    """Words for the middle of a pane of ``width`` cells, safe and in lines that fit."""
+    return "\n".join(line for part in words.splitlines() for line in wrap(part, max(20, width - 4)))

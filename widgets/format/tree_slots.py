@@ -1,0 +1,89 @@
+"""The snapshots of an execution, with the steps between them: what the screen was before and after each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from clawperator.widgets.format.lines import Line, Row, column
+from clawperator.widgets.format.slot import Sheet, Slot, plain
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.times import Clock, age
+from clawperator.widgets.models.run_diff import TreeCounts
+from clawperator.widgets.models.snapshots_of import Between, Seen, snapshots_of
+
+if TYPE_CHECKING:
+    from clawperator.widgets.models.execution import Execution
+
+Known = Mapping[tuple[str, str], TreeCounts]
+"""What is known of the way from one tree to another, by their keys."""
+
+
+def tree_slots(execution: Execution, sheet: Sheet, known: Known) -> Iterator[Slot]:
+    """One row per tree, newest last; between two of them the steps that ran, and what changed."""
+    if not execution.trees:
+        yield plain("No snapshot came with this run. A snapshot_ui step takes one.", "muted")
+        return
+    for entry in snapshots_of(execution):
+        if isinstance(entry, Seen):
+            draw = partial(seen_row, entry, clock=sheet.clock, symbols=sheet.symbols)
+            yield Slot(draw, TreePlace(entry.mark.key, entry.mark.at))
+        else:
+            yield Slot(partial(between_row, entry, known=known, symbols=sheet.symbols))
+
+
+class TreePlace(NamedTuple):
+    """The place of a tree's row."""
+
+    key: str
+    at: float
+
+
+def seen_row(seen: Seen, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+    """A tree: when, of which step, how large, whether all of it."""
+    mark = seen.mark
+    line = (
+        Line(width)
+        .add(f" {symbols.match_first} ", "accent")
+        .add(clock.time_of_day(mark.at, tenths=width >= 60), "muted")
+        .add("  ")
+    )
+    line.add(column(seen.of, 18 if width < 100 else 36), "strong").add("  ")
+    line.add(f"{mark.characters:,} characters", "muted")
+    if not mark.complete:
+        line.add("  incomplete", "warn")
+    return Row(line, Line().add(f"{_age_words(clock.now() - mark.at)} {symbols.enter} ", "faint"))
+
+
+def _age_words(seconds: float) -> str:
+    words = age(seconds)
+    return words if words == "now" else f"{words} ago"
+
+
+def between_row(between: Between, width: int, known: Known, symbols: Symbols = UNICODE) -> Row:
+    """What ran between two trees, and what it changed as far as known."""
+    right = None
+    counts = known.get((between.before, between.after)) if between.before and between.after else None
+    if counts is not None:
+        right = counts_line(counts, symbols).add(" ")
+    line = Line(width).add(f" {symbols.guide} ", "guide")
+    for index, words in enumerate(between.steps):
+        line.add(f" {symbols.dot} " if index else "", "faint").device(words, "muted")
+    return Row(line, right)
+
+
+def counts_line(counts: TreeCounts, symbols: Symbols = UNICODE) -> Line:
+    """``+3 −1 ~4 ⇕2``, or that nothing changed."""
+    line = Line()
+    if not counts:
+        return line.add("no change", "faint")
+    for sign, number, role in (
+        (symbols.added, counts.added, "added"),
+        (symbols.removed, counts.removed, "removed"),
+        (symbols.changed, counts.changed, "changed"),
+        (symbols.moved, counts.moved, "moved"),
+    ):
+        if number:
+            line.add(" " if line.cells else "").add(f"{sign}{number:,}", role)
+    return line

@@ -1,0 +1,274 @@
+"""A text area for JSON: coloured, with pairs and indentation that come by themselves, and with places underlined.
+
+It is Textual's TextArea with a drawing of its own. Of the keys only escape, tab, enter and those with ctrl are commands; tab
+never writes a tab, it leaves.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from itertools import accumulate
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.cache import LRUCache
+from textual.document._document import EditResult
+from textual.document._edit import Edit
+from textual.message import Message
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widgets import TextArea
+
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.roles import ROLES
+from clawperator.widgets.format.safe import cells
+from clawperator.widgets.json_typing import INDENT, JsonTyping
+from clawperator.widgets.models.json_text import editable, roles
+from clawperator.widgets.models.text_marks import TextMark, moved
+
+REST_SECONDS = 0.15
+"""The text is read this long after the last key (console UX §14)."""
+_LONGEST_COLOURED = 2_000
+_LEAST_WORDS = 16
+
+
+class JsonArea(JsonTyping, inherit_bindings=False):
+    """``show`` gives it the text, ``mark`` the places to underline.
+
+    ``changed`` is called with the text when it has been at rest for ``REST_SECONDS`` after a change, or when it is
+    ``settle``d before that. ``leave`` is what escape does, ``onward`` where tab (1) and shift+tab (-1) go: both at once, so
+    that the next key of a burst finds the right pane.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = TextArea.COMPONENT_CLASSES
+    DEFAULT_CSS = """
+    JsonArea {
+        width: 1fr;
+        height: 1fr;
+        overflow: auto auto;
+        scrollbar-size: 1 1;
+        scrollbar-color: $frame;
+        scrollbar-color-hover: $text-quiet;
+        scrollbar-color-active: $frame-focus;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        scrollbar-corner-color: $background;
+        pointer: text;
+
+        & > .text-area--cursor { text-style: reverse; }
+        & > .text-area--gutter { color: $text-faint; }
+        & > .text-area--cursor-gutter { color: $text-quiet; background: $cursor-blurred-background; }
+        & > .text-area--cursor-line { background: $cursor-blurred-background; }
+        & > .text-area--selection { text-style: reverse; }
+        & > .text-area--matching-bracket { text-style: bold underline; }
+    }
+    """
+
+    class CopyWanted(Message):
+        """The selected text is to be copied."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class CursorMoved(Message):
+        """The cursor of the editor is at another place."""
+
+    def __init__(
+        self,
+        changed: Callable[[str], object],
+        *,
+        leave: Callable[[], object],
+        onward: Callable[[int], object],
+        id: str,  # noqa: A002  # Textual's own name
+    ) -> None:
+        super().__init__(id=id)
+        self.set_reactive(TextArea.soft_wrap, False)
+        self.set_reactive(TextArea.show_line_numbers, True)
+        self.set_reactive(TextArea.cursor_blink, False)
+        self.set_reactive(TextArea.indent_width, len(INDENT))
+        self._told = changed
+        self._leave = leave
+        self._onward = onward
+        self._marks: Sequence[TextMark] = ()
+        self._marks_by_row: dict[int, list[tuple[int, int, TextMark]]] = {}
+        self._plain_lines: LRUCache[Hashable, Strip] = LRUCache(1024)
+        self._rest: Timer | None = None
+        self._loading = False
+
+    # -- content
+
+    def show(self, text: str) -> None:
+        """Take over another text, with the cursor as near as possible to where it was; the same text changes nothing."""
+        text = editable(text)
+        if text != self.text:
+            self._loading = True
+            location = self.cursor_location
+            self.load_text(text)
+            self.mark(())
+            self.move_cursor(location)
+            self._loading = False
+
+    @property
+    def restless(self) -> bool:
+        """Whether there is text that nobody has been told of."""
+        return self._rest is not None
+
+    def settle(self) -> None:
+        """Tell the text now, if it was not told yet."""
+        if self._rest is not None:
+            self._rest.stop()
+            self._rest = None
+            self._told(self.text)
+
+    def mark(self, marks: Sequence[TextMark]) -> None:
+        """Underline these, instead of what was underlined before."""
+        if marks != self._marks:
+            self._marks = marks
+            self._place_marks()
+
+    def _place_marks(self) -> None:
+        """By line; of what runs over several lines only the first is underlined."""
+        self._marks_by_row = {}
+        starts = [0, *accumulate(len(line) + 1 for line in self.document.lines)]
+        for mark in self._marks:
+            row = min(bisect_right(starts, mark.start), len(starts) - 1) - 1
+            start = mark.start - starts[row]
+            end = max(start + 1, start + mark.end - mark.start)
+            self._marks_by_row.setdefault(row, []).append((start, end, mark))
+        self._line_cache.clear()
+        self.refresh()
+
+    def to_index(self, offset: int) -> None:
+        """The cursor to a character of the text."""
+        self.move_cursor(self.location_of(offset), center=True)
+
+    # -- editing
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Every edit but undo and redo comes through here: marks behind it move along until the text was read again."""
+        start, end = self.index_of(edit.top), self.index_of(edit.bottom)
+        result = super().edit(edit)
+        grown = len(edit.text) - (end - start)
+        if self._marks:
+            self._marks = [moved(mark, start, end, grown) for mark in self._marks]
+            self._place_marks()
+        return result
+
+    def update_suggestion(self) -> None:
+        """TextArea's hook for after every change, undo and redo included."""
+        if self._loading or not self.is_attached:
+            return
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(REST_SECONDS, self.settle)
+        self.after_change()
+
+    def on_key(self, event: events.Key) -> None:
+        """What a key does before TextArea sees it; a key of a burst that comes when the focus has left is not for here."""
+        self.typing = event.is_printable
+        if self.screen.focused is not self:
+            event.prevent_default()
+        elif self._command(event.key) or self.paired(event.character or ""):
+            event.stop()
+            event.prevent_default()
+
+    def _command(self, key: str) -> bool:
+        match key:
+            case "escape":
+                self.action_leave()
+            case "tab" | "shift+tab":
+                self._onward(1 if key == "tab" else -1)
+            case "enter":
+                self.action_newline()
+            case _:
+                return False
+        return True
+
+    def action_leave(self) -> None:
+        self._leave()
+
+    def action_copy(self) -> None:
+        if self.selected_text:
+            self.post_message(self.CopyWanted(self.selected_text))
+
+    def action_cut(self) -> None:
+        if self.selected_text:
+            self.action_copy()
+            self.put("")
+
+    # -- painting
+
+    def get_line(self, line_index: int) -> Text:
+        """A line with its colours and underlines."""
+        text = super().get_line(line_index)
+        if len(text.plain) <= _LONGEST_COLOURED:
+            for start, end, role in roles(text.plain):
+                text.stylize(self._ink(role), start, end)
+        for start, end, mark in self._marks_by_row.get(line_index, ()):
+            text.stylize(self._ink(mark.role) + Style(underline=True), start, end)
+        return text
+
+    def _ink(self, role: str) -> Style:
+        return self.overlay_style(ROLES[role])
+
+    def render_line(self, y: int) -> Strip:
+        """A line without cursor, selection and bracket looks as before: TextArea itself would draw all of them after each key."""
+        row = y + self.scroll_offset.y
+        if row >= self.document.line_count or row == self.cursor_location[0] or not self._is_plain(row):
+            return self._drawn(y, row)
+        words = tuple(mark for *_, mark in self._marks_by_row.get(row, ()))
+        size = (self.size, self.virtual_size.width, self.scroll_offset.x, self.gutter_width)
+        key = (row, self.document.get_line(row), words, size)
+        strip = self._plain_lines.get(key)
+        if strip is None:
+            strip = self._plain_lines[key] = self._drawn(y, row)
+        return strip
+
+    def _is_plain(self, row: int) -> bool:
+        bracket = self.matching_bracket_location
+        return self.selection.is_empty and (bracket is None or bracket[0] != row)
+
+    def _drawn(self, y: int, row: int) -> Strip:
+        strip = super().render_line(y)
+        marks = self._marks_by_row.get(row)
+        return self._with_words(strip, row, marks[0][2]) if marks else strip
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._plain_lines.clear()
+
+    def _with_words(self, strip: Strip, row: int, mark: TextMark) -> Strip:
+        """A sign beside the line number and, where there is room behind the text, why."""
+        sign = ("x" if mark.role == "fail" else "!") if self.symbols.ascii else "✗" if mark.role == "fail" else "!"
+        gutter = self.gutter_width
+        strip = laid_over(strip, gutter - 2, Strip([Segment(sign, self.role_style(mark.role))], 1))
+        x = gutter + cells(self.document.get_line(row)) + 2 - self.scroll_offset.x
+        room = self.scrollable_content_region.width - x
+        if x <= gutter or room < _LEAST_WORDS:
+            return strip
+        line = Line(room - 1).device(mark.words, mark.role)
+        return laid_over(strip, x, self.paint(Row(line), line.cells))
+
+    # -- events
+
+    def watch_selection(self) -> None:
+        if self.is_attached:
+            self.post_message(self.CursorMoved())
+
+    def on_blur(self) -> None:
+        self.settle()
+
+
+def laid_over(strip: Strip, x: int, over: Strip) -> Strip:
+    """``strip`` with ``over`` from cell ``x`` on."""
+    x = max(0, x)
+    parts = [strip.crop(0, x), over]
+    if strip.cell_length > x + over.cell_length:
+        parts.append(strip.crop(x + over.cell_length, strip.cell_length))
+    return Strip.join(parts)

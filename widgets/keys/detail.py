@@ -1,0 +1,23 @@
+"""The keys of one execution in full, and of two runs compared."""
+
+from __future__ import annotations
+
+from clawperator.widgets.keys.table import Scope, key
+
+# fmt: off
+SCOPES: dict[str, Scope] = {
+    "detail": Scope("Detail", (
+        key("detail.next_tab", "l,right", "tab(1)", "next tab", "Steps, trees, envelope, payload, phases, raw", show=True, display="l →"),
+        key("detail.fold", "space", "fold", "fold", "Open or close this row", show=True, display="␣"),
+        key("detail.next_failure", "right_square_bracket", "attention(1)", "next failure", "Next step that failed", show=True, display="]"),
+        key("detail.previous_failure", "left_square_bracket", "attention(-1)", "previous failure", "Previous step that failed", display="["),
+        key("detail.previous_tab", "h,left", "tab(-1)", "previous tab", "The tab before", display="h ←"),
+        key("detail.fold_all", "minus", "fold_all", "fold all", "Close everything; again: as it was", display="-"),
+    )),
+    "compare": Scope("Compare", (
+        key("compare.next_difference", "right_square_bracket", "attention(1)", "next difference", "Next difference between A and B", show=True, display="]"),
+        key("compare.previous_difference", "left_square_bracket", "attention(-1)", "previous difference", "Previous difference between A and B", display="["),
+        key("compare.fold", "space", "fold", "fold", "Open or close this part, or this value", show=True, display="␣"),
+        key("compare.fold_all", "minus", "fold_all", "fold all", "Close everything; again: as it was", display="-"),
+    )),
+}

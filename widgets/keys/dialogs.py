@@ -1,0 +1,37 @@
+"""The keys of fields, menus and dialogs."""
+
+from __future__ import annotations
+
+from clawperator.widgets.keys.table import Scope, key
+
+# fmt: off
+SCOPES: dict[str, Scope] = {
+    "field": Scope("Dialog", (
+        key("field.leave", "escape", "leave", "leave", "Leave the field and clear it", show=True, display="esc"),
+        key("field.keep", "enter,down", "keep", "keep", "Back to the pane, keeping what was typed", show=True, display="⏎"),
+    )),
+    "find": Scope("Dialog", (
+        key("find.hide", "tab", "hide", "hide others", "Hide what is not found, or show it dimmed", show=True, display="⇥"),
+    )),
+    "matcher": Scope("Dialog", (
+        key("matcher.complete", "tab", "complete", "complete", "Take the completion; in a field: to the next field", show=True, display="⇥"),
+        key("matcher.previous", "shift+tab", "previous", "field before", "To the field before", display="⇧⇥"),
+    )),
+    "dialog": Scope("Dialog", (
+        key("dialog.close", "escape,q", "close", "close", "Close", show=True, display="esc"),
+    )),
+    "menu": Scope("Dialog", (
+        key("menu.choose", "enter", "choose", "choose", "The entry with the cursor", show=True, display="⏎"),
+        key("menu.down", "down", "move(1)", "down", "Next entry", display="↓"),
+        key("menu.up", "up", "move(-1)", "up", "Entry before", display="↑"),
+        key("menu.close", "escape", "close", "close", "Close", show=True, display="esc"),
+    )),
+    "dispatch": Scope("Dialog", (
+        key("dispatch.go", "enter", "go", "run", "Send it", show=True, display="⏎"),
+        key("dispatch.close", "escape,q", "close", "back", "Send nothing", show=True, display="esc"),
+    )),
+    "confirm": Scope("Dialog", (
+        key("confirm.yes", "y,enter", "answer(True)", "yes", "Yes", show=True, display="⏎"),
+        key("confirm.no", "n,escape,q", "answer(False)", "no", "No", show=True, display="esc"),
+    )),
+}

@@ -1,0 +1,57 @@
+"""The keys of mode 3: the draft as steps and as JSON, and its run."""
+
+from __future__ import annotations
+
+from clawperator.widgets.keys.table import Scope, key
+
+# fmt: off
+SCOPES: dict[str, Scope] = {
+    "editor": Scope("JSON", (
+        key("editor.leave", "escape", "leave", "steps", "Close the list of words; else back to the steps", show=True, display="esc"),
+        key("editor.complete", "ctrl+@,ctrl+space,ctrl+l", "complete", "words", "What may stand here: keys, values, types; ⏎ or ⇥ takes one", show=True, display="^space"),
+        key("editor.newline", "enter", "newline", "new line", "A new line, as far in as this one", display="⏎"),
+        key("editor.undo", "ctrl+z", "undo", "undo", "Undo what was typed last", show=True, display="^z"),
+        key("editor.redo", "ctrl+y", "redo", "redo", "Do again what was undone", display="^y"),
+        key("editor.up", "up", "cursor_up", "up", "One line up", display="↑"),
+        key("editor.down", "down", "cursor_down", "down", "One line down", display="↓"),
+        key("editor.left", "left", "cursor_left", "left", "One character back", display="←"),
+        key("editor.right", "right", "cursor_right", "right", "One character on", display="→"),
+        key("editor.word_left", "ctrl+left", "cursor_word_left", "word back", "To the word before", display="^←"),
+        key("editor.word_right", "ctrl+right", "cursor_word_right", "word on", "To the next word", display="^→"),
+        key("editor.line_start", "home,ctrl+a", "cursor_line_start", "line start", "To the start of the line", display="Home"),
+        key("editor.line_end", "end,ctrl+e", "cursor_line_end", "line end", "To the end of the line", display="End"),
+        key("editor.page_up", "pageup", "cursor_page_up", "page up", "One page up", display="PgUp"),
+        key("editor.page_down", "pagedown", "cursor_page_down", "page down", "One page down", display="PgDn"),
+        key("editor.select_up", "shift+up", "cursor_up(True)", "select up", "Select to the line above", display="⇧↑"),
+        key("editor.select_down", "shift+down", "cursor_down(True)", "select down", "Select to the line below", display="⇧↓"),
+        key("editor.select_left", "shift+left", "cursor_left(True)", "select back", "Select the character before", display="⇧←"),
+        key("editor.select_right", "shift+right", "cursor_right(True)", "select on", "Select the next character", display="⇧→"),
+        key("editor.select_start", "shift+home", "cursor_line_start(True)", "select start", "Select to the start of the line", display="⇧Home"),
+        key("editor.select_end", "shift+end", "cursor_line_end(True)", "select end", "Select to the end of the line", display="⇧End"),
+        key("editor.select_all", "f7", "select_all", "select all", "Select the whole text", display="F7"),
+        key("editor.delete_left", "backspace", "delete_left", "delete back", "Delete the character before, or the selection", display="⌫"),
+        key("editor.delete_right", "delete,ctrl+d", "delete_right", "delete", "Delete the next character, or the selection", display="del"),
+        key("editor.delete_line_start", "ctrl+u", "delete_to_start_of_line", "delete to start", "Delete to the start of the line", display="^u"),
+        key("editor.delete_line", "ctrl+k", "delete_to_end_of_line_or_delete_line", "delete to end", "Delete to the end of the line", display="^k"),
+        key("editor.copy", "ctrl+c", "copy", "copy", "Copy what is selected", display="^c"),
+        key("editor.cut", "ctrl+x", "cut", "cut", "Cut what is selected", display="^x"),
+        key("editor.paste", "ctrl+v", "paste", "paste", "Paste what was copied here last", display="^v"),
+    )),
+    "run": Scope("Run", (
+        key("run.run", "R,ctrl+r", "run_draft", "run", "Run the draft on the device, after a look at what is sent", show=True),
+        key("run.edit", "e", "edit_text", "edit JSON", "Edit the draft as JSON", show=True),
+        key("run.payload", "v", "payload", "as sent", "The payload as it would be sent, and how it differs from the draft", show=True),
+        key("run.next_problem", "right_square_bracket,ctrl+g", "problem(1)", "next problem", "To the next problem, round the end", show=True, display="]"),
+        key("run.previous_problem", "left_square_bracket", "problem(-1)", "previous problem", "To the problem before", display="["),
+        key("run.again", "r", "try_again", "try again", "Send again what was turned away because the device was busy"),
+        key("run.stop", "C", "stop_waiting", "stop waiting", "Stop waiting for the result; the device goes on", show=True),
+        key("run.compare", "c", "compare", "compare", "Compare the last run with the run that it repeats"),
+        key("run.save", "ctrl+s", "save_draft", "save", "Save the draft as a payload file", show=True, display="^s"),
+        key("run.open", "o", "open_draft", "open", "Open a payload file as the draft"),
+        key("run.editor", "E", "external_editor", "$EDITOR", "Edit the payload in the program that EDITOR names"),
+        key("run.undo", "u", "undo", "undo", "Undo the last change", show=True),
+        key("run.delete", "delete,backspace", "delete_step", "delete", "Delete this step", show=True, display="del"),
+        key("run.up", "less_than_sign", "move_step(-1)", "move up", "Move this step up", display="<"),
+        key("run.down", "greater_than_sign", "move_step(1)", "move down", "Move this step down", display=">"),
+    )),
+}

@@ -1,0 +1,27 @@
+"""The keys of the stream."""
+
+from __future__ import annotations
+
+from clawperator.widgets.keys.table import Scope, key
+
+# fmt: off
+SCOPES: dict[str, Scope] = {
+    "stream": Scope("Stream", (
+        key("stream.fold", "space", "unfold", "lines", "Show or hide the live lines of this execution", show=True, display="␣"),
+        key("stream.follow", "f", "follow", "follow", "Follow the newest row", show=True),
+        key("stream.pause", "p", "pause", "pause", "Freeze the view while lines keep coming in", show=True),
+        key("stream.view", "t", "view", "view", "Executions, envelopes, Operator's log, whole log", show=True),
+        key("stream.filter", "slash", "screen.find", "filter", 'Filter: words, "two words", cmd: src: status: code: tag: age:<5m re:/…/, ! for not', show=True, display="/"),
+        key("stream.next_problem", "right_square_bracket", "problem(1)", "next problem", "Next row that needs attention, or bookmark", show=True, display="]"),
+        key("stream.previous_problem", "left_square_bracket", "problem(-1)", "previous problem", "Previous row that needs attention, or bookmark", display="["),
+        key("stream.only", "equals_sign", "only", "only this", "Only the command of this row; again: all of them", show=True, display="="),
+        key("stream.bookmark", "b", "bookmark", "bookmark", "Mark this row, here and on the scrollbar; ] finds it again"),
+        key("stream.times", "d", "times", "times", "Times: clock, since the row above, since the start"),
+        key("stream.export", "x", "screen.export", "export", "Write rows, the whole ring or this execution to a file"),
+        key("stream.rerun", "R", "screen.rerun", "run again", "Run the same payload again, with a new commandId"),
+        key("stream.edit", "e", "screen.edit", "edit", "Put the payload into the draft"),
+        key("stream.compare", "c", "screen.compare", "compare", "Compare with the run that this one repeats, or the one before of its task"),
+        key("stream.right", "l,right", "sideways(1)", "right", "Unfold; in a log: further right in long lines", display="l →"),
+        key("stream.left", "h,left", "sideways(-1)", "left", "Fold; in a log: back to the left", display="h ←"),
+    )),
+}

@@ -1,0 +1,102 @@
+"""The base of everything that is painted in lines: from roles to this theme's styles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.strip import Strip
+from textual.widget import Widget
+
+from clawperator.widgets.format.lines import Line, Row, Span
+from clawperator.widgets.format.roles import ROLES, Look
+from clawperator.widgets.format.safe import cells, take
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+
+_PLAIN = str.maketrans({"…": "~", "–": "-", "≈": "~", "×": "x", "·": "-", "⟨": "<", "⟩": ">", "−": "-", "␊": " "})
+"""What our own words still hold beyond ASCII, each in one cell, for terminals that cannot draw it."""
+
+
+class LineWidget(Widget):
+    """A widget that paints ``Line`` values: turns roles into this theme's styles."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id, classes=classes)
+        self._styles_by_role: dict[str | Look, Style] = {}
+
+    @property
+    def symbols(self) -> Symbols:
+        """The glyphs this terminal can draw."""
+        return getattr(self.app, "symbols", UNICODE)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._styles_by_role.clear()
+
+    @property
+    def base_style(self) -> Style:
+        """``rich_style``, which walks the whole way to the app, remembered for one generation of styles."""
+        style = self._styles_by_role.get("")
+        if style is None:
+            style = self._styles_by_role[""] = self.rich_style
+        return style
+
+    def role_style(self, role: str) -> Style:
+        """The style of a role on this widget's background."""
+        style = self._styles_by_role.get(role)
+        if style is None:
+            style = self._styles_by_role[role] = self.base_style + style_of(ROLES[role], self.app.theme_variables)
+        return style
+
+    def overlay_style(self, look: Look) -> Style:
+        """What is laid over a row that is painted already."""
+        style = self._styles_by_role.get(look)
+        if style is None:
+            style = self._styles_by_role[look] = style_of(look, self.app.theme_variables)
+        return style
+
+    def paint(self, row: Row, width: int, *, over: Style | None = None) -> Strip:
+        """``row`` as a strip of exactly ``width`` cells; ``over`` is laid over all of it."""
+        base = self.base_style
+        right = row.right
+        room = width - (right.cells + 1 if right is not None and right.cells else 0)
+        spans = _fitted(row.left, max(0, room))
+        used = sum(cells(text) for text, _ in spans)
+        segments = [self._segment(text, row.tone or role) for text, role in spans]
+        if right is not None and right.cells and right.cells < width:
+            segments.append(Segment(" " * (width - used - right.cells), base))
+            segments += [self._segment(text, role) for text, role in right.spans]
+        elif used < width:
+            segments.append(Segment(" " * (width - used), base))
+        if over is not None:
+            segments = [Segment(text, (style or base) + over) for text, style, _ in segments]
+        return Strip(segments, width)
+
+    def _segment(self, text: str, role: str) -> Segment:
+        return Segment(text.translate(_PLAIN) if self.symbols.ascii else text, self.role_style(role))
+
+
+def _fitted(line: Line, room: int) -> list[Span]:
+    """The spans of ``line`` cut to ``room`` cells, with an ellipsis where something is missing."""
+    if line.cells <= room:
+        return line.spans
+    spans: list[Span] = []
+    left = room - 1
+    for text, role in line.spans:
+        width = cells(text)
+        if width > left:
+            spans.append((take(text, left) + "…", role))
+            return spans
+        spans.append((text, role))
+        left -= width
+    return spans
+
+
+def style_of(look: Look, variables: Mapping[str, str]) -> Style:
+    """The look in the theme that has these variables; parts that it does not name stay unset."""
+    style = Style.parse(variables[look.style]) if look.style else Style.null()
+    colour = Color.parse(variables[look.colour]).rich_color if look.colour else None
+    background = Color.parse(variables[look.background]).rich_color if look.background else None
+    return style + Style(color=colour, bgcolor=background)

@@ -1,0 +1,71 @@
+"""What the signs of life of an execution prove: whether it was sent, what was seen last, at which step. Pure."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from clawperator.widgets.format.status import Status
+
+if TYPE_CHECKING:
+    from clawperator.widgets.models.execution import Execution, LiveLine, Step
+
+_OF_THE_HOST = frozenset({"sent", "dispatched", "gave up", "result", "late", "duplicate", "gap", "gone", "silence"})
+"""Kinds of lines that are no sign of work on the device. "sent" is the beginning of the run, not its way to the device."""
+
+
+def was_sent(execution: Execution) -> bool | None:
+    """Whether the command went out to the device; ``None`` where that is not known (yet)."""
+    if execution.raw or execution.envelope is not None or last_sign(execution) is not None:
+        return True
+    if any(line.kind == "dispatched" for line in execution.lines):
+        return True
+    if execution.status is Status.SKIPPED:
+        return False
+    return False if execution.over and execution.ours and execution.gave_up else None
+
+
+def last_sign(execution: Execution) -> LiveLine | None:
+    """The newest line that shows the device at work."""
+    return next((line for line in reversed(execution.lines) if line.kind not in _OF_THE_HOST), None)
+
+
+def step_at(execution: Execution, moment: float) -> tuple[int, Step] | None:
+    """The step that was under way at ``moment``, with its number from 1."""
+    for number, step in reversed(tuple(enumerate(execution.steps, 1))):
+        if not math.isnan(step.started) and step.started <= moment:
+            return number, step
+    return None
+
+
+def failed_steps(execution: Execution) -> list[tuple[int, Step]]:
+    """The steps that are known to have failed, each with its number from 1."""
+    return [
+        (number, step)
+        for number, step in enumerate(execution.steps, 1)
+        if step.status is Status.FAILED and not cut_off(execution, step)
+    ]
+
+
+def when_given_up(execution: Execution) -> float:
+    """When this host stopped waiting; ``nan`` where it did not."""
+    return next((line.at for line in execution.lines if line.kind in ("gave up", "silence")), math.nan)
+
+
+def when_answered(execution: Execution) -> float:
+    """When the first envelope came; ``nan`` where none did."""
+    return next((line.at for line in execution.lines if line.kind in ("result", "late")), math.nan)
+
+
+def cut_off(execution: Execution, step: Step) -> bool:
+    """Whether the step was under way when the run ended without a result: nobody knows how it went on."""
+    if not execution.over or execution.envelope is not None or was_sent(execution) is False:
+        return False
+    if step.status is Status.FAILED:
+        return step.code == execution.code
+    return step.status is Status.UNKNOWN and step is execution.steps[-1]
+
+
+def end_seen(execution: Execution, step: Step) -> float:
+    """When the step ended; ``nan`` where that was not seen: this host giving up is no end of a step."""
+    return math.nan if step.ended == when_given_up(execution) else step.ended

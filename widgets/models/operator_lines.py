@@ -1,0 +1,79 @@
+"""What one of the Operator's live lines changes in an execution, and how it reads."""
+
+from __future__ import annotations
+
+from clawperator.engine.events import CommandProgress
+from clawperator.engine.logcat.stages import type_of_stage
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.execution import Execution, LiveLine, Step, brief
+
+SCAFFOLDING = frozenset({"ui-start", "ui-end", "task-start", "task-success", "snapshot-start", "answered", "stage-log"})
+"""Lines of the Operator that repeat what the lines around them say; its log view shows them all."""
+
+
+TELLING = frozenset({"no-window", "action-ignored", "envelope-failure", "service-unavailable", "event"})
+"""Lines that say something even where no command is known that they belong to."""
+
+
+def tell(execution: Execution, event: CommandProgress) -> None:
+    """What one live line changes in its execution."""
+    fields = event.fields
+    if event.kind == "queued" and not execution.over:
+        execution.status = Status.WAITING
+    elif event.kind == "start":
+        execution.status = execution.status if execution.over else Status.RUNNING
+        execution.task_id, execution.source = fields.get("taskId", ""), fields.get("source", "")
+        execution.timeout_ms = _number(fields.get("timeoutMs"))
+        execution.action_count = _number(fields.get("actionCount"))
+    elif event.kind == "step-start":
+        if (before := execution.running_step) is not None:  # steps follow each other: its end was not seen
+            before.status = Status.UNKNOWN
+        execution.steps.append(Step(fields.get("id", "?"), started=event.at))
+    elif event.kind == "step-success":
+        for step in execution.steps:
+            if step.id == fields.get("id") and step.status is Status.RUNNING:
+                step.status, step.ended = Status.OK, event.at
+    elif event.kind == "stage-start":
+        execution.stage = fields.get("id", "")
+        if (running := execution.running_step) is not None:
+            running.type = running.type or type_of_stage(execution.stage)
+    elif event.kind == "stage-retry" and (running := execution.running_step) is not None:
+        running.retries += 1
+        running.retry = fields.get("attempt", "")
+    elif event.kind == "stage-failure":
+        execution.message = fields.get("reason", "")
+        if (running := execution.running_step) is not None:
+            running.status, running.ended = Status.FAILED, event.at
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else 0
+
+
+def actions(count: int) -> str:
+    return f"{count} action" if count == 1 else f"{count} actions"
+
+
+_KIND_STATUS = {
+    "queued": Status.WAITING,
+    "stage-retry": Status.WARN,
+    "stage-success": Status.OK,
+    "step-success": Status.OK,
+    "success": Status.OK,
+    "stage-failure": Status.FAILED,
+    "failure": Status.FAILED,
+}
+
+
+def live_line(event: CommandProgress) -> LiveLine:
+    fields = event.fields
+    what = brief(fields.get("id", ""))
+    words = {
+        "queued": "waits for the command before it",
+        "start": f"{actions(_number(fields.get('actionCount')))}, {_number(fields.get('timeoutMs')) / 1000:.1f} s at most",
+        "stage-retry": f"{what} {fields.get('attempt', '')} in {_number(fields.get('delayMs')) / 1000:.1f} s",
+        "stage-failure": f"{what}: {brief(fields.get('reason', ''))}",
+        "failure": brief(fields.get("reason", "")),
+        "success": f"plan ran to its end, {fields.get('stepCount', '?')} steps",
+    }.get(event.kind, what or event.text)
+    return LiveLine(event.at, _KIND_STATUS.get(event.kind, Status.RUNNING), event.kind, words)

@@ -1,0 +1,80 @@
+"""A JSON value as a foldable outline: only what is open is walked, however large the rest is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from clawperator.engine.errors import ErrorCode
+
+Path = tuple[str | int, ...]
+
+LONG_TEXT = 60
+"""A text of more characters can be opened: it is then folded to the pane instead of cut."""
+
+_MANY = 400
+
+
+class Node(NamedTuple):
+    """A value at its place. ``opened`` is ``None`` where there is nothing to open."""
+
+    path: Path
+    value: Any
+    opened: bool | None
+
+    @property
+    def name(self) -> str | int | None:
+        """Its key or its place in the list; the whole has none."""
+        return self.path[-1] if self.path else None
+
+
+def outline(value: Any, is_open: Callable[[Path, Any], bool]) -> Iterator[Node]:
+    """``value`` and what is inside of whatever ``is_open``, in document order."""
+    waiting: list[tuple[Path, Any]] = [((), value)]
+    while waiting:
+        path, value = waiting.pop()
+        node = Node(path, value, is_open(path, value) if _foldable(value) else None)
+        yield node
+        if node.opened:
+            waiting.extend(reversed(_children(path, value)))
+
+
+def _foldable(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) > LONG_TEXT
+    return isinstance(value, (Mapping, list, tuple)) and bool(value)
+
+
+def _children(path: Path, value: Any) -> list[tuple[Path, Any]]:
+    if isinstance(value, Mapping):
+        return [((*path, str(key)), child) for key, child in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [((*path, index), child) for index, child in enumerate(value)]
+    return []
+
+
+def opened_payload(path: Path, value: Any) -> bool:
+    """Everything but long texts, and but the inside of a very long list."""
+    return not isinstance(value, str) and not (len(path) > 1 and len(value) > _MANY)
+
+
+def opened_envelope(path: Path, value: Any) -> bool:
+    """What leads to the failures and what they brought: results that went well stay folded."""
+    if isinstance(value, str):
+        return False
+    if len(path) < 2 or path[0] != "stepResults":
+        return True
+    return len(path) > 2 or is_failure(path, value)
+
+
+def is_failure(path: Path, value: Any) -> bool:
+    """Whether this is the result of a step that failed; that the host closes apps and not the device is none (wire §7.4)."""
+    if (
+        len(path) != 2
+        or path[0] != "stepResults"
+        or not isinstance(value, Mapping)
+        or value.get("success") is not False
+    ):
+        return False
+    data = value.get("data")
+    return not (isinstance(data, Mapping) and data.get("error") == ErrorCode.UNSUPPORTED_RUNTIME_CLOSE)

@@ -1,0 +1,33 @@
+"""The four views of the stream, and what a pane says about itself."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class StreamView(Enum):
+    """What the rows are; ``t`` goes round."""
+
+    EXECUTIONS = "executions"
+    ENVELOPES = "envelopes"
+    OPERATOR = "Operator log"
+    LOG = "device log"
+
+    @property
+    def next(self) -> StreamView:
+        views = tuple(StreamView)
+        return views[(views.index(self) + 1) % len(views)]
+
+    @property
+    def of_lines(self) -> bool:
+        return self in (StreamView.OPERATOR, StreamView.LOG)
+
+
+class Counts(NamedTuple):
+    """What the pane shows and what it does not; ``fresh`` came since it stopped following, ``behind`` since it was paused."""
+
+    shown: int
+    total: int
+    fresh: int
+    behind: int

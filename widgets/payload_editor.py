@@ -1,0 +1,173 @@
+"""The editor of an execution's JSON: a JSON area with what the contract and the screen allow at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.document._edit import Edit
+from textual.strip import Strip
+
+from clawperator.widgets import keys
+from clawperator.widgets.completions import Completions
+from clawperator.widgets.format.roles import CURSOR, Look
+from clawperator.widgets.format.safe import cells
+from clawperator.widgets.json_area import JsonArea, laid_over
+from clawperator.widgets.models.json_place import look_at
+from clawperator.widgets.models.schema_words import Seen, nothing_seen, words_at
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+_LONGEST_COMPLETED = 200_000
+"""Characters; reading the text at each key must stay within a key's time."""
+_OF_THE_LIST = frozenset({"enter", "tab", "escape", "up", "down"})
+_LIST = Look(background="bar-background")
+
+
+class PayloadEditor(JsonArea, inherit_bindings=False):
+    """``seen`` gives values of the screen to complete; everything else is as in ``JsonArea``."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("editor")]
+
+    def __init__(
+        self,
+        changed: Callable[[str], object],
+        *,
+        leave: Callable[[], object],
+        onward: Callable[[int], object],
+        seen: Seen = nothing_seen,
+        id: str,  # noqa: A002  # Textual's own name
+    ) -> None:
+        super().__init__(changed, leave=leave, onward=onward, id=id)
+        self.completions = Completions()
+        self._seen = seen
+        self._due = False
+        """Whether the text has changed since words were offered last."""
+
+    # -- the list
+
+    def after_change(self) -> None:
+        """What was typed is painted first; what may follow it comes with the next frame."""
+        if (self.typing or self.completions) and not self._due:
+            self._due = True
+            self.call_after_refresh(self._offer_due)
+
+    def _offer_due(self) -> None:
+        if self._due:
+            self._due = False
+            self._offer()
+
+    def action_complete(self) -> None:
+        """Offer what may stand here, although nothing was typed yet."""
+        if not self._offer(asked=True):
+            self.completions.close()
+        self.refresh()
+
+    def _offer(self, *, asked: bool = False) -> bool:
+        """Open, change or close the list, as fits the cursor; whether it is open."""
+        self.refresh()
+        if len(self.document.text) > _LONGEST_COMPLETED or not self.selection.is_empty:
+            self.completions.close()
+            return False
+        place, document = look_at(self.text, self.index_of(self.cursor_location))
+        words = words_at(place, document, self._seen) if asked or not place.lone else []
+        whole = len(words) == 1 and words[0].label == place.typed
+        if not words or (whole and not asked):
+            self.completions.close()
+            return False
+        self.completions.open(place, words)
+        return True
+
+    def on_key(self, event: events.Key) -> None:
+        """The list comes first, while it is open; in a burst of keys it opens for the one that wants it."""
+        if event.key in _OF_THE_LIST:
+            self._offer_due()
+        if self.screen.focused is self and self._list_key(event.key):
+            event.stop()
+            event.prevent_default()
+
+    def _list_key(self, key: str) -> bool:
+        """What the list does with a key while it is open."""
+        if not self.completions:
+            return False
+        match key:
+            case "down" | "up":
+                self.completions.move(1 if key == "down" else -1)
+                self.refresh()
+            case "enter" | "tab":
+                self._accept()
+            case "escape":
+                self._close_list()
+            case "left" | "right" | "home" | "end" | "pageup" | "pagedown":
+                self._close_list()
+                return False
+            case _:
+                return False
+        return True
+
+    def _close_list(self) -> bool:
+        self.refresh()
+        return self.completions.close()
+
+    def _accept(self) -> None:
+        """Put the chosen word in, and offer what may stand in its first empty place."""
+        word, place = self.completions.word, self.completions.place
+        assert place is not None
+        self.completions.close()
+        start, lead = place.span.start, ""
+        if place.comma_before >= 0:
+            lead = f",{self.text[place.comma_before : start]}"
+            start = place.comma_before
+        indent = self.indent_at(self.location_of(place.span.start)[0])
+        put, head = (part.replace("\n", f"\n{indent}") for part in (word.text, word.text[: word.cursor]))
+        self.typing = False
+        self.edit(Edit(lead + put, self.location_of(start), self.location_of(place.span.end), False))
+        self.move_cursor(self.location_of(start + len(lead) + len(head)))
+        if word.cursor < len(word.text.rstrip(",")):
+            self._offer(asked=True)
+
+    # -- painting and clicking
+
+    def render_line(self, y: int) -> Strip:
+        strip = super().render_line(y)
+        return self._under_list(strip, y) if self.completions else strip
+
+    def _under_list(self, strip: Strip, y: int) -> Strip:
+        left, top, width = self._list_box()
+        place = y - top
+        if not 0 <= place < self.completions.height:
+            return strip
+        chosen = self.completions.top + place == self.completions.cursor
+        over = self.overlay_style(CURSOR if chosen else _LIST)
+        return laid_over(strip, left, self.paint(self.completions.row(place, width, self.symbols), width, over=over))
+
+    def _list_box(self) -> tuple[int, int, int]:
+        """Where the list stands: left, top, width. Below the cursor, where it fits; else above."""
+        room = self.scrollable_content_region.size
+        place = self.completions.place
+        start = self.location_of(place.span.start) if place is not None else (0, 0)
+        width = self.completions.width(room.width)
+        left = self.gutter_width + cells(self.document.get_line(start[0])[: start[1]]) - self.scroll_offset.x
+        cursor = self.cursor_location[0] - self.scroll_offset.y
+        below = cursor + 1
+        fits = below + self.completions.height <= room.height or cursor < self.completions.height
+        return max(0, min(left, room.width - width)), below if fits else cursor - self.completions.height, width
+
+    def on_blur(self) -> None:
+        self._close_list()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """A click on a word of the list takes it; elsewhere it closes the list."""
+        if not self.completions:
+            return
+        left, top, width = self._list_box()
+        spot = event.get_content_offset(self)
+        if spot is not None and left <= spot.x < left + width and 0 <= spot.y - top < self.completions.height:
+            event.stop()
+            event.prevent_default()
+            self.completions.cursor = self.completions.top + spot.y - top
+            self._accept()
+        else:
+            self._close_list()

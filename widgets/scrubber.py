@@ -1,0 +1,111 @@
+"""The moments of a finished run on a bar of its steps, with a playhead: going back and forth in time, one moment at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.moments import bar_line, columns, moment_row, ticks_line
+from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.models.past import Moment, moments
+
+if TYPE_CHECKING:
+    from clawperator.engine.history.records import RunRecord
+
+
+class Scrubber(LineWidget):
+    """``show`` gives it a run; ``step`` and ``to_end`` move the playhead. Posts ``Moved``."""
+
+    DEFAULT_CSS = """
+    Scrubber {
+        height: 3;
+        width: 1fr;
+    }
+    """
+
+    class Moved(Message):
+        """The playhead stands on another moment, or on one of another run (``None``: there is none)."""
+
+        def __init__(self, moment: Moment | None) -> None:
+            super().__init__()
+            self.moment = moment
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self.record: RunRecord | None = None
+        self.moments: Sequence[Moment] = ()
+        self.current = 0
+
+    @property
+    def moment(self) -> Moment | None:
+        """The one with the playhead."""
+        return self.moments[self.current] if self.moments else None
+
+    def show(self, record: RunRecord | None) -> None:
+        """Another run, from its end: that is where one asks how it came to this. The same one again keeps the moment."""
+        same = record is not None and self.record is not None and record.summary.number == self.record.summary.number
+        keeps = same and self.current < len(self.moments) - 1
+        self.record = record
+        self.moments = moments(record) if record is not None else ()
+        last = max(0, len(self.moments) - 1)
+        self.current = min(self.current, last) if keeps else last
+        self.refresh()
+        self.post_message(self.Moved(self.moment))
+
+    def step(self, count: int) -> bool:
+        """So many moments on (or back); whether the playhead moved."""
+        return self.to(self.current + count)
+
+    def to_end(self, way: int) -> bool:
+        """To the last moment (1) or the first (-1)."""
+        return self.to(len(self.moments) - 1 if way > 0 else 0)
+
+    def to(self, index: int) -> bool:
+        """To moment ``index``, kept within the run; whether the playhead moved."""
+        index = max(0, min(index, len(self.moments) - 1))
+        if index == self.current or not self.moments:
+            return False
+        self.current = index
+        self.refresh()
+        self.post_message(self.Moved(self.moment))
+        return True
+
+    def to_line(self, line: int) -> bool:
+        """To the first moment at or behind line ``line`` of the run."""
+        return self.to(
+            next((index for index, moment in enumerate(self.moments) if moment.line >= line), len(self.moments))
+        )
+
+    # -- drawing
+
+    @property
+    def _room(self) -> int:
+        return max(0, self.content_size.width - 2)
+
+    def render_line(self, y: int) -> Strip:
+        width = self.content_size.width
+        if self.record is None or not self.moments:
+            return self.paint(Row(Line(width).add("" if y else " No run is chosen.", "muted")), width)
+        if y == 0:
+            bar = bar_line(self.record, self.moments, self.current, self._room, self.symbols)
+            return self.paint(Row(Line(width).add(" ").extend(bar)), width)
+        if y == 1:
+            ticks = ticks_line(self.moments, self.current, self._room, self.symbols)
+            return self.paint(Row(Line(width).add(" ").extend(ticks)), width)
+        return self.paint(moment_row(self.record, self.moments, self.current, width, self.symbols), width)
+
+    def on_click(self, event: events.Click) -> None:
+        """To the moment nearest to the click; of several at one place to the next one at each click."""
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y > 1 or not self.moments:
+            return
+        event.stop()
+        places = columns(self.moments, self._room)
+        nearest = min(abs(place - (offset.x - 1)) for place in places)
+        there = [index for index, place in enumerate(places) if abs(place - (offset.x - 1)) == nearest]
+        self.to(next((index for index in there if index > self.current), there[0]))

@@ -1,0 +1,143 @@
+"""A pane of slots: foldable rows that are drawn when they are looked at, with a cursor that stays with its thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from clawperator.widgets.format.lines import Row
+from clawperator.widgets.format.slot import Sheet, Slot
+from clawperator.widgets.format.times import Clock
+from clawperator.widgets.line_pane import LinePane
+
+
+@dataclass(slots=True)
+class View:
+    """How somebody looks at one content: where the cursor is, and which folds are not as they are by themselves."""
+
+    cursor: int = 0
+    top: int = 0
+    flipped: set[Hashable] = field(default_factory=set)
+    """Places that somebody opened or closed."""
+
+    def is_open(self, place: Hashable, *, by_itself: bool) -> bool:
+        return by_itself != (place in self.flipped)
+
+
+class SlotPane(LinePane):
+    """Subclasses give ``slots``; ``rearrange`` asks for them again when what they are made from has changed."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._slots: Sequence[Slot] = ()
+        self._width = -1
+        self.view = View()
+
+    def slots(self, width: int) -> Iterable[Slot]:
+        """The rows as they are folded now."""
+        raise NotImplementedError
+
+    def sheet(self, width: int, clock: Clock) -> Sheet:
+        """What ``slots`` are laid out on."""
+        return Sheet(width, clock, self._is_open, self.symbols)
+
+    def _is_open(self, place: Hashable, by_itself: bool) -> bool:
+        return self.view.is_open(place, by_itself=by_itself)
+
+    def rearrange(self) -> None:
+        """Fold again; the cursor stays with what it was on, on the same line of the screen."""
+        place, behind = self._anchor()
+        line = self.cursor - self.top
+        self._width = self.content_size.width
+        self._slots = tuple(self.slots(self._width)) if self._width >= 10 else ()
+        found = None if place is None else self._index(lambda slot: slot.place == place)
+        if found is not None:
+            self._put(found + behind, found + behind - line)
+        self.content_changed()
+
+    def visit(self, view: View, *, first: Callable[[Slot], bool] | None = None) -> None:
+        """Show other content as it was left; where it is new, from its top, with ``first`` saying where the cursor begins."""
+        new = not (view.cursor or view.top or view.flipped)
+        self.view.cursor, self.view.top = self.cursor, self.top
+        self.view = view
+        self._slots = ()
+        self._put(view.cursor, view.top)
+        self.rearrange()
+        self._put(view.cursor, view.top)
+        if new and first is not None and (index := self._index(first)) is not None:
+            self._put(index, max(0, index - self.view_height // 2))
+        self.content_changed()
+
+    def _put(self, cursor: int, top: int) -> None:
+        """Where cursor and view are, without telling anybody: the rows themselves are others now."""
+        self.set_reactive(LinePane.cursor, max(0, cursor))
+        self.set_reactive(LinePane.top, max(0, top))
+
+    def _anchor(self) -> tuple[Hashable, int]:
+        """The thing that the cursor is on, and how many rows behind its first one."""
+        for index in range(min(self.cursor, len(self._slots) - 1), -1, -1):
+            if (place := self._slots[index].place) is not None:
+                return place, self.cursor - index
+        return None, 0
+
+    def _index(self, wanted: Callable[[Slot], bool]) -> int | None:
+        return next((index for index, slot in enumerate(self._slots) if wanted(slot)), None)
+
+    @property
+    def slot(self) -> Slot | None:
+        """The one with the cursor."""
+        return self._slots[self.cursor] if self.cursor < len(self._slots) else None
+
+    def row_count(self) -> int:
+        return len(self._slots)
+
+    def row(self, index: int, width: int) -> Row:
+        return self._slots[index].draw(width)
+
+    def marks(self) -> Iterable[tuple[int, str]]:
+        return ((index, slot.role) for index, slot in enumerate(self._slots) if slot.role)
+
+    def on_resize(self) -> None:
+        if self._width != self.content_size.width:
+            self.rearrange()
+        super().on_resize()
+
+    # -- keys
+
+    def action_fold(self) -> None:
+        """Open or close the row with the cursor; on a row below, what it belongs to."""
+        place, _ = self._anchor()
+        index = None if place is None else self._index(lambda slot: slot.place == place)
+        if index is not None and self._slots[index].opened is not None:
+            self.view.flipped ^= {place}
+            self._put(index, self.top)
+            self.rearrange()
+            self.reveal(index)
+
+    def action_fold_all(self) -> None:
+        """Close everything; where all is closed, as it is by itself."""
+        opened = {slot.place for slot in self._slots if slot.opened}
+        if opened:
+            self.view.flipped ^= opened
+        else:
+            self.view.flipped.clear()
+        self.rearrange()
+
+    def action_attention(self, step: int) -> None:
+        """The next row that deserves attention, round the end."""
+        places = [index for index, slot in enumerate(self._slots) if slot.role]
+        if places:
+            ahead = [index for index in places if (index - self.cursor) * step > 0]
+            self.move_to((ahead or places)[0 if step > 0 else -1])
+
+    FOLD_CELLS = 4
+    """A click this far left is meant for the arrow."""
+
+    def clicked(self, index: int, x: int, *, twice: bool) -> None:
+        """The first click on the arrow of a row opens it, elsewhere the second one."""
+        self.move_to(index)
+        if twice or (self._slots[index].opened is not None and x < self.FOLD_CELLS):
+            self.action_choose()
+
+    def action_choose(self) -> None:
+        self.action_fold()

@@ -1,0 +1,56 @@
+"""The names of views that share one place, with what stands in them; the present one is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from textual import events
+from textual.message import Message
+
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.info_line import InfoLine
+
+
+class Tab(NamedTuple):
+    """``id`` is what a click answers; ``note`` says in a word what is in it, in ``role``."""
+
+    id: str
+    name: str
+    note: str = ""
+    role: str = "muted"
+
+
+class TabLine(InfoLine):
+    """``show_tabs`` gives it the tabs; a click posts ``Chosen``."""
+
+    class Chosen(Message):
+        """A tab was clicked."""
+
+        def __init__(self, tab: str) -> None:
+            super().__init__()
+            self.tab = tab
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._hits: list[tuple[int, int, str]] = []
+
+    def show_tabs(self, tabs: Sequence[Tab], here: str) -> None:
+        line = Line(max(10, self.width)).add(" ")
+        self._hits = []
+        for tab in tabs:
+            start = line.cells
+            chosen = tab.id == here
+            line.add(self.symbols.cursor if chosen else " ", "accent").add(tab.name, "strong" if chosen else "muted")
+            if tab.note:
+                line.add(" ").add(tab.note, tab.role)
+            self._hits.append((start, line.cells, tab.id))
+            line.add("  ")
+        self.show(Row(line, Line().add(f"{self.symbols.tab} ", "key").add("next ", "faint")))
+
+    def on_click(self, event: events.Click) -> None:
+        for start, end, tab in self._hits:
+            if start <= event.x < end:
+                event.stop()
+                self.post_message(self.Chosen(tab))
+                return
