@@ -7,29 +7,25 @@ Nothing is ever sent twice: a refusal or a failure is told, and doing it again i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clawperator.app.console.messages import News, NoticeNews, WorkNews
 from clawperator.app.console.outcome import ended, refused
-from clawperator.app.console.screens.dispatch import (
-    AppForm,
-    Dispatch,
-    DispatchDialog,
-    QuestionDialog,
-    SleepForm,
-    TextForm,
-)
+from clawperator.app.console.screens.choosing import ChoiceDialog
+from clawperator.app.console.screens.dispatch import AppForm, Dispatch, DispatchDialog, SleepForm, TextForm
+from clawperator.app.console.stopping import choices, target_app, words_before_stopping
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import spelling
+from clawperator.engine.executions.observing import OBSERVING
 from clawperator.engine.executions.steps import VERBS, execution, step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock, age, duration
+from clawperator.widgets.format.times import Clock, age
 from clawperator.widgets.notice_line import Notice
 
 if TYPE_CHECKING:
@@ -63,6 +59,7 @@ class Executor(Protocol):
     """The part of the engine that acting needs."""
 
     async def execute(self, payload: object, *, device_id: str | None = None) -> Any: ...
+    async def force_stop(self, package: str, *, device_id: str | None = None) -> None: ...
 
 
 class Executing:
@@ -78,16 +75,25 @@ class Executing:
         clock: Clock,
         start: Callable[[str, Awaitable[None]], bool],
         look: Callable[[], object],
+        *,
+        settle_seconds: float = SETTLE_SECONDS,
+        ended: Callable[[float], object] = lambda _: None,
     ) -> None:
         self._engine = engine
         self._post = post
         self._clock = clock
         self._start = start
         self._look = look
+        self._settle_seconds = settle_seconds
+        self._ended = ended
         self._job: asyncio.Task[None] | None = None
         self._stopped = False
         self.payload: Mapping[str, Any] | None = None
         """What is being waited for."""
+        self.device_id = ""
+        self.since = 0.0
+        self.refusal: EngineError | None = None
+        """Why the last one came to no result."""
 
     def execute(self, payload: Mapping[str, Any], device_id: str, what: str) -> bool:
         """Send ``payload`` and tell how it ended; false when another one is still waited for. ``what`` is its name in words."""
@@ -101,9 +107,22 @@ class Executing:
         self._job.cancel()
         return True
 
+    def force_stop(self, package: str, device_id: str) -> bool:
+        """End an app on the device and tell how it went; false when one is being ended already."""
+        return self._start("force-stop", self._force_stop(package, device_id))
+
+    async def _force_stop(self, package: str, device_id: str) -> None:
+        try:
+            await self._engine.force_stop(package, device_id=device_id)
+        except EngineError as exc:
+            self._post(NoticeNews(refused(f"force-stop {package}", exc, seconds=0.0, now=self._clock.now())))
+        else:
+            self._post(NoticeNews(Notice(Status.OK, f"{package} was stopped on {device_id}")))
+
     async def _run(self, payload: Mapping[str, Any], device_id: str, what: str) -> None:
         self._job, self._stopped, self.payload = asyncio.current_task(), False, payload
-        began = self._clock.now()
+        began = self.since = self._clock.now()
+        self.device_id, self.refusal = device_id, None
         self._post(WorkNews(f"{what}: waiting for the result…", began))
         try:
             answered, notice = await self._outcome(payload, device_id, what, began)
@@ -115,6 +134,7 @@ class Executing:
         finally:
             self._job = self.payload = None
             self._post(WorkNews(""))
+            self._ended(self._clock.now() - began)
         if answered and payload["actions"][-1]["type"] != "snapshot_ui":
             self._start("settle", self._settle())
 
@@ -125,13 +145,13 @@ class Executing:
         try:
             result = await self._engine.execute(payload, device_id=device_id)
         except EngineError as exc:
-            now = self._clock.now()
+            now, self.refusal = self._clock.now(), exc
             return False, refused(what, exc, seconds=now - began, now=now)
         return True, ended(payload, what, result.envelope, self._clock.now() - began)
 
     async def _settle(self) -> None:
         """Look at what was done, once the screen has had time to show it; a plan that ends with a snapshot has shown it."""
-        await asyncio.sleep(SETTLE_SECONDS)
+        await asyncio.sleep(self._settle_seconds)
         if self.payload is None:
             self._look()
 
@@ -149,11 +169,23 @@ class Actor:
         self._executing = executing
         self._drafts = drafts
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a result is waited for."""
+        return self._executing.payload is not None
+
+    @property
+    def turned_away(self) -> Mapping[str, Any]:
+        """Who had the device when the last execution wanted it, as the refusal says; empty where that was not so."""
+        error = self._executing.refusal
+        conflict = error is not None and error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+        return error.details if error is not None and conflict else {}
+
     # -- wishes
 
     def act(self, verb: str, subject: Subject) -> None:
         """Do ``verb`` now: ask what it needs, show what would be sent, send it on ⏎."""
-        if self._has_device():
+        if self._has_device() and self._may_send([VERBS[verb].type]):
             self._compose(verb, subject, lambda made: self._act_with(verb, subject, made))
 
     def verify(self, subject: Subject) -> None:
@@ -186,22 +218,27 @@ class Actor:
         self._console.push_screen(DispatchDialog(shown, self._console.symbols), answered)
 
     def stop_waiting(self) -> None:
-        """Give up on the result after saying what that means."""
-        payload = self._executing.payload
+        """Give up on the result, after saying what that means and what else there is."""
+        executing, session = self._executing, self._console.session
+        payload, device = executing.payload, executing.device_id
         if payload is None:
             self._console.say(Status.IDLE, "Nothing is being waited for")
             return
-        words = (
-            f"The device cannot be told to stop. Clawperator stops waiting; {payload['commandId']} may still act "
-            f"for the rest of its {duration(payload['timeoutMs'] / 1000)}."
-        )
+        execution = session.log.find(str(payload["commandId"]))
+        tree = session.trees_of(device).newest.tree
+        package = target_app(payload, tree.package if tree is not None else "")
+        words = words_before_stopping(payload, execution, executing.since, session.clock)
 
-        def answered(yes: bool | None) -> None:
-            if yes and not self._executing.stop_waiting():
+        def answered(choice: str | None) -> None:
+            if choice in (None, "keep"):
+                return
+            if not executing.stop_waiting():
                 self._console.say(Status.IDLE, "The result came before you stopped waiting")
+            if choice == "force_stop":
+                executing.force_stop(package, device)
 
-        question = QuestionDialog("stop waiting", words, "stop waiting", self._console.symbols)
-        self._console.push_screen(question, answered)
+        dialog = ChoiceDialog("stop waiting", words, choices(package), self._console.symbols)
+        self._console.push_screen(dialog, answered)
 
     # -- one verb
 
@@ -238,7 +275,11 @@ class Actor:
             self._send(ready[0], self._console.session.device_id, what)
 
     def _append(self, verb: str, subject: Subject, made: dict[str, Any]) -> None:
-        count = self._drafts.append(made)
+        try:
+            count = self._drafts.append(made)
+        except ValueError as exc:
+            self._console.say(Status.WARN, f"The draft cannot take a step now: {exc}. 3 shows it")
+            return
         name = f" {subject.node_name}" if VERBS[verb].of_node else ""
         self._console.say(Status.OK, f"Step {count}: {VERBS[verb].label}{name}. 3 shows the draft")
 
@@ -249,6 +290,14 @@ class Actor:
             self._console.say(Status.WARN, "No device to act on. 7 shows what adb sees, D chooses")
         return bool(self._console.session.device_id)
 
+    def _may_send(self, types: Iterable[str]) -> bool:
+        """The one place where a read-only console turns away what would change something; it says so."""
+        acting = next((name for name in types if name not in OBSERVING), "")
+        if not (acting and self._console.session.read_only):
+            return True
+        self._console.say(Status.IDLE, f"read-only: started with --read-only. {acting} would act on the device")
+        return False
+
     def _ready(self, payload: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]] | None:
         """The normalised payload and the contract's advice; else the reason why nothing can be sent has been told."""
         try:
@@ -256,6 +305,8 @@ class Actor:
         except EngineError as exc:
             where = exc.details.get("path")
             self._console.say(Status.FAILED, f"{exc.message}{f' ({where})' if where else ''}", exc.code.value)
+            return None
+        if not self._may_send(action.type for action in validated.execution.actions):
             return None
         advice = [warning.message for warning in validated.warnings]
         if lock := self._console.session.lock:

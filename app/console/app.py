@@ -5,80 +5,80 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
-from textual.app import App, InvalidThemeError
 from textual.binding import Binding
+from textual.command import CommandPalette
 from textual.worker import Worker, WorkerError
 
-from clawperator.app.console import terminal
+from clawperator.app.console import modes
 from clawperator.app.console.acting import Actor, Executing
 from clawperator.app.console.bridge import FOCUSED_TICK_SECONDS, TICK_SECONDS, Bridge, ConsoleEngine
 from clawperator.app.console.chips import header_chips
+from clawperator.app.console.chores import Chores
 from clawperator.app.console.clipboard import Clipboard, SystemClipboard, last_copy_path
+from clawperator.app.console.crash import CrashReports, Surviving
 from clawperator.app.console.draft import DraftFile, DraftKeeper, Store, draft_path
 from clawperator.app.console.housekeeping import Housekeeping
 from clawperator.app.console.messages import DevicesNews, News
 from clawperator.app.console.palette import ConsoleCommands
-from clawperator.app.console.pictures import choose_graphics, open_graphics
+from clawperator.app.console.preview import ThemePreview
 from clawperator.app.console.screens.base import MIN_HEIGHT, MIN_WIDTH, ConsoleScreen
-from clawperator.app.console.screens.devices import DevicesScreen
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
-from clawperator.app.console.screens.doctor import DoctorScreen
 from clawperator.app.console.screens.inspect import InspectScreen
-from clawperator.app.console.screens.run import RunScreen
-from clawperator.app.console.screens.stream import StreamScreen
+from clawperator.app.console.screens.lock import show_lock
 from clawperator.app.console.session import Facet, Session
 from clawperator.app.console.terminal import PLAIN, Look
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.app.console.theming import UserThemes, wear
+from clawperator.app.console.wishes import AS_FITS, Wishes
+from clawperator.engine.errors import ErrorCode
 from clawperator.themes.claw import THEMES, defaults
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
+from clawperator.widgets.envelope_log import EnvelopeLog
+from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import ASCII, UNICODE
-from clawperator.widgets.format.times import Clock, duration
+from clawperator.widgets.format.times import Clock
 from clawperator.widgets.header import Header, ModeTab
 from clawperator.widgets.info_line import FindLine
+from clawperator.widgets.json_area import JsonArea
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.models.snapshot import pack
 from clawperator.widgets.picture import Graphics
 
 if TYPE_CHECKING:
-    from clawperator.engine.hierarchy.nodes import UiTree
-    from clawperator.engine.settings import Settings
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
-MODES: dict[str, type[ConsoleScreen]] = {
-    "inspect": InspectScreen,
-    "stream": StreamScreen,
-    "run": RunScreen,
-    "doctor": DoctorScreen,
-    "devices": DevicesScreen,
-}
 WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (160, "-wide")]
 HEIGHTS = [(0, "-low"), (MIN_HEIGHT, "-short"), (30, "-normal"), (50, "-tall")]
 """From this many cells on, the screens get this class (console UX §4)."""
+
+BELL_SECONDS = 10.0
+"""Runs that take longer than this ring when they end, where the settings say so."""
 
 _TABS = (
     ("1", "Inspect", "Inspect"),
     ("2", "Stream", "Stream"),
     ("3", "Run", "Run"),
+    ("4", "History", "Hist"),
     ("6", "Doctor", "Doctor"),
     ("7", "Devices", "Dev"),
 )
 
 
-class ConsoleApp(App[int]):
-    """``engine`` is open and stays its opener's to close. ``files`` are saved dumps to show instead of a device. ``clock``, ``clipboard`` and ``tick`` are for tests."""
+class ConsoleApp(Surviving):
+    """``engine`` is open and stays its opener's to close. ``files`` are saved dumps to show instead of a device. ``clock``, ``clipboard`` and ``tick`` are for tests, and ``crashes`` is absent in them: there a failure fails."""
 
     TITLE = "clawperator"
     CSS_PATH = "../../themes/console.tcss"
-    MODES: ClassVar[dict[str, Any]] = dict(MODES)
+    MODES: ClassVar[dict[str, Any]] = dict(modes.MODES)
     DEFAULT_MODE = "inspect"
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("app")]
     COMMANDS: ClassVar[set[Any]] = {ConsoleCommands}
@@ -100,18 +100,41 @@ class ConsoleApp(App[int]):
         graphics: Graphics | None = None,
         pictures: bool = True,
         tick: float | None = None,
+        crashes: CrashReports | None = None,
+        read_only: bool = False,
+        wishes: Wishes = AS_FITS,
     ) -> None:
         super().__init__(ansi_color=True if look.no_colour else None)
         self.clock = clock or Clock()
         self.symbols = ASCII if look.ascii else UNICODE
         self.files = files
-        self.session = Session(self.clock, wanted_device=wanted_device, demo=demo, offline=bool(files))
+        self.session = Session(
+            self.clock,
+            wanted_device=wanted_device,
+            demo=demo,
+            offline=bool(files),
+            read_only=read_only,
+            lines_kept=wishes.stream_lines,
+        )
         self.bridge = Bridge(engine, self.post_message, self.clock, tick=TICK_SECONDS if tick is None else tick)
         self.graphics = graphics
         self.pictures_possible = pictures
         self.drafts = DraftKeeper(drafts or DraftFile(draft_path()), self._draft_changed, self._troubled)
-        executing = Executing(engine, self.post_message, self.clock, self.bridge.start, self._look_again)
+        executing = Executing(
+            engine,
+            self.post_message,
+            self.clock,
+            self.bridge.start,
+            self._look_again,
+            settle_seconds=wishes.settle_ms / 1000,
+            ended=self._run_ended,
+        )
+        self._bell_wanted = wishes.bell
         self.actor = Actor(self, executing, self.drafts)
+        self.engine = engine
+        self.chores = Chores(self)
+        self._preview = ThemePreview(self)
+        self.crashes = crashes
         self.housekeeping = Housekeeping(time.monotonic)
         self.pasteboard = clipboard or SystemClipboard(self.copy_to_clipboard, last_copy_path(), os.environ)
         self.trees_in_use: Callable[[], Iterable[UiTree]] = tuple
@@ -121,9 +144,11 @@ class ConsoleApp(App[int]):
         self._asked = False
         self._packing = False
         self._bridging: Worker[None] | None = None
-        for theme in THEMES:
+        self.user_themes = UserThemes(Path(wishes.themes), partial(wear, self), self._told) if wishes.themes else None
+        for theme in (*THEMES, *(self.user_themes.load() if self.user_themes else ())):
             self.register_theme(theme)
         self.theme = look.theme
+        self.set_keymap(wishes.keymap)
         self.set_class(look.ascii, "-ascii")
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -133,8 +158,15 @@ class ConsoleApp(App[int]):
     def on_mount(self) -> None:
         self._bridging = self.run_worker(self.bridge.run(self.files), name="bridge", exit_on_error=True)
         self.run_worker(self.drafts.open(), name="draft", exit_on_error=True)
+        if self.user_themes is not None:
+            self.run_worker(self.user_themes.watch(), name="themes", exit_on_error=True)
         self.set_interval(1.0, self._second)
-        self.call_after_refresh(self.housekeeping.begin)
+        self.call_after_refresh(self._painted)
+
+    def _painted(self) -> None:
+        """The first frame is there: now there is time for what it did not need."""
+        self.housekeeping.begin()
+        self.run_worker(asyncio.to_thread(modes.load), name="modes", exit_on_error=True)
 
     async def on_unmount(self) -> None:
         """Nothing of the bridge outlives the console: whoever opened the engine closes it next."""
@@ -175,6 +207,7 @@ class ConsoleApp(App[int]):
         if self.session.far() and not self._packing:
             self._packing = True
             self.run_worker(self._pack(), name="packing", exit_on_error=True)
+        self.show(self.session.pass_time())
         screen = self.mode_screen
         if screen is not None:
             screen.tick()
@@ -197,18 +230,27 @@ class ConsoleApp(App[int]):
             tree.dissolve()
 
     def on_key(self, event: events.Key) -> None:
-        """A letter that was on its way to a pane when ``/`` opened the field belongs to the field."""
+        """What no binding took: a dimmed key says why it is dimmed.
+
+        And a letter that was on its way to a pane when ``/`` or ``e`` opened a field belongs to the field.
+        """
+        dimmed = self.screen.active_bindings.get(event.key)
+        if dimmed is not None and not dimmed.enabled and (reason := self.why_not(dimmed.binding.action)):
+            event.stop()
+            self.say(Status.IDLE, reason)
+            return
         field = self.focused
-        if isinstance(field, FindLine) and event.is_printable and event.character is not None:
+        if isinstance(field, FindLine | JsonArea) and event.is_printable and event.character is not None:
             event.stop()
             event.prevent_default()
-            field.insert_text_at_cursor(event.character)
+            insert = field.insert if isinstance(field, JsonArea) else field.insert_text_at_cursor
+            insert(event.character)
 
     # -- the device
 
     def _choose_by_itself(self) -> Facet:
         """Take the wanted or the only usable device; where that decides nothing ask once; never change a choice."""
-        if self.session.device_id:
+        if self.session.device_id or self.session.offline:
             return Facet.NOTHING
         choice = self.session.choice()
         if choice:
@@ -226,9 +268,17 @@ class ConsoleApp(App[int]):
         """Make ``serial`` the device of all modes: follow its log, look at its screen, run the checks."""
         if serial == self.session.device_id:
             return
-        self.session.device_id = serial
+        self.session.device_id, self.session.offline = serial, False
         self.bridge.use_device(serial)
         self.bridge.first_look()
+        self.show(Facet.EVERYTHING)
+
+    def look_at_files(self, paths: Sequence[str]) -> None:
+        """Saved dumps instead of the device; choosing a device comes back."""
+        self.session.leave_device()
+        self.bridge.use_device("")
+        self.bridge.open_files(paths)
+        self.action_mode("inspect")
         self.show(Facet.EVERYTHING)
 
     @on(DeviceList.DeviceChosen)
@@ -279,8 +329,18 @@ class ConsoleApp(App[int]):
         if isinstance(screen, InspectScreen):
             screen.renew_picture()
 
+    def _run_ended(self, seconds: float) -> None:
+        """Whoever looked away meanwhile is called back, if they want that."""
+        if self._bell_wanted and seconds > BELL_SECONDS:
+            self.bell()
+
     def _draft_changed(self) -> None:
         self.show(Facet.DRAFT)
+
+    def _told(self, status: Status, words: str) -> None:
+        self.session.say(status, words)
+        if self.is_running:
+            self.show(Facet.NOTICE)
 
     def _troubled(self, words: str) -> None:
         self.say(Status.WARN, words)
@@ -322,26 +382,16 @@ class ConsoleApp(App[int]):
         self.exit(0)
 
     def action_help(self) -> None:
-        self.push_screen(HelpDialog(self.screen.active_bindings, self.symbols))
+        mode = self.mode_screen
+        menus = mode.menus() if mode is not None and mode is self.screen else ()
+        self.push_screen(HelpDialog(self.screen.active_bindings, menus, self.symbols))
 
     def action_notices(self) -> None:
         self.push_screen(NoticesDialog(tuple(self.session.notices), self.clock))
 
     def action_lock(self) -> None:
-        """Who holds the device, in words."""
-        lock = self.session.lock
-        if not lock:
-            self.say(Status.IDLE, f"{self.session.device_id or 'The device'} is free")
-            return
-        since = lock.get("since")
-        held = duration(self.clock.now() - float(since)) if isinstance(since, (int, float)) else "some time"
-        parts = [f"{lock.get('commandId') or 'an execution'} holds {self.session.device_id} for {held}"]
-        parts += [
-            f"{name} {lock[key]}"
-            for name, key in (("source", "source"), ("task", "taskId"), ("pid", "pid"))
-            if lock.get(key)
-        ]
-        self.say(Status.RUNNING, ", ".join(parts))
+        """Who holds the device, what for, and for how long yet."""
+        show_lock(self)
 
     @on(Header.Pressed)
     async def _chip_pressed(self, message: Header.Pressed) -> None:
@@ -351,7 +401,61 @@ class ConsoleApp(App[int]):
     def _key_pressed(self, message: KeyBar.Pressed) -> None:
         self.simulate_key(message.key)
 
+    @on(CommandPalette.OptionHighlighted)
+    def _palette_moved(self, message: CommandPalette.OptionHighlighted) -> None:
+        self._preview.highlighted(message)
+
+    @on(CommandPalette.Closed)
+    def _palette_closed(self, message: CommandPalette.Closed) -> None:
+        self._preview.closed(message)
+
+    def report_failure(self, words: str) -> None:
+        self.session.say(Status.FAILED, words, ErrorCode.UNKNOWN_RUNTIME_ERROR.value)
+        self.call_after_refresh(self.show, Facet.NOTICE)
+
     # -- what screens ask
+
+    def why_not(self, action: str) -> str:
+        """Why ``action`` cannot be done now, in a sentence; empty when it can. Parameters do not matter."""
+        name = action.partition("(")[0]
+        if self.session.read_only and name in keys.ACTING:
+            return "Read-only: this console was started with --read-only. Nothing is sent to the device"
+        return ""
+
+    def show_execution(self, command_id: str) -> None:
+        """To the stream, with the cursor on this execution."""
+        from clawperator.app.console.screens.stream import StreamScreen
+
+        self.action_mode("stream")
+        screen = self.mode_screen
+        if isinstance(screen, StreamScreen):
+            screen.call_after_refresh(screen.to_execution, command_id)  # it may be about to be made
+
+    def compare_runs(self, a: str, b: str) -> None:
+        """To the history, with the newest runs of these two commands side by side."""
+        from clawperator.app.console.screens.history import HistoryScreen
+
+        self.action_mode("history")
+        screen = self.mode_screen
+        if isinstance(screen, HistoryScreen):
+            screen.call_after_refresh(screen.compare_commands, a, b)
+
+    @on(EnvelopeLog.TreeWanted)
+    @on(ExecutionDetail.TreeWanted)
+    def _tree_wanted(self, message: EnvelopeLog.TreeWanted | ExecutionDetail.TreeWanted) -> None:
+        """To the tree that an execution took, while it is kept."""
+        if self.session.trees.turn_to(message.key):
+            self.action_mode("inspect")
+            self.show(Facet.TREE)
+        else:
+            self.say(Status.IDLE, "That tree is not kept any more. 4 shows it if the history has it")
+
+    def show_node(self, node: UiNode) -> None:
+        """To the tree, with the cursor on this node."""
+        self.action_mode("inspect")
+        screen = self.mode_screen
+        if isinstance(screen, InspectScreen):
+            screen.call_after_refresh(screen.to_node, node)
 
     def tabs(self) -> list[ModeTab]:
         return [ModeTab(digit, name, short, name.lower() == self.current_mode) for digit, name, short in _TABS]
@@ -361,92 +465,3 @@ class ConsoleApp(App[int]):
 
     def get_key_display(self, binding: Binding) -> str:
         return binding.key_display or keys.sign(binding.key)
-
-
-# -- starting
-
-
-EngineFactory = Callable[["Settings"], AbstractAsyncContextManager[Any]]
-
-
-def default_engine(settings: Settings) -> AbstractAsyncContextManager[Any]:
-    from clawperator.engine.facade import Engine
-
-    return Engine(settings)
-
-
-class Wishes(NamedTuple):
-    """How the user wants it drawn; ``None`` and ``auto``: as fits the terminal. ``pictures`` is one of ``pictures.CHOICES``."""
-
-    theme: str | None = None
-    ascii: bool | None = None
-    pictures: str = "auto"
-
-
-AS_FITS = Wishes()
-
-
-def show_files(files: Sequence[str], wishes: Wishes = AS_FITS) -> int:
-    """Open the console on saved dumps, without a device and without adb; the exit code. Otherwise as ``run``."""
-    from clawperator.app.console.offline import SavedDumps
-
-    return asyncio.run(run_async(SavedDumps(), wishes, files=files))
-
-
-def run(settings: Settings, wishes: Wishes = AS_FITS, *, engine_factory: EngineFactory = default_engine) -> int:
-    """Open the console on this terminal until the user leaves it; the exit code.
-
-    Where nothing full-screen can be drawn (no terminal, ``TERM=dumb``) it says so on standard error and returns 1.
-    """
-
-    async def open_and_run() -> int:
-        async with engine_factory(settings) as engine:
-            return await run_async(engine, wishes, wanted_device=settings.device_id)
-
-    if not _can_draw(os.environ):
-        return 1
-    return asyncio.run(open_and_run())
-
-
-async def run_async(
-    engine: ConsoleEngine,
-    wishes: Wishes = AS_FITS,
-    *,
-    demo: bool = False,
-    wanted_device: str = "",
-    files: Sequence[str] = (),
-) -> int:
-    """As ``run``, with an engine that is open already, in the running loop: for a demo that simulates the device beside it.
-
-    Raises ``EngineError``: USAGE for a theme that does not exist, HOST_DEPENDENCY_MISSING for pictures that need an extra.
-    """
-    if not _can_draw(os.environ):
-        return 1
-    if os.environ.get("NO_COLOR") == "":
-        del os.environ["NO_COLOR"]  # empty counts as unset; Textual takes it for set
-    encoding = sys.stdout.encoding or "ascii"
-    look = terminal.choose_look(os.environ, theme=wishes.theme, ascii_only=wishes.ascii, encoding=encoding)
-    choice = choose_graphics(os.environ, wishes.pictures, look=look)
-    graphics = open_graphics(choice, asked=wishes.pictures == choice)
-    try:
-        app = ConsoleApp(
-            engine,
-            look=look,
-            wanted_device=wanted_device,
-            demo=demo,
-            files=files,
-            graphics=graphics,
-            pictures=choice != "none",
-        )
-    except InvalidThemeError as exc:
-        raise EngineError(ErrorCode.USAGE, f"Unknown theme: {look.theme}", hint=str(exc)) from exc
-    code = await app.run_async()
-    return (code or 0) if app.return_code in (None, 0) else app.return_code
-
-
-def _can_draw(env: Mapping[str, str]) -> bool:
-    interactive = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()  # Textual draws on stderr
-    if terminal.refuses(env, interactive=interactive):
-        sys.stderr.write(f"{terminal.REFUSAL}\n")
-        return False
-    return True

@@ -13,7 +13,7 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from clawperator.app.console.following import Followed, Following
 from clawperator.app.console.messages import (
@@ -40,6 +40,7 @@ from clawperator.engine.events import (
     EngineEvent,
     ExecutionFinished,
     ExecutionStarted,
+    HistoryTrouble,
     LogAttached,
     LogBatch,
     LogGap,
@@ -48,7 +49,6 @@ from clawperator.engine.events import (
 from clawperator.engine.hierarchy.align import align
 from clawperator.engine.hierarchy.postings import postings_of
 from clawperator.engine.hierarchy.tree import UiTree, parse
-from clawperator.engine.logcat.entries import LogEntry
 from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.format.lines import sentence
@@ -56,6 +56,9 @@ from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
+
+if TYPE_CHECKING:
+    from clawperator.app.console.past import Reader
 
 TICK_SECONDS = 0.1
 FOCUSED_TICK_SECONDS = 0.033
@@ -75,15 +78,19 @@ class ConsoleEngine(Protocol):
 
     events: EventBus
 
+    @property
+    def history(self) -> Reader | None: ...
     async def devices(self) -> tuple[DeviceEntry, ...]: ...
     async def snapshot(self, *, device_id: str | None = None) -> Any: ...
     async def picture(self, *, device_id: str | None = None) -> bytes: ...
     async def execute(self, payload: object, *, device_id: str | None = None) -> Any: ...
+    async def force_stop(self, package: str, *, device_id: str | None = None) -> None: ...
     def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> Followed: ...
     def doctor(self, *, device_id: str | None = None) -> DoctorRun: ...
     def locks(self) -> Sequence[Any]: ...
     async def watch_devices(self) -> None: ...
     async def watch_log(self, device_id: str) -> None: ...
+    async def record_seen(self) -> None: ...
 
 
 class Bridge:
@@ -119,6 +126,7 @@ class Bridge:
                 self._group = group
                 group.create_task(self._watch_urgent(urgent), name="urgent")
                 group.create_task(self._guarded(self._engine.watch_devices()), name="devices")
+                group.create_task(self._engine.record_seen(), name="history")
                 group.create_task(self._watch_locks(), name="locks")
                 group.create_task(self._read_dumps(), name="trees")
                 if files:
@@ -294,21 +302,19 @@ class Bridge:
     def _tell(self, events: Sequence[EngineEvent], *, dropped: int) -> None:
         """One batch of events as a few messages, in their order."""
         stream: list[EngineEvent] = []
-        entries: list[LogEntry] = []
         for event in events:
             match event:
                 case DevicesChanged() | AdbServerLost():
                     pass  # told already
                 case LogBatch():
-                    entries.extend(event.entries)
-                    dropped += event.dropped
+                    stream.append(event)
                 case CheckFinished():
                     pass  # our own run reports its checks itself; another front end's run is not ours to show
                 case _:
                     stream.append(event)
                     self._notice(event)
-        if stream or entries or dropped:
-            self._post(StreamNews(stream, entries, dropped))
+        if stream or dropped:
+            self._post(StreamNews(stream, dropped))
 
     def _notice(self, event: EngineEvent) -> None:
         """What is told of an event beside its row in the stream."""
@@ -318,6 +324,8 @@ class Bridge:
                 self._post(
                     NoticeNews(Notice(Status.OK, f"The log of {event.device_id} is followed again", at=event.at))
                 )
+        elif isinstance(event, HistoryTrouble):
+            self._post(NoticeNews(Notice(Status.WARN, event.reason, ErrorCode.HISTORY_UNAVAILABLE.value, event.at)))
         elif isinstance(event, LogGap) and event.device_id not in self._broken:
             self._broken.add(event.device_id)
             self._post(
@@ -357,7 +365,9 @@ class Bridge:
         source = self._source(event.command_id)
         newest = self._newest.get(device_id, Snapshot.EMPTY)
         if newest and newest.xml == event.xml:
-            snapshot = seen_again(newest, at=event.at, source=source, command_id=event.command_id)
+            snapshot = seen_again(
+                newest, at=event.at, source=source, command_id=event.command_id, step_id=event.step_id
+            )
         else:
             tree, problem = await asyncio.to_thread(read_tree, event.xml)
             if tree is None:
@@ -370,6 +380,7 @@ class Bridge:
                 device_id=device_id,
                 source=source,
                 command_id=event.command_id,
+                step_id=event.step_id,
                 at=event.at,
                 xml=event.xml,
                 tree=tree,

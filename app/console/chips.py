@@ -34,6 +34,8 @@ def header_chips(session: Session, symbols: Symbols, *, narrow: bool, draft: int
         chips.append(Chip("rate", ((speed, "muted"),), action="mode('stream')"))
     if draft:
         chips.append(Chip("draft", ((f"draft {draft}", "accent"),), action="mode('run')"))
+    if session.read_only:
+        chips.append(Chip("read-only", (("read-only", "warn"),), keep=True))
     if session.demo:
         chips.append(Chip("demo", (("demo", "accent"),)))
     return chips

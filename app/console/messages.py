@@ -13,7 +13,6 @@ from textual.message import Message
 
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.events import EngineEvent
-from clawperator.engine.logcat.entries import LogEntry
 from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.models.snapshot import Snapshot
@@ -50,12 +49,11 @@ class SnapshotNews(News, bubble=False):
 
 
 class StreamNews(News, bubble=False):
-    """One tick of the log: events in order, log lines in order, and how many of either the host had to drop."""
+    """One tick of the stream: events in order, log lines (``LogBatch``) among them, and how many the host had to drop."""
 
-    def __init__(self, events: Sequence[EngineEvent], entries: Sequence[LogEntry], dropped: int) -> None:
+    def __init__(self, events: Sequence[EngineEvent], dropped: int = 0) -> None:
         super().__init__()
         self.events = events
-        self.entries = entries
         self.dropped = dropped
 
 

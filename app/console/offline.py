@@ -19,6 +19,7 @@ class SavedDumps:
 
     def __init__(self) -> None:
         self.events = EventBus()
+        self.history = None
 
     async def devices(self) -> tuple[DeviceEntry, ...]:
         return ()
@@ -31,6 +32,9 @@ class SavedDumps:
 
     async def watch_log(self, device_id: str) -> None:  # noqa: ARG002  # the shape of an engine
         await asyncio.Event().wait()
+
+    async def record_seen(self) -> None:
+        """Nothing runs that could be seen."""
 
     def doctor(self, *, device_id: str | None = None) -> SavedDumps:  # noqa: ARG002  # the shape of an engine
         return self
@@ -47,6 +51,9 @@ class SavedDumps:
         _refuse()
 
     async def execute(self, payload: object, *, device_id: str | None = None) -> Any:  # noqa: ARG002  # the shape of an engine
+        _refuse()
+
+    async def force_stop(self, package: str, *, device_id: str | None = None) -> None:  # noqa: ARG002  # the shape of an engine
         _refuse()
 
     def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> NoReturn:  # noqa: ARG002  # the shape of an engine

@@ -72,7 +72,8 @@ def busy(details: Mapping[str, Any], now: float) -> str:
     source = f" from {details['source']}" if details.get("source") else ""
     since, budget = details.get("since"), details.get("timeoutMs")
     held = f", {duration(now - since)} of {budget / 1000:g} s" if since and budget else ""
-    return f"Device busy: {holder}{source}{held}. Nothing was sent"
+    pid = f", pid {details['pid']}" if details.get("pid") else ""
+    return f"Device busy: {holder}{source}{held}{pid}. Nothing was sent"
 
 
 def _silence(error: EngineError, seconds: float) -> str:

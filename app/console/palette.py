@@ -1,66 +1,80 @@
-"""The command palette: every binding that works here, devices, themes. Generated from the key table."""
+"""The command palette: everything that can be done here, by name. Made from the key tables, the menus and what is known."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.markup import escape
 
+from clawperator.app.console.preview import THEME
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import sentence
+from clawperator.widgets.format.nodes import name_of
+from clawperator.widgets.format.status import Status
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp
+    from clawperator.app.console.screens.base import ConsoleScreen
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 
 _HIDDEN = frozenset({"app.palette", "screen.next_pane", "screen.previous_pane", "screen.escape"})
+_JUMPS = 8
+"""Executions and nodes offered for what is typed: more would hide the commands."""
+_SHORTEST_JUMP = 3
 
 
 class Entry(NamedTuple):
-    """One command: its name, the sentence below it, and what it does."""
+    """One command: its name, the sentence below it, and what it does. ``reason`` says why it cannot be done now."""
 
     name: str
     help: str
     run: Callable[[], Any]
+    reason: str = ""
 
 
 class ConsoleCommands(Provider):
-    """Discovery lists the commands of the screen with their keys."""
+    """Discovery lists the commands of the screen with their keys; what cannot be done now comes last and says why."""
 
     @property
     def console(self) -> ConsoleApp:
         return cast("ConsoleApp", self.app)
 
-    def entries(self) -> Iterator[Entry]:
-        yield from self._bindings()
-        yield from self._devices()
-        for theme in sorted(self.console.available_themes, key=lambda name: (not name.startswith("claw-"), name)):
-            yield Entry(f"Theme: {theme}", "Colours of the console", partial(setattr, self.app, "theme", theme))
+    def entries(self) -> list[Entry]:
+        mode = self.console.mode_screen
+        found = [*self._bindings(), *(menu_entries(mode) if mode is not None else ())]
+        found += [*self._devices(), *self.console.chores.entries(), *self._themes()]
+        return sorted(found, key=lambda entry: bool(entry.reason))
 
     def _bindings(self) -> Iterator[Entry]:
         active = self.screen.active_bindings.values()
         seen: set[str] = set()
         for node, binding, enabled, tooltip in sorted(active, key=lambda item: keys.rank(item.binding.id)):
-            if not binding.id or binding.id in seen or binding.id in _HIDDEN or not enabled or not binding.description:
+            if not binding.id or binding.id in seen or binding.id in _HIDDEN or not binding.description:
                 continue
             seen.add(binding.id)
             group = binding.group.description if binding.group else ""
             key = binding.key_display or keys.sign(binding.key)
-            yield Entry(
-                f"{group}: {binding.description}  ({key})", tooltip, partial(self.app.run_action, binding.action, node)
-            )
+            run = partial(self.app.run_action, binding.action, node)
+            reason = "" if enabled else self.console.why_not(binding.action)
+            yield Entry(f"{group}: {binding.description}  ({key})", tooltip, run, reason)
 
     def _devices(self) -> Iterator[Entry]:
         for device in self.console.session.usable:
             name = f"Device: use {sentence(device.serial)}"
             yield Entry(name, sentence(device.model), partial(self.console.use_device, device.serial))
 
+    def _themes(self) -> Iterator[Entry]:
+        for theme in sorted(self.console.available_themes, key=lambda name: (not name.startswith("claw-"), name)):
+            yield Entry(f"{THEME}{theme}", "Colours of the console", partial(setattr, self.app, "theme", theme))
+
     async def discover(self) -> Hits:
         for entry in self.entries():
-            yield DiscoveryHit(Content(entry.name), entry.run, text=entry.name, help=escape(entry.help))
+            yield DiscoveryHit(Content(entry.name), self._run(entry), text=entry.name, help=_help(entry))
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -71,4 +85,41 @@ class ConsoleCommands(Provider):
                 shown = Content(entry.name)
                 for offset in offsets:
                     shown = shown.stylize(matcher.match_style, offset, offset + 1)
-                yield Hit(score, shown, entry.run, text=entry.name, help=escape(entry.help))
+                yield Hit(score / (1 + bool(entry.reason)), shown, self._run(entry), text=entry.name, help=_help(entry))
+        for place, entry in enumerate(self._jumps(query)):
+            yield Hit(1 / (place + 2), Content(entry.name), entry.run, text=entry.name, help=_help(entry))
+
+    def _run(self, entry: Entry) -> Callable[[], Any]:
+        return partial(self.console.say, Status.IDLE, entry.reason) if entry.reason else entry.run
+
+    def _jumps(self, query: str) -> Iterator[Entry]:
+        """Straight to what was typed: an execution by its ids, a node by its words."""
+        words = query.strip().casefold()
+        if len(words) < _SHORTEST_JUMP:
+            return
+        console = self.console
+        runs = (run for run in reversed([*console.session.log.executions]) if words in run.command_id.casefold())
+        for run in islice(runs, _JUMPS):
+            name = f"Go to execution {sentence(run.command_id)}"
+            yield Entry(name, sentence(run.task_id), partial(console.show_execution, run.command_id))
+        tree = console.session.trees.shown.tree
+        for node in islice(_nodes_with(tree, words), _JUMPS) if tree is not None else ():
+            yield Entry(f"Go to node {name_of(node)}", node.resource_id, partial(console.show_node, node))
+
+
+def menu_entries(screen: ConsoleScreen) -> Iterator[Entry]:
+    """What stands behind the prefix keys of a mode, in full: ``Copy: matcher  (y y)``."""
+    for prefix, name, choices, choose in screen.menus():
+        for item, words, enabled in choices:
+            title = f"{name}: {item.label}  ({prefix} {keys.sign(item.key)})"
+            reason = "" if enabled else f"{item.label}: {words or 'there is nothing here'}"
+            yield Entry(title, item.tooltip, partial(choose, item.id), reason)
+
+
+def _nodes_with(tree: UiTree, words: str) -> Iterable[UiNode]:
+    columns = zip(tree.nodes, tree.folded_labels, tree.folded_descriptions, strict=True)
+    return (node for node, label, description in columns if words in label or words in description)
+
+
+def _help(entry: Entry) -> str:
+    return escape(f"not now: {entry.reason}" if entry.reason else entry.help)

@@ -25,21 +25,20 @@ from clawperator.app.console.messages import (
     WorkNews,
 )
 from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
+from clawperator.engine.events import LogBatch
 from clawperator.engine.hierarchy.nodes import UiTree
-from clawperator.engine.logcat.entries import LogEntry
-from clawperator.engine.logcat.operator_log import is_operator_line
 from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
+from clawperator.widgets.models.execution import tree_key, tree_owner
 from clawperator.widgets.models.executions import ExecutionLog
-from clawperator.widgets.models.ring import Ring
+from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.picture import Picture
 
 LINES_KEPT = 100_000
-OPERATOR_LINES_KEPT = 20_000
 TREES_KEPT = 50
 FILES_KEPT = 1_000
 RECENT_TREES = 5
@@ -74,6 +73,8 @@ class Trees:
     def __init__(self, limit: int = TREES_KEPT) -> None:
         self._kept: deque[Snapshot] = deque(maxlen=limit)
         self.back = 0
+        self.stays_at_first = True
+        """Of saved dumps: those that were named together are looked at from the first one on."""
 
     def add(self, snapshot: Snapshot) -> int:
         """Take a new tree, or the newest one again with a new time; how many nodes had to go for it.
@@ -84,7 +85,7 @@ class Trees:
             return 0
         gone = len(self._kept[0].nodes) if len(self._kept) == self._kept.maxlen else 0
         self._kept.append(snapshot)
-        if self.back or (snapshot.source == "file" and len(self._kept) > 1):
+        if self.back or (snapshot.source == "file" and len(self._kept) > 1 and self.stays_at_first):
             self.back = min(self.back + 1, len(self._kept) - 1)
         return gone
 
@@ -125,6 +126,14 @@ class Trees:
         same = (tree for tree in others if shown.tree is not None and tree.package == shown.tree.package)
         return list(islice(same, RECENT_TREES))
 
+    def turn_to(self, key: str) -> bool:
+        """Look at the tree with this key, else at the newest one of its command; whether there is one."""
+        kept = [(back, item) for back, item in enumerate(self) if item.readable]
+        places = [back for back, item in kept if tree_key(item.command_id, item.step_id) == key]
+        places += [back for back, item in kept if item.command_id == tree_owner(key)]
+        self.back = places[0] if places else self.back
+        return bool(places)
+
     def step(self, towards_older: int) -> bool:
         """Look at an older (1) or newer (-1) one; whether there is one."""
         back = self.back + towards_older
@@ -137,10 +146,20 @@ class Trees:
 class Session:
     """See the module. ``wanted_device`` is what the settings ask for; empty: the only usable one. ``offline``: saved dumps, no device."""
 
-    def __init__(self, clock: Clock, *, wanted_device: str = "", demo: bool = False, offline: bool = False) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        wanted_device: str = "",
+        demo: bool = False,
+        offline: bool = False,
+        read_only: bool = False,
+        lines_kept: int = LINES_KEPT,
+    ) -> None:
         self.clock = clock
         self.demo = demo
         self.offline = offline
+        self.read_only = read_only
         self.devices: tuple[DeviceEntry, ...] = ()
         self.devices_known = False
         self.adb_problem = ""
@@ -148,8 +167,7 @@ class Session:
         self.gone_since = 0.0
         self.locks: Mapping[str, Mapping[str, Any]] = {}
         self.log = ExecutionLog()
-        self.lines: Ring[LogEntry] = Ring(LINES_KEPT)
-        self.operator_lines: Ring[LogEntry] = Ring(OPERATOR_LINES_KEPT)
+        self.lines = LineRing(lines_kept)
         self.dropped = 0
         self.nodes_dropped = 0
         self.report = DoctorReport.EMPTY
@@ -183,6 +201,7 @@ class Session:
         self.adb_problem = news.problem
         if not news.problem:
             self.devices, self.devices_known = news.devices, True
+            self.log.present([entry.serial for entry in self.usable], self.clock.now())
         device = self.device
         if self.device_id and (device is None or not device.usable or news.problem):
             self.gone_since = self.gone_since or self.clock.now()
@@ -190,21 +209,42 @@ class Session:
             self.gone_since = 0.0
         return Facet.DEVICES
 
+    def leave_device(self) -> None:
+        """From here on saved dumps are looked at, the newest one at first."""
+        self.device_id, self.offline = "", True
+        trees = self.trees
+        trees.stays_at_first, trees.back = False, 0
+
     def _take_snapshot(self, news: SnapshotNews) -> Facet:
         self.nodes_dropped += self.trees_of(news.snapshot.device_id).add(news.snapshot)
         return Facet.TREE if news.snapshot.device_id == self.device_id else Facet.NOTHING
 
     def _take_stream(self, news: StreamNews) -> Facet:
         now = self.clock.now()
+        self.log.line = self.lines.end
         self.log.apply(news.events)
+        self.log.expire(now)
         if news.dropped:
             self.dropped += news.dropped
             self.log.drop(news.dropped, now, self.device_id)
-        if news.entries:
-            self.lines.extend(news.entries)
-            self.operator_lines.extend(entry for entry in news.entries if is_operator_line(entry.message))
-            self._arrivals.append((now, len(news.entries)))
+        before = self.lines.end
+        for event in news.events:
+            if isinstance(event, LogBatch):
+                self.dropped += event.dropped
+                self._take_lines(event)
+        if self.lines.end > before:
+            self._arrivals.append((now, self.lines.end - before))
         return Facet.STREAM
+
+    def _take_lines(self, batch: LogBatch) -> None:
+        device_id = batch.device_id or ""
+        begin = self.lines.end
+        for number in self.lines.extend(batch.entries, device_id):
+            self.log.place(device_id, number, batch.entries[number - begin].payload)
+
+    def pass_time(self) -> Facet:
+        """A second has passed: what nobody can wait for any longer ends."""
+        return Facet.STREAM if self.log.expire(self.clock.now()) else Facet.NOTHING
 
     def _take_report(self, news: DoctorNews) -> Facet:
         self.report = news.report
@@ -212,6 +252,7 @@ class Session:
 
     def _take_locks(self, news: LocksNews) -> Facet:
         self.locks = news.locks
+        self.log.held(str(lock.get("commandId", "")) for lock in news.locks.values())
         return Facet.LOCKS
 
     def _take_work(self, news: WorkNews) -> Facet:
@@ -304,6 +345,6 @@ class Session:
         return notice
 
 
-def seen_again(snapshot: Snapshot, *, at: float, source: str, command_id: str) -> Snapshot:
+def seen_again(snapshot: Snapshot, *, at: float, source: str, command_id: str, step_id: str) -> Snapshot:
     """The same tree, younger: its bytes came by again."""
-    return replace(snapshot, at=at, source=source, command_id=command_id)
+    return replace(snapshot, at=at, source=source, command_id=command_id, step_id=step_id)

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 REFUSAL = "the console needs a terminal; try `clawperator observe snapshot`"
 
+WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
+"""What textual-serve makes ``TEXTUAL_DRIVER`` of the programs that it starts."""
 
 FRAMES_PER_SECOND = "120"
 """At most. Textual paints on a grid of 60 a second: a key that comes just after a frame would wait for the next one."""
@@ -29,9 +31,14 @@ class Look(NamedTuple):
 PLAIN = Look("claw-dark", ascii=False, no_colour=False)
 
 
+def served(env: Mapping[str, str]) -> bool:
+    """Whether a browser's page is the terminal (``console --web``): then there is no other one."""
+    return env.get("TEXTUAL_DRIVER", "") == WEB_DRIVER
+
+
 def refuses(env: Mapping[str, str], *, interactive: bool) -> bool:
     """Whether nothing full-screen can be drawn here."""
-    return not interactive or env.get("TERM", "") == "dumb"
+    return not served(env) and (not interactive or env.get("TERM", "") == "dumb")
 
 
 def choose_look(env: Mapping[str, str], *, theme: str | None, ascii_only: bool | None, encoding: str) -> Look:

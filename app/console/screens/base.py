@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from textual import on
 from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TextArea
 
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.app.console.screens.shares import Shares
 from clawperator.app.console.session import Facet
 from clawperator.widgets import keys
 from clawperator.widgets.format.status import Status
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
 MIN_WIDTH, MIN_HEIGHT = 60, 16
 
 
+class Menu(NamedTuple):
+    """A prefix key, what its menu is about, the entries as they are now, and what choosing one does."""
+
+    prefix: str
+    name: str
+    choices: Sequence[Choice]
+    choose: Callable[[str | None], object]
+
+
 class ConsoleScreen(Screen[None], inherit_bindings=False):
     """One mode. Subclasses give ``compose_body``, ``draw`` and what can be copied and gone to."""
 
@@ -36,6 +46,10 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
     AUTO_FOCUS: ClassVar[str | None] = None
     MAIN = ""
     """Selector of the widget that has the focus at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shares = Shares(self)
 
     def compose(self) -> ComposeResult:
         yield Header()
@@ -62,11 +76,16 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
             self.set_focus(self.query_one(self.MAIN))
 
     def on_screen_resume(self) -> None:
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw everything anew."""
         self.show(Facet.EVERYTHING)
         self._show_keys()
 
     def on_resize(self) -> None:
         self._say_too_small()
+        self.call_after_refresh(self.shares.apply)
         self.call_after_refresh(self.show, Facet.EVERYTHING)
 
     def _say_too_small(self) -> None:
@@ -88,7 +107,8 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
             self.show_header()
         if changed & (Facet.NOTICE | Facet.WORK):
             self._show_notice()
-        self.draw(changed)
+        with self.console.surviving(f"{type(self).__name__}.draw"):
+            self.draw(changed)
 
     def draw(self, changed: Facet) -> None:
         """Draw the body's panes."""
@@ -105,7 +125,8 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
             return
         self.show_header()
         self._show_notice()
-        self.draw_ages()
+        with self.console.surviving(f"{type(self).__name__}.draw_ages"):
+            self.draw_ages()
 
     def draw_ages(self) -> None:
         """Draw what changes by time alone."""
@@ -123,8 +144,12 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
 
     def _show_keys(self) -> None:
         if self.is_current or self.is_active:
-            typing = isinstance(self.focused, Input)
+            typing = isinstance(self.focused, (Input, TextArea))
             self.query_one(KeyBar).show(hints(self.active_bindings, self.console.symbols, typing=typing))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A key that cannot do anything now is dimmed; pressed, it says why (``ConsoleApp.on_key``)."""
+        return None if self.console.why_not(action) else super().check_action(action, parameters)
 
     # -- panes
 
@@ -171,6 +196,12 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         for node in self.query(".-zoom"):
             node.remove_class("-zoom")
 
+    def action_share(self, steps: int) -> None:
+        """Make the focused pane larger or smaller, where it has a neighbour to share with."""
+        pane = self.focused_pane()
+        if pane is None or self.has_class("-zoomed") or not self.shares.change(pane, steps):
+            self.console.say(Status.IDLE, "This pane has the whole width. z shows its neighbours again")
+
     def action_escape(self) -> None:
         """The ladder: zoom, drawer, then what the focused pane has to clear; never leaves."""
         if self.has_class("-zoomed"):
@@ -183,14 +214,21 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
 
     # -- menus
 
+    def menus(self) -> Iterator[Menu]:
+        """The prefix menus as they are now: for the palette, which lists their entries by name."""
+        yield Menu("y", "Copy", self._copy_choices(), self._copy)
+        yield Menu("g", "Go to", self._go_choices(), self._go)
+
     def action_copy_menu(self) -> None:
+        self.app.push_screen(MenuDialog("copy", self._copy_choices(), self.console.symbols), self._copy)
+
+    def _copy_choices(self) -> list[Choice]:
         things = self.copyable()
-        choices = [
+        return [
             Choice(item, things[item.id].text() if item.id in things else "", item.id in things)
             for item in keys.MENUS["copy"]
             if item.id in things or item.id in self.COPY_SHOWN
         ]
-        self.app.push_screen(MenuDialog("copy", choices, self.console.symbols), self._copy)
 
     @on(LinePane.MenuWanted)
     def _menu_wanted(self) -> None:
@@ -211,13 +249,17 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         if thing is not None:
             self.run_worker(self.console.copy(thing.text(), thing.what), exit_on_error=True)
 
+    GO: ClassVar[str] = "go"
+    """The menu behind ``g``."""
     PLACES: ClassVar[Mapping[str, str]] = {}
-    """Where ``g`` leads in this mode: entry id → selector."""
+    """Where its entries lead in this mode: entry id → selector."""
 
     def action_go_menu(self) -> None:
+        self.app.push_screen(MenuDialog("go to", self._go_choices(), self.console.symbols), self._go)
+
+    def _go_choices(self) -> list[Choice]:
         known = {*self.PLACES, "top"}
-        choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["go"] if item.id in known]
-        self.app.push_screen(MenuDialog("go to", choices, self.console.symbols), self._go)
+        return [Choice(item, item.tooltip, True) for item in keys.MENUS[self.GO] if item.id in known]
 
     def _go(self, choice: str | None) -> None:
         if choice == "top" and isinstance(self.focused, LinePane):

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding
+from textual.geometry import Size
 from textual.widgets import Label
 
 from clawperator.app.console.screens.menu import Dialog
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.safe import wrap
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.format.times import Clock, age
 from clawperator.widgets.key_bar import key_sign
 from clawperator.widgets.models.snapshot import Snapshot
-from clawperator.widgets.notice_line import Notice, notice_row
+from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.row_list import ListRow, RowList, blank
 
 if TYPE_CHECKING:
+    from clawperator.app.console.screens.base import Menu
     from clawperator.app.console.session import Session
+
+
+class FoldedRows(RowList):
+    """A list whose sentences are folded: ``make`` makes the rows for a width, before the list has it, as its height needs them."""
+
+    def __init__(self, make: Callable[[int], Iterable[ListRow]], *, id: str) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._make = make
+        self._made_for = -1
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        if width != self._made_for:
+            self._made_for = width
+            self.show_rows(self._make(width - 1))  # one cell is the scrollbar's
+        return super().get_content_height(container, viewport, width)
 
 
 class HelpDialog(Dialog):
@@ -32,25 +50,25 @@ class HelpDialog(Dialog):
     TITLE_TEXT = "keys that work here"
     NOTE = "esc closes"
 
-    def __init__(self, active: Mapping[str, ActiveBinding], symbols: Symbols) -> None:
+    def __init__(self, active: Mapping[str, ActiveBinding], menus: Iterable[Menu], symbols: Symbols) -> None:
         super().__init__()
-        self._groups = help_groups(active, symbols)
+        self._groups = [*help_groups(active, symbols), *(menu_group(menu) for menu in menus)]
 
     def compose_dialog(self) -> ComposeResult:
-        yield RowList(id="help")
+        yield FoldedRows(self._rows, id="help")
 
     def on_mount(self) -> None:
-        pane = self.query_one("#help", RowList)
-        pane.show_rows(self._rows())
-        pane.focus()
+        self.query_one("#help").focus()
 
-    def _rows(self) -> Iterator[ListRow]:
+    def _rows(self, width: int) -> Iterator[ListRow]:
         for index, (name, entries) in enumerate(self._groups):
             if index:
                 yield blank()
             yield ListRow(_heading(name), quiet=True)
             for signs, label, tooltip in entries:
-                yield ListRow(_entry(signs, label, tooltip), value=(name, signs))
+                first, *more = wrap(tooltip, max(20, width - _KEY_CELLS - _LABEL_CELLS))
+                yield ListRow(_entry(signs, label, first), value=(name, signs))
+                yield from (ListRow(_entry("", "", text), quiet=True) for text in more)
 
 
 HelpEntry = tuple[str, str, str]
@@ -74,14 +92,30 @@ def help_groups(active: Mapping[str, ActiveBinding], symbols: Symbols) -> list[t
     return list(groups.items())
 
 
+def menu_group(menu: Menu) -> tuple[str, list[HelpEntry]]:
+    """The entries behind a prefix key, as they can be chosen now or not."""
+    signs = ((f"{menu.prefix} {keys.sign(choice.item.key)}", choice) for choice in menu.choices)
+    return f"{menu.name}  ({menu.prefix} …)", [
+        (keyed, choice.item.label, choice.item.tooltip) for keyed, choice in signs
+    ]
+
+
 def _heading(name: str) -> Any:
     return lambda width: Row(Line(width).add(f" {name}", "accent"))
 
 
 def _entry(signs: str, label: str, tooltip: str) -> Any:
     return lambda width: Row(
-        Line(width).add(f"   {signs:<12}", "key").add(f"{label:<20} ", "text").add(tooltip, "muted")
+        Line(width)
+        .add(f"  {signs:<{_KEY_CELLS - 2}}", "key")
+        .add(f"{label:<{_LABEL_CELLS}}", "text")
+        .add(tooltip, "muted")
     )
+
+
+_KEY_CELLS = 12
+_LABEL_CELLS = 20
+"""Of a row of the help, before its sentence."""
 
 
 class NoticesDialog(Dialog):
@@ -96,22 +130,35 @@ class NoticesDialog(Dialog):
         self._clock = clock
 
     def compose_dialog(self) -> ComposeResult:
-        yield RowList(id="notices")
+        yield FoldedRows(self._rows, id="notices")
 
     def on_mount(self) -> None:
         pane = self.query_one("#notices", RowList)
         pane.empty_text = "No notices yet."
-        pane.show_rows(ListRow(self._draw(notice)) for notice in self._notices)
-        pane.action_bottom()
         pane.focus()
+        self.call_after_refresh(pane.action_bottom)
 
-    def _draw(self, notice: Notice) -> Any:
-        def draw(width: int) -> Row:
-            row = notice_row(notice, width - 10, ascii_only=self.query_one("#notices", RowList).symbols.ascii)
-            line = Line(width).add(" ").add(self._clock.time_of_day(notice.at, tenths=False), "faint")
-            return row._replace(left=line.extend(row.left))
+    def _rows(self, width: int) -> Iterator[ListRow]:
+        """In full: here is read what the strip had to cut."""
+        ascii_only = self.query_one("#notices", RowList).symbols.ascii
+        for index, notice in enumerate(self._notices):
+            status = notice.status
+            first, *more = wrap(notice.text, max(20, width - _BEFORE_NOTICE - len(notice.code) - 2))
+            line = Line(width).add(f" {self._clock.time_of_day(notice.at, tenths=False)} ", "faint")
+            line.add(f"{status.sign(ascii_only=ascii_only)} ", status.role).add(first, "text")
+            right = Line().add(f"{notice.code} ", status.role) if notice.code else None
+            yield ListRow(partial(_as_made, Row(line, right)), value=index)
+            for text in more:
+                line = Line(width).add(" " * _BEFORE_NOTICE).add(text, "text")
+                yield ListRow(partial(_as_made, Row(line)), quiet=True)
 
-        return draw
+
+_BEFORE_NOTICE = 12
+"""Cells for the time and the sign."""
+
+
+def _as_made(row: Row, _width: int) -> Row:
+    return row
 
 
 class DeviceDialog(Dialog):

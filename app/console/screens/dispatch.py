@@ -20,7 +20,7 @@ from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.stream import json_rows
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
-from clawperator.widgets.line_pane import LineWidget
+from clawperator.widgets.line_widget import LineWidget
 
 _LINES_OF_COMMAND = 200
 

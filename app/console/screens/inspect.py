@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from textual import on
@@ -12,18 +11,12 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 
-from clawperator.app.console import copying
-from clawperator.app.console.acting import Subject
-from clawperator.app.console.chips import STALE_SECONDS
-from clawperator.app.console.copyable import Copyable
-from clawperator.app.console.offline import NO_DEVICE_HERE
-from clawperator.app.console.screens.base import ConsoleScreen
+from clawperator.app.console.screens.base import Menu
 from clawperator.app.console.screens.dialogs import TreesDialog
 from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.screens.tree_area import Crumbs, TreeArea, no_device_words
-from clawperator.app.console.screens.verbs import verb_choices
+from clawperator.app.console.screens.using import UsingScreen
 from clawperator.app.console.session import Facet
-from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.widgets import keys
 from clawperator.widgets.bounds_map import ScreenView
@@ -33,14 +26,13 @@ from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.bench import candidate_rows
 from clawperator.widgets.format.checks import tally_line
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.nodes import name_of
 from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.stream import execution_row
+from clawperator.widgets.format.stream import RowLook, When, execution_row
 from clawperator.widgets.format.times import age
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.matcher_bench import MatcherBench
-from clawperator.widgets.models.bench import Bench, with_field
+from clawperator.widgets.models.bench import with_field
 from clawperator.widgets.models.matcher_text import MatcherText
 from clawperator.widgets.models.snapshot import Snapshot, unpack
 from clawperator.widgets.node_inspector import NodeInspector
@@ -49,7 +41,7 @@ from clawperator.widgets.picture import ScreenPane
 from clawperator.widgets.ui_tree import UiTreePane
 
 
-class InspectScreen(ConsoleScreen):
+class InspectScreen(UsingScreen):
     """The start screen."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("inspect")]
@@ -67,10 +59,6 @@ class InspectScreen(ConsoleScreen):
         "parent": "#tree",
         "match": "#tree",
     }
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.bench = Bench()
 
     def compose_body(self) -> ComposeResult:
         console = self.console
@@ -92,7 +80,7 @@ class InspectScreen(ConsoleScreen):
     def on_mount(self) -> None:
         super().on_mount()
         session = self.session
-        self.query_one(EnvelopeLog).show(session.log, session.lines, session.operator_lines)
+        self.query_one(EnvelopeLog).show(session.log, session.lines)
         self.console.trees_in_use = self.trees_in_use
 
     @property
@@ -130,6 +118,12 @@ class InspectScreen(ConsoleScreen):
         if changed & Facet.STREAM:
             self.query_one(EnvelopeLog).news()
             self._draw_stream_notes()
+
+    def redraw(self) -> None:
+        super().redraw()
+        self.bench_pane.draw()
+        self.area.draw_node()
+        self._draw_bench()
 
     def draw_ages(self) -> None:
         self.area.draw_info()
@@ -223,7 +217,8 @@ class InspectScreen(ConsoleScreen):
             sign = Status.IDLE.sign(ascii_only=self.console.symbols.ascii)
             strip.show(Row(Line(strip.width).add(f" {sign} ", "idle").add("nothing has run yet", "faint")))
         else:
-            strip.show(execution_row(current, strip.width, session.clock, self.console.symbols))
+            look = RowLook(strip.width, session.clock, self.console.symbols)
+            strip.show(execution_row(current, When(current.started), look))
 
     # -- news of the panes
 
@@ -235,7 +230,11 @@ class InspectScreen(ConsoleScreen):
     @on(Crumbs.NodePicked)
     @on(MatcherBench.NodePicked)
     def _node_picked(self, message: ScreenView.NodePicked | Crumbs.NodePicked | MatcherBench.NodePicked) -> None:
-        self.tree_pane.reveal_node(message.node)
+        self.to_node(message.node)
+
+    def to_node(self, node: UiNode) -> None:
+        """The cursor on a node of the tree that is shown."""
+        self.tree_pane.reveal_node(node)
         self.set_focus(self.tree_pane)
 
     @on(UiTreePane.CursorLost)
@@ -248,7 +247,7 @@ class InspectScreen(ConsoleScreen):
 
     @on(LinePane.RowChosen, "#tree")
     def _tree_chosen(self) -> None:
-        self._look_now()
+        self.look_now()
         self.go_to("#bench")
 
     @on(LinePane.RowChosen, "#stream")
@@ -270,7 +269,7 @@ class InspectScreen(ConsoleScreen):
         self.console.take_snapshot()
 
     def action_follow(self) -> None:
-        if self._has_device():
+        if self.has_device():
             self.console.bridge.toggle_follow()
 
     def action_older(self) -> None:
@@ -340,15 +339,20 @@ class InspectScreen(ConsoleScreen):
 
     def action_filter_menu(self) -> None:
         """Each entry switches one filter on or off; a node must pass them all."""
+        self.app.push_screen(MenuDialog("show only", self._filter_choices(), self.console.symbols), self._filter)
+
+    def own_menus(self) -> Iterator[Menu]:
+        yield Menu("\\", "Show only", self._filter_choices(), self._filter)
+
+    def _filter_choices(self) -> list[Choice]:
         chosen = self.tree_pane.filters
         sign = Status.OK.sign(ascii_only=self.console.symbols.ascii)
-        choices = [
+        return [
             Choice(
                 item, f"{sign} {item.tooltip}" if item.id in chosen else item.tooltip, item.id != "none" or bool(chosen)
             )
             for item in keys.MENUS["filter"]
         ]
-        self.app.push_screen(MenuDialog("show only", choices, self.console.symbols), self._filter)
 
     def _filter(self, choice: str | None) -> None:
         if choice == "none":
@@ -360,7 +364,7 @@ class InspectScreen(ConsoleScreen):
 
     def action_matcher(self) -> None:
         """Open the matcher line, at once: what is typed next must meet it."""
-        self._look_now()
+        self.look_now()
         self.area.matcher.open()
         self.area.draw_hint()
 
@@ -397,97 +401,16 @@ class InspectScreen(ConsoleScreen):
     def action_match(self, step: int) -> None:
         self.tree_pane.walk_matches(step)
 
-    def _look_now(self) -> None:
+    def look_now(self) -> None:
         """What acts on the node under the cursor must not meet the one before: no waiting for the cursor to rest."""
         if self.tree_pane.node is not self.bench.node or self.tree_pane.snapshot.tree is not self.bench.tree:
             self._draw_node()
-
-    # -- from matcher to use
-
-    def subject(self) -> Subject:
-        """What the keys act on: the current matcher, and what is known of it."""
-        self._look_now()
-        bench, trees = self.bench, self.session.trees
-        matches = bench.matches
-        target: UiNode | None = matches[0] if matches else bench.node
-        seconds = self.session.clock.now() - self.tree_pane.snapshot.at
-        return Subject(
-            matcher=bench.current,
-            container=self._container(),
-            node_name=name_of(target) if target is not None else "",
-            matches=len(matches),
-            first_name=name_of(matches[0]) if matches else "",
-            warnings=[note.words for note in bench.notes if note.kind != "first"],
-            age=seconds,
-            stale=seconds > STALE_SECONDS or trees.back > 0,
-        )
-
-    def _container(self) -> Matcher | None:
-        """What scrolls the node: itself, or the nearest scrollable ancestor that a matcher of its own finds.
-
-        What scrolls the matches of a typed matcher cannot be told: they need not be where the cursor is.
-        """
-        bench, best = self.bench, self.bench.candidate
-        if bench.origin == "typed" or bench.node is None:
-            return None
-        if bench.node.scrollable:
-            return best.matcher if best is not None and best.unique else None
-        return next((item.container for item in bench.candidates if item.container is not None), None)
-
-    def action_act_menu(self) -> None:
-        self._verb_menu("act", self._act)
-
-    def action_insert_menu(self) -> None:
-        self._verb_menu("insert", self._insert)
-
-    def _verb_menu(self, menu: str, then: Callable[[Subject, str | None], None]) -> None:
-        if menu == "insert" or self._has_device():
-            subject = self.subject()
-            choices = verb_choices(menu, subject)
-            self.app.push_screen(MenuDialog(menu, choices, self.console.symbols), partial(then, subject))
-
-    def _act(self, subject: Subject, verb: str | None) -> None:
-        if verb == "press_key":
-            self._press_menu(partial(self._act, subject))
-        elif verb is not None:
-            self.console.actor.act(verb, subject)
-
-    def _insert(self, subject: Subject, verb: str | None) -> None:
-        if verb == "press_key":
-            self._press_menu(partial(self._insert, subject))
-        elif verb is not None:
-            self.console.actor.insert(verb, subject)
-
-    def _press_menu(self, then: Callable[[str | None], None]) -> None:
-        choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["press"]]
-        self.app.push_screen(MenuDialog("press", choices, self.console.symbols), then)
-
-    def action_stop_waiting(self) -> None:
-        self.console.actor.stop_waiting()
-
-    def action_verify(self) -> None:
-        if self._has_device():
-            self.console.actor.verify(self.subject())
-
-    def _has_device(self) -> bool:
-        """Whether there is a device to act on; says so where there is none."""
-        if self.session.device_id:
-            return True
-        words = NO_DEVICE_HERE if self.session.offline else "No device to act on. 7 shows what adb sees, D chooses"
-        self.console.say(Status.WARN, words)
-        return False
-
-    def copyable(self) -> dict[str, Copyable]:
-        subject = self.subject()
-        things = super().copyable()
-        things |= dict(copying.of_node(self.tree_pane.node, self.tree_pane.snapshot))
-        return things | dict(copying.of_matcher(self.bench, subject, self.session.device_id))
 
     # -- panes, drawers, escape
 
     def action_bench(self) -> None:
         """Show or hide the workbench; on small screens it is a drawer."""
-        self._look_now()
+        self.look_now()
         if not self.narrow:
             self.toggle_class("-no-bench")
         elif self.query_one("#bench-pane").has_class("-drawer"):
@@ -508,7 +431,7 @@ class InspectScreen(ConsoleScreen):
             self.set_class(False, "-screen")
             self.set_class(True, "-no-screen")
             pane.remove_class("-drawer")
-        elif self.screen_pane.mode == "picture" and self._has_device():
+        elif self.screen_pane.mode == "picture" and self.has_device():
             self.console.bridge.take_picture()
         self._draw_screen()
 

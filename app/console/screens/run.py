@@ -1,141 +1,222 @@
-"""Mode 3: the draft. Its steps, what they come to, and the way to a file or to the device."""
+"""Mode 3: the draft as steps and as JSON, what is wrong with it, and its run."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
 from clawperator.app.console.copyable import Copyable
-from clawperator.app.console.draft import DraftKeeper, Problem, read_text, save_as
-from clawperator.app.console.screens.dispatch import PathForm, QuestionDialog
-from clawperator.app.console.screens.two_pane import TwoPaneScreen
+from clawperator.app.console.draft import Problem
+from clawperator.app.console.outcome import busy
+from clawperator.app.console.run_parts import (
+    complaints,
+    marks,
+    matches,
+    next_keys,
+    step_view,
+    summary_row,
+    tabs,
+    values_seen,
+    was_busy,
+)
+from clawperator.app.console.screens.as_sent import AsSentDialog
+from clawperator.app.console.screens.draft_files import DraftFilesScreen
+from clawperator.app.console.screens.run_problems import RunProblems
 from clawperator.app.console.session import Facet
-from clawperator.engine.contracts.limits import MAX_EXECUTION_ACTIONS, MAX_PAYLOAD_BYTES
-from clawperator.engine.contracts.strict_json import parse_json
-from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import spelling
-from clawperator.engine.executions.validate import Validated
-from clawperator.engine.hierarchy.match import find_all
-from clawperator.engine.hierarchy.matcher import Matcher
-from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.widgets import keys
-from clawperator.widgets.draft_steps import DraftPayload, DraftSteps
-from clawperator.widgets.format.draft import StepView, matcher_of
-from clawperator.widgets.format.lines import Line, Row, sentence
+from clawperator.widgets.draft_steps import DraftSteps
+from clawperator.widgets.format.draft import matcher_of
+from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.info_line import InfoLine
-from clawperator.widgets.models.executions import Execution, Step
+from clawperator.widgets.json_area import JsonArea
+from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.models.execution import Execution
 from clawperator.widgets.pane import Pane
+from clawperator.widgets.payload_editor import PayloadEditor
+from clawperator.widgets.problem_list import ProblemList
+from clawperator.widgets.run_timeline import RunTimeline
+from clawperator.widgets.tab_line import TabLine
 
 
-class RunScreen(TwoPaneScreen):
-    """The steps of the draft, and beside them the payload with its problems."""
+class RunScreen(RunProblems, DraftFilesScreen):
+    """Steps, JSON, problems and the timeline of the last run; on small screens one of them."""
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("run")]
+    MAIN = "#list"
     COPY_SHOWN: ClassVar[tuple[str, ...]] = ("matcher", "json", "command", "step", "execution", "python")
-    PLACES: ClassVar[dict[str, str]] = {"node": "#detail"}
-
-    _normalised = False
-    _path = ""
-    _saved = 0
-    """The generation of the draft that file ``_path`` holds."""
+    PLACES: ClassVar[dict[str, str]] = {
+        "steps": "#list",
+        "json": "#json",
+        "problems": "#problems",
+        "timeline": "#timeline",
+    }
 
     def compose_body(self) -> ComposeResult:
-        with Container(id="panes", classes="-beside"):
+        yield TabLine(id="views")
+        with Container(id="run", classes="-at-list"):
             yield Pane("steps", DraftSteps(id="list"), id="list-pane")
-            yield Pane("payload", DraftPayload(id="detail"), id="detail-pane")
+            editor = PayloadEditor(self._written, leave=self._to_step, onward=self.turn, seen=self._seen, id="json")
+            yield Pane("JSON", editor, id="json-pane")
+            yield Pane("problems", ProblemList(id="problems"), id="problems-pane")
+            yield Pane("timeline", RunTimeline(id="timeline", clock=self.console.clock), id="timeline-pane")
         yield InfoLine(id="summary")
-
-    @property
-    def keeper(self) -> DraftKeeper:
-        return self.console.drafts
-
-    @property
-    def steps(self) -> DraftSteps:
-        return self.query_one("#list", DraftSteps)
 
     # -- drawing
 
     def draw(self, changed: Facet) -> None:
-        if changed == Facet.STREAM and not self.keeper.ran:
-            return
-        validated, problems = self.keeper.draft.check()
-        self.steps.show(self._views(problems))
-        self._show_payload(validated, problems)
-        self._draw_summary(validated, problems)
-        self.show_place()
+        if changed & ~(Facet.STREAM | Facet.NOTICE | Facet.WORK | Facet.LOCKS):
+            self._draw_draft()
+        elif changed & Facet.STREAM and self.keeper.ran:
+            self._draw_steps(self.keeper.draft.check()[1])
+        if changed & (Facet.WORK | Facet.STREAM):
+            self.refresh_bindings()
+        self._draw_run()
+        self.show_tabs()
+        if self.keeper.conflict:
+            self.ask_which_draft()
 
-    def show_detail(self) -> None:
-        """The payload is that of all steps: it stays where it is when the cursor moves."""
+    def draw_ages(self) -> None:
+        self.query_one("#timeline", RunTimeline).tick()
+        self.show_tabs()
 
-    def _views(self, problems: Sequence[Problem]) -> list[StepView]:
+    def _draw_draft(self) -> None:
+        draft = self.keeper.draft
+        validated, problems = draft.check()
+        if not self.editor.restless:
+            self.editor.show("" if draft.empty else draft.text)
+            self.editor.mark(() if draft.empty else marks(draft))
+        words = (
+            "No problems." if not draft.empty else "Nothing to check yet.\n\ni in the tree adds a step, e writes JSON."
+        )
+        self.problems.show(() if draft.empty else complaints(validated, problems), words)
+        self._draw_steps(problems)
+        self._draw_summary()
+        self._show_place()
+
+    def _draw_steps(self, problems: Sequence[Problem]) -> None:
+        draft, steps = self.keeper.draft, self.steps
+        steps.empty_text = steps.EMPTY
+        if draft.unreadable:
+            steps.empty_text = f"These are no steps: {draft.unreadable}.\n\n{self.console.symbols.tab} shows the JSON."
         first = {problem.step: problem.message for problem in reversed(problems)}
+        run = self.session.log.find(self.keeper.ran) if self.keeper.ran else None
+        results = {step.id: step for step in run.steps} if run is not None else {}
+        steps.show(
+            [
+                step_view(step, first.get(index, ""), matches, results.get(str(step.get("id"))))
+                for index, (step, matches) in enumerate(zip(draft.steps, self._counts(), strict=True))
+            ]
+        )
+
+    def _counts(self) -> list[int]:
+        """How many nodes of the tree shown each step finds: counted once per tree and matcher, fifty of them cost some time."""
+        snapshot = self.session.trees.shown
+        if self._counted[0] != snapshot.serial:
+            self._counted = snapshot.serial, {}
+        known, found = self._counted[1], []
+        for fields in map(matcher_of, self.keeper.draft.steps):
+            key = repr(fields)
+            if key not in known:
+                known[key] = matches(snapshot.tree, fields)
+            found.append(known[key])
+        return found
+
+    _counted: tuple[int, dict[str, int]] = (-1, {})
+
+    def _draw_run(self) -> None:
+        """The draft's last run, whatever has become of the draft since."""
         execution = self._last_run()
-        results = {step.id: step for step in execution.steps} if execution is not None else {}
-        return [
-            _view(step, first.get(index, ""), matches, results.get(str(step.get("id"))))
-            for index, (step, matches) in enumerate(zip(self.keeper.draft.steps, self._counts(), strict=True))
-        ]
+        free = not self.session.lock
+        words = f"{busy(self._turned_away, execution.ended)}." if execution is not None and self._turned_away else ""
+        self.query_one("#timeline", RunTimeline).show(execution, next_keys(execution, free=free), words)
 
-    def _counts(self) -> Sequence[int]:
-        """How many nodes of the tree shown each step finds: counted once per tree and draft, fifty steps cost some time."""
-        snapshot, draft = self.session.trees.shown, self.keeper.draft
-        of = (snapshot.serial, id(draft), draft.generation)
-        if self._counted[0] != of:
-            self._counted = of, [_matches(snapshot.tree, matcher_of(step)) for step in draft.steps]
-        return self._counted[1]
-
-    _counted: tuple[object, Sequence[int]] = (None, ())
+    @property
+    def _turned_away(self) -> Mapping[str, Any]:
+        """Who had the device when the last run wanted it; empty where that was not so."""
+        details = self.console.actor.turned_away
+        return (
+            details if was_busy(self._last_run()) and details.get("commandId", "") in ("", self.keeper.last_run) else {}
+        )
 
     def _last_run(self) -> Execution | None:
-        """How the draft as it is now was last run."""
-        return self.session.log.find(self.keeper.ran) if self.keeper.ran else None
+        return self.session.log.find(self.keeper.last_run) if self.keeper.last_run else None
 
-    def _show_payload(self, validated: Validated | None, problems: Sequence[Problem]) -> None:
-        normalised = self._normalised and validated is not None
-        detail = self.query_one("#detail", DraftPayload)
-        if not len(self.keeper.draft):
-            detail.show(None)
-        elif normalised and validated is not None:
-            detail.show(validated.payload, advice=_advice(validated))
-        else:
-            detail.show(
-                self.keeper.draft.payload(),
-                problems=[(problem.path, problem.message) for problem in problems],
-                advice=_advice(validated),
-            )
-        words = "as it would be sent" if normalised else "as written"
-        self.query_one("#detail-pane", Pane).note(Line().add(words))
+    def show_tabs(self) -> None:
+        shown = tabs(self.keeper.draft, self.problems.complaints, self._last_run(), self.console.symbols)
+        self.query_one("#views", TabLine).show_tabs(shown, self.view)
 
-    def _draw_summary(self, validated: Validated | None, problems: Sequence[Problem]) -> None:
-        draft, symbols = self.keeper.draft, self.console.symbols
-        summary = self.query_one("#summary", InfoLine)
-        status, words = Status.IDLE, "an empty draft"
-        if problems and len(draft):
-            status = Status.FAILED
-            words = f"{len(problems)} problem{'s' * (len(problems) != 1)}: {problems[0].message}"
-        elif validated is not None:
-            status, words = Status.OK, "can be run"
-        right = Line()
-        if validated is not None:
-            size = len(validated.wire.encode())
-            budget = validated.execution.timeout_ms / 1000
-            right.add(f"{size:,} of {MAX_PAYLOAD_BYTES:,} bytes {symbols.dot} {budget:g} s {symbols.dot} ", "muted")
-        right.add(f"{len(draft)}/{MAX_EXECUTION_ACTIONS} ", "muted")
-        line = Line(max(10, summary.width - right.cells - 1)).add(" ")
-        line.add(f"{status.sign(ascii_only=symbols.ascii)} ", status.role)
-        if self._path:
-            changed = "*" if self._saved != draft.generation else ""
-            line.device(Path(self._path).name, "strong", room=24).add(f"{changed}  ", "warn")
-        summary.show(Row(line.device(words, "muted" if status is not Status.FAILED else "fail"), right))
+    def _draw_summary(self) -> None:
+        draft, summary = self.keeper.draft, self.query_one("#summary", InfoLine)
+        unsaved = bool(self.path) and self.saved != draft.generation
+        name = Path(self.path).name or self.keeper.name
+        summary.show(summary_row(draft, f"{name}{'*' if unsaved else ''}", summary.width, self.console.symbols))
 
-    # -- changing
+    def _show_place(self) -> None:
+        """``3 of 12`` at the edge of the steps; line and column at that of the JSON."""
+        count = self.steps.row_count()
+        self.query_one("#list-pane", Pane).note(Line().add(f"{self.steps.cursor + 1:,} of {count:,}" if count else ""))
+        row, column = self.editor.cursor_location
+        self.query_one("#json-pane", Pane).note(Line().add(f"line {row + 1:,}, column {column + 1:,}"))
+
+    @on(LinePane.CursorMoved, "#list")
+    @on(JsonArea.CursorMoved)
+    def _moved(self) -> None:
+        self._show_place()
+
+    # -- writing
+
+    def settle(self) -> None:
+        self.editor.settle()
+
+    def _written(self, text: str) -> None:
+        """The keys rest: the text is the draft now."""
+        draft = self.keeper.draft
+        if draft.empty and not text.strip():
+            return
+        if not self.keeper.write(text):
+            self._draw_draft()
+
+    def on_descendant_blur(self) -> None:
+        self.keeper.draft.rest()
+
+    def action_edit_text(self) -> None:
+        """The JSON, at the step with the cursor."""
+        span = self.keeper.draft.reading.values.get(("actions", self.steps.cursor))
+        self.go_to("#json")
+        if span is not None:
+            self.editor.to_index(span.start)
+
+    @on(LinePane.RowChosen, "#list")
+    def _open_step(self) -> None:
+        self.action_edit_text()
+
+    def _to_step(self) -> None:
+        """Back to the steps, to the one that the editor's cursor is in."""
+        self.settle()
+        place = self.editor.index_of(self.editor.cursor_location)
+        spans = self.keeper.draft.reading.values
+        for index in range(len(self.keeper.draft)):
+            span = spans.get(("actions", index))
+            if span is not None and span.start <= place <= span.end:
+                self.steps.move_to(index)
+        self.go_to("#list")
+
+    def _seen(self, field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[str, int]]:
+        """Values of the tree that is shown, for the editor to complete."""
+        return values_seen(self.session.trees.shown.tree, field, typed, others)
+
+    @on(JsonArea.CopyWanted)
+    async def _copy_selected(self, message: JsonArea.CopyWanted) -> None:
+        await self.console.copy(message.text, "the selection")
+
+    # -- changing the steps
 
     def action_delete_step(self) -> None:
         if len(self.keeper.draft):
@@ -154,84 +235,76 @@ class RunScreen(TwoPaneScreen):
         else:
             self.console.say(Status.IDLE, "Nothing to undo")
 
-    def action_problem(self, step: int) -> None:
-        self.steps.to_problem(step)
-
-    def action_payload(self) -> None:
-        """Between the draft as written and as it would be sent; the latter exists only without problems."""
-        _, problems = self.keeper.draft.check()
-        if problems:
-            self.console.say(Status.FAILED, f"{problems[0].path or 'payload'}: {problems[0].message}")
-            return
-        self._normalised = not self._normalised
-        self.draw(Facet.EVERYTHING)
-
     # -- running
 
+    def action_payload(self) -> None:
+        """What would be sent, against what is written; there is such a thing only without problems."""
+        self.settle()
+        validated, problems = self.keeper.draft.check()
+        if self.keeper.draft.empty:
+            self.console.say(Status.IDLE, "No steps yet: nothing would be sent")
+        elif validated is None:
+            self.to_first_problem(problems[0])
+        else:
+            self.app.push_screen(AsSentDialog(self.keeper.draft.payload(), validated.payload))
+
     def action_run_draft(self) -> None:
+        self.settle()
         draft = self.keeper.draft
-        if not len(draft):
+        if draft.empty:
             self.console.say(Status.IDLE, "No steps yet. i in the tree adds one")
             return
+        _, problems = draft.check()
+        if problems:
+            self.to_first_problem(problems[0])
+            return
         count = len(draft)
-        self.console.actor.run(draft.payload(), f"draft, {count} step{'s' * (count != 1)}", sent=self.keeper.sent)
+        self.console.actor.run(draft.payload(), f"draft, {count} step{'s' * (count != 1)}", sent=self._sent)
+
+    def _sent(self, command_id: str) -> None:
+        """The run is looked at; escape leads back."""
+        if self.keeper.run_of:
+            self.session.log.reruns[command_id] = self.keeper.run_of
+        self.before_run = self.view if self.view in ("list", "json") else "list"
+        self.keeper.sent(command_id)
+        self.go_to("#timeline")
+
+    def action_compare(self) -> None:
+        """The last run with the one it repeats, else with the one before of its task."""
+        run = self._last_run()
+        before = self.session.log.before(run) if run is not None else ""
+        if run is None or not before:
+            self.console.say(Status.IDLE, "There is nothing to compare: no run of this draft repeats another")
+        else:
+            self.console.compare_runs(before, run.command_id)
+
+    def action_try_again(self) -> None:
+        """After a device was busy; only when it is free, and after another look at what is sent."""
+        if not was_busy(self._last_run()):
+            self.console.say(Status.IDLE, "Nothing was turned away. R runs the draft")
+        elif self.session.lock:
+            lock = self.session.lock
+            words = busy({**lock, "inFlightCommandId": lock.get("commandId")}, self.session.clock.now())
+            self.console.say(Status.WAITING, words)
+        else:
+            self.action_run_draft()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Two keys are there only when there is something for them."""
+        if action == "stop_waiting":
+            return self.console.actor.waiting
+        if action == "try_again":
+            return was_busy(self._last_run())
+        return super().check_action(action, parameters)
 
     def action_stop_waiting(self) -> None:
         self.console.actor.stop_waiting()
 
-    # -- files
-
-    def action_save_draft(self) -> None:
-        if not len(self.keeper.draft):
-            self.console.say(Status.IDLE, "No steps yet: nothing to save")
-            return
-        form = PathForm("save the draft", "save", self._path or "draft.json", self.console.symbols)
-        self.app.push_screen(form, self._save_to)
-
-    def _save_to(self, answer: Mapping[str, Any] | None) -> None:
-        if answer is not None:
-            self.run_worker(self._save(answer["path"]), exit_on_error=True)
-
-    async def _save(self, path: str, *, overwrite: bool = False) -> None:
-        generation = self.keeper.draft.generation
-        try:
-            where = await asyncio.to_thread(save_as, Path(path), self.keeper.text(), overwrite=overwrite)
-        except FileExistsError:
-            words = f"{sentence(path)} exists. Its content would be gone."
-            question = QuestionDialog("replace a file", words, "replace", self.console.symbols)
-            self.app.push_screen(question, partial(self._save_over, path))
-        except (OSError, ValueError, RuntimeError) as exc:
-            self.console.say(Status.FAILED, f"The draft was not saved: {_reason(exc)}")
-        else:
-            self._path, self._saved = path, generation
-            line = spelling.file_line(str(where), self.session.device_id)
-            self.console.say(Status.OK, f"Saved. {line} runs it")
-            self.draw(Facet.EVERYTHING)
-
-    def _save_over(self, path: str, yes: bool | None) -> None:
-        if yes:
-            self.run_worker(self._save(path, overwrite=True), exit_on_error=True)
-
-    def action_open_draft(self) -> None:
-        form = PathForm("open a payload as the draft", "open", self._path, self.console.symbols)
-        self.app.push_screen(form, self._open_from)
-
-    def _open_from(self, answer: Mapping[str, Any] | None) -> None:
-        if answer is not None:
-            self.run_worker(self._open(answer["path"]), exit_on_error=True)
-
-    async def _open(self, path: str) -> None:
-        try:
-            text = await asyncio.to_thread(read_text, Path(path))
-            self.keeper.draft.open(parse_json(text))
-        except EngineError as exc:
-            self.console.say(Status.FAILED, f"{path} is no payload: {exc.message}", exc.code.value)
-        except (OSError, ValueError, RuntimeError) as exc:
-            self.console.say(Status.FAILED, f"{path} was not opened: {_reason(exc)}")
-        else:
-            self._path, self._saved = path, self.keeper.draft.generation
-            self.keeper.touch()
-            self.console.say(Status.OK, f"{len(self.keeper.draft)} steps of {path}. u brings the former draft back")
+    @on(LinePane.RowChosen, "#timeline")
+    def _watch_run(self) -> None:
+        command = self._turned_away.get("inFlightCommandId") or self.keeper.last_run
+        if command:
+            self.console.show_execution(str(command))
 
     # -- copying
 
@@ -257,30 +330,6 @@ class RunScreen(TwoPaneScreen):
     def _command_line(self, payload: Mapping[str, Any]) -> str:
         """With the file's name while it holds this very draft, else with all of the payload."""
         device = self.session.device_id
-        if self._path and self._saved == self.keeper.draft.generation:
-            return spelling.file_line(str(Path(self._path).expanduser().absolute()), device)
+        if self.path and self.saved == self.keeper.draft.generation:
+            return spelling.file_line(str(Path(self.path).expanduser().absolute()), device)
         return spelling.execution_line(payload, device)
-
-
-def _view(step: Mapping[str, Any], problem: str, matches: int, result: Step | None) -> StepView:
-    if result is None:
-        return StepView(step, problem, matches)
-    return StepView(step, problem, matches, result.status, result.ended - result.started, result.code)
-
-
-def _matches(tree: UiTree | None, fields: Mapping[str, Any] | None) -> int:
-    """How many nodes on screen a step's matcher finds; -1 where that cannot be said."""
-    if tree is None or fields is None or not all(isinstance(value, str) for value in fields.values()):
-        return -1
-    try:
-        return len(find_all(tree, Matcher.from_fields(fields)))
-    except ValueError:
-        return -1
-
-
-def _advice(validated: Validated | None) -> list[str]:
-    return [warning.message for warning in validated.warnings] if validated is not None else []
-
-
-def _reason(exc: Exception) -> str:
-    return getattr(exc, "strerror", None) or str(exc) or type(exc).__name__

@@ -2,55 +2,75 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Container
+from textual.containers import Container, Vertical
 
+from clawperator.app.console import exporting
 from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.exporting import Export
+from clawperator.app.console.screens.again import of_execution, to_draft
+from clawperator.app.console.screens.base import Menu
+from clawperator.app.console.screens.dispatch import PathForm
+from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
+from clawperator.engine.executions import spelling
+from clawperator.widgets import keys
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.execution_detail import ExecutionDetail
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, sentence
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.stream import TimeFormat
 from clawperator.widgets.format.times import duration, rate
 from clawperator.widgets.info_line import FindLine, InfoLine
+from clawperator.widgets.log_around import LogAround
+from clawperator.widgets.models.execution import NO_LINES, Execution, LineSpan, Mark
+from clawperator.widgets.models.stream_view import StreamView
 from clawperator.widgets.pane import Pane
 
 
 class StreamScreen(TwoPaneScreen):
-    """The stream with its detail below, on wide screens beside it."""
+    """The stream with its detail below; on wide screens beside it, with the log around the row below the detail."""
 
-    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("json", "id", "line")
-    PLACES: ClassVar[dict[str, str]] = {"stream": "#list", "node": "#detail"}
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("json", "command", "execution", "id", "line")
+    GO: ClassVar[str] = "go_stream"
+    PLACES: ClassVar[dict[str, str]] = {"stream": "#list", "detail": "#detail"}
 
     def compose_body(self) -> ComposeResult:
         clock = self.console.clock
-        with Container(id="panes", classes="-below"):
+        with Container(id="panes", classes="-stream"):
             yield Pane(
                 "stream",
                 InfoLine(id="stream-info"),
                 FindLine(
                     self._search,
-                    placeholder="filter: words  cmd:  src:  status:failed  code:  tag:  !not",
+                    placeholder="words  cmd:  src:  status:failed  code:  tag:  age:<5m  re:/…/  !not",
                     back_to="#list",
                     id="filter",
                 ),
                 EnvelopeLog(id="list", clock=clock),
                 id="list-pane",
             )
-            yield Pane("execution", ExecutionDetail(id="detail", clock=clock), id="detail-pane")
+            with Vertical(id="stream-side"):
+                yield Pane("execution", ExecutionDetail(id="detail", clock=clock), id="detail-pane")
+                yield Pane("log around it", LogAround(id="around", clock=clock), id="around-pane")
 
     def on_mount(self) -> None:
         super().on_mount()
-        session = self.session
-        self.stream.show(session.log, session.lines, session.operator_lines)
+        self.stream.show(self.session.log, self.session.lines)
 
     @property
     def stream(self) -> EnvelopeLog:
         return self.query_one("#list", EnvelopeLog)
+
+    # -- drawing
 
     def draw(self, changed: Facet) -> None:
         if changed & (Facet.STREAM | Facet.DEVICES | Facet.WORK):
@@ -61,6 +81,8 @@ class StreamScreen(TwoPaneScreen):
             self._draw_info()
 
     def draw_ages(self) -> None:
+        if self.session.pass_time():
+            self.stream.news()
         self.stream.tick()
         execution = self.stream.execution
         if execution is not None and not execution.over:
@@ -69,6 +91,16 @@ class StreamScreen(TwoPaneScreen):
 
     def show_detail(self) -> None:
         self.query_one("#detail", ExecutionDetail).show(self.stream.item)
+        around = self.query_one("#around", LogAround)
+        if around.display and around.parent is not None and around.size.width:
+            around.show(self.session.lines, self._span())
+
+    def _span(self) -> LineSpan:
+        """The lines of the log that the row is about."""
+        stream = self.stream
+        if stream.line_number is not None:
+            return LineSpan(stream.line_number, stream.line_number)
+        return stream.execution.log if stream.execution is not None else NO_LINES
 
     def show_place(self) -> None:
         """While following, the place is the end: a number there would repaint the whole frame with every line."""
@@ -79,36 +111,46 @@ class StreamScreen(TwoPaneScreen):
 
     def _empty_words(self) -> str:
         session, stream = self.session, self.stream
-        if stream.filter.text and session.log.items and not stream.view.of_lines:
-            culprit = stream.filter.culprit(session.log.items)
-            reason = f"{culprit} matches nothing." if culprit else "No row matches all of it."
-            return f"0 of {len(session.log.items):,} rows: {reason}\n\nesc clears the filter."
+        if stream.where:
+            return self._nothing_found()
         if not session.device_id:
             return "No device, no log.\n\nD chooses a device, 7 shows what adb sees."
-        if len(session.lines) and not stream.view.of_lines:
-            return f"Nothing from the Operator yet.\n\n{len(session.lines):,} other log lines came in – t shows them."
+        if stream.view is StreamView.LOG:
+            return "The device has logged nothing yet."
+        if len(session.lines):
+            other = len(session.lines) - len(session.lines.operator)
+            return f"Nothing from the Operator yet.\n\n{other:,} other log lines came in – t shows them."
         return "Nothing from the Operator yet.\n\nIt appears here, whoever dispatches it."
 
+    def _nothing_found(self) -> str:
+        """Which term hides everything."""
+        stream = self.stream
+        what = "lines" if stream.view.of_lines else "rows"
+        if stream.searched < 1:
+            return f"Searching… {stream.searched:.0%} of {stream.counts.total:,} lines"
+        term = sentence(stream.culprit)
+        reason = f"{term} matches nothing." if term else "No row matches all of it."
+        way = "= lifts it, esc clears the filter." if stream.only else "esc clears the filter."
+        return f"0 of {stream.counts.total:,} {what}: {reason}\n\n{way}"
+
     def _draw_info(self) -> None:
-        session, stream = self.session, self.stream
-        symbols = self.console.symbols
         info = self.query_one("#stream-info", InfoLine)
+        right = self._arrivals()
+        line = Line(max(10, info.width - right.cells - 1)).add(" ")
+        self._follow_words(line)
+        self._filter_words(line)
+        self._count_words(line)
+        info.show(Row(line, right))
+        self.show_place()
+
+    def _arrivals(self) -> Line:
+        session = self.session
         right = Line()
         if session.dropped:
             right.add(f"{session.dropped:,} dropped  ", "warn")
-        right.add(f"{session.lines.end:,} lines ", "muted").add(rate(session.lines_per_second), "text").add(" ")
-        line = Line(max(10, info.width - right.cells - 1)).add(" ")
-        self._follow_words(line)
-        if stream.filter.problem:
-            line.add(stream.filter.problem, "warn")
-        elif stream.filter.text:
-            line.add("/ ", "key").device(stream.filter.text, "match", room=30)
-        counts = stream.counts
-        line.add(f"  {stream.view.value}", "strong").add(f" {counts.shown:,} shown", "muted")
-        if counts.total > counts.shown and not stream.paused_at:
-            line.add(f" {symbols.dot} {counts.total - counts.shown:,} hidden", "muted")
-        info.show(Row(line, right))
-        self.show_place()
+        if not self.narrow:
+            right.add(f"{session.lines.end:,} lines ", "muted")
+        return right.add(rate(session.lines_per_second), "text").add(" ")
 
     def _follow_words(self, line: Line) -> None:
         stream, symbols = self.stream, self.console.symbols
@@ -119,11 +161,46 @@ class StreamScreen(TwoPaneScreen):
             line.add(f"FOLLOW {symbols.follow} ", "run")
         else:
             line.add("STILL ", "muted")
+            if fresh := stream.counts.fresh:
+                line.add(f"+{fresh:,} new {symbols.down} ", "run")
+
+    def _filter_words(self, line: Line) -> None:
+        stream = self.stream
+        if stream.only:
+            line.add("= ", "key").device(stream.only, "match", room=24).add(" ")
+        if stream.filter.problem:
+            line.device(stream.filter.problem, "warn")
+        elif stream.filter.text:
+            line.add("/ ", "key").device(stream.filter.text, "match", room=30)
+
+    def _count_words(self, line: Line) -> None:
+        stream, symbols, counts = self.stream, self.console.symbols, self.stream.counts
+        line.add(f"  {stream.view.value}", "strong")
+        if stream.searched < 1:
+            line.add(f" searching… {stream.searched:.0%}", "warn")
+        if stream.where and not stream.view.of_lines and (term := self._only_bad_news()):
+            line.add(" ").device(f"{term} matches none", "warn")
+            return
+        line.add(f" {counts.shown:,} shown", "muted")
+        if stream.searched == 1 and counts.total > counts.shown and not stream.paused_at:
+            line.add(f" {symbols.dot} {counts.total - counts.shown:,} hidden", "muted")
+        if stream.times is not TimeFormat.CLOCK:
+            line.add(f" {symbols.dot} times {stream.times.value}", "muted")
+
+    def _only_bad_news(self) -> str:
+        """The term that hides every execution although rows are left: bad news passes what is said about executions."""
+        rows = self.stream.rows
+        return self.stream.culprit if rows and all(isinstance(row.item, Mark) for row in rows) else ""
 
     @on(EnvelopeLog.Changed)
     def _changed(self) -> None:
-        self.show_detail()
+        if self.stream.where:
+            self.stream.empty_text = self._nothing_found()
+        if not self.stream.view.of_lines:
+            self.show_detail()
         self._draw_info()
+
+    # -- finding
 
     def action_find(self) -> None:
         """Open the filter line, at once: what is typed next must meet it."""
@@ -137,6 +214,101 @@ class StreamScreen(TwoPaneScreen):
 
     def clear_pane(self) -> None:
         self.query_one(FindLine).value = ""
+        self.stream.clear()
+
+    # -- exporting
+
+    def menus(self) -> Iterator[Menu]:
+        yield from super().menus()
+        yield Menu("x", "Export", self._export_choices(), self._export)
+
+    def action_export(self) -> None:
+        """Ask what to write to a file."""
+        self.app.push_screen(MenuDialog("export", self._export_choices(), self.console.symbols), self._export)
+
+    def _export_choices(self) -> list[Choice]:
+        stream, execution = self.stream, self.stream.execution
+        rows = f"{stream.counts.shown:,} rows" if stream.row_count() else ""
+        words = {
+            "shown": rows,
+            "file": rows,
+            "ring": f"{len(self.session.lines):,} lines" if len(self.session.lines) else "",
+            "execution": execution.command_id if execution is not None else "",
+        }
+        return [Choice(item, words[item.id], bool(words[item.id])) for item in keys.MENUS["export"]]
+
+    def _export(self, choice: str | None) -> None:
+        stream, ring = self.stream, self.session.lines
+        if choice == "ring":
+            self._write(exporting.of_ring(ring))
+        elif choice == "execution" and stream.execution is not None:
+            self._write(exporting.of_execution(stream.execution, ring))
+        elif choice in ("shown", "file"):
+            export = (
+                exporting.of_lines(stream.numbers, ring)
+                if stream.view.of_lines
+                else exporting.of_items([row.item for row in stream.rows if row.top], ring)
+            )
+            self._write(export) if choice == "shown" else self._ask_where(export)
+
+    def _ask_where(self, export: Export) -> None:
+        def answered(answer: Mapping[str, Any] | None) -> None:
+            if answer is not None:
+                self._write(export, Path(answer["path"]).expanduser())
+
+        form = PathForm("export", "write", f"{export.name}.jsonl", self.console.symbols)
+        self.app.push_screen(form, answered)
+
+    def _write(self, export: Export, path: Path | None = None) -> None:
+        self.run_worker(self._written(export, path), name="export", exit_on_error=True)
+
+    async def _written(self, export: Export, path: Path | None) -> None:
+        """Write off the event loop; say where it is, copy the path, and hand the file to a browser that looks on."""
+        console = self.console
+        target = path or exporting.new_path(exporting.export_folder(), export.name, self.session.clock.now())
+        try:
+            count = await asyncio.to_thread(exporting.write, target, export)
+        except FileExistsError:
+            console.say(Status.WARN, f"{sentence(str(target))} exists already. Nothing was written")
+            return
+        except OSError as exc:
+            console.say(Status.FAILED, f"{sentence(str(target))} was not written: {exc.strerror or exc}")
+            return
+        await console.pasteboard.copy(str(target))
+        rows = f"{count:,} row{'s' * (count != 1)}"
+        console.say(Status.OK, f"Wrote {rows} to {sentence(str(target))}, and copied the path")
+        if console.is_web:
+            console.deliver_text(target)
+
+    # -- again
+
+    def action_rerun(self) -> None:
+        self._to_draft(run=True)
+
+    def action_edit(self) -> None:
+        self._to_draft(run=False)
+
+    def _to_draft(self, *, run: bool) -> None:
+        execution = self.stream.execution
+        if execution is None:
+            self.console.say(Status.IDLE, "No execution is chosen")
+        else:
+            self.run_worker(self._repeat(execution, run=run), group="again", exclusive=True, exit_on_error=True)
+
+    async def _repeat(self, execution: Execution, *, run: bool) -> None:
+        to_draft(self.console, await of_execution(self.console, execution), run=run)
+
+    def action_compare(self) -> None:
+        """In the history: it has the payloads and trees of both."""
+        execution = self.stream.execution
+        if execution is None:
+            self.console.say(Status.IDLE, "No execution is chosen")
+        elif before := self.session.log.before(execution):
+            self.console.compare_runs(before, execution.command_id)
+        else:
+            self.console.say(Status.IDLE, "There is no other run of this task here. 4 has the older ones")
+
+    # -- copying
 
     def copyable(self) -> dict[str, Copyable]:
         things = super().copyable()
@@ -148,6 +320,17 @@ class StreamScreen(TwoPaneScreen):
             if execution.envelope is not None:
                 envelope = execution.envelope
                 things["json"] = Copyable("the envelope", lambda: json.dumps(envelope, indent=2, ensure_ascii=False))
+            if execution.payload is not None:
+                payload, device = execution.payload, execution.device_id
+                things["execution"] = Copyable("the payload", lambda: spelling.pretty(payload))
+                things["command"] = Copyable("the command", lambda: spelling.execution_line(payload, device))
             if execution.raw:
                 things["line"] = Copyable("the raw envelope", lambda: execution.raw)
         return things
+
+    def to_execution(self, command_id: str) -> None:
+        """Put the cursor on an execution, lifting what hides it."""
+        if not self.stream.to_execution(command_id):
+            self.clear_pane()
+            self.stream.set_view(StreamView.EXECUTIONS)
+            self.stream.to_execution(command_id)

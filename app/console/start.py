@@ -1,0 +1,104 @@
+"""How the console is opened: on the user's devices, beside a simulated one, or on saved dumps."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import InvalidThemeError
+
+from clawperator.app.console import terminal
+from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.crash import CrashReports
+from clawperator.app.console.pictures import choose_graphics, open_graphics
+from clawperator.app.console.wishes import AS_FITS, Wishes
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.settings import crash_path
+
+if TYPE_CHECKING:
+    from clawperator.app.console.bridge import ConsoleEngine
+    from clawperator.engine.settings import Settings
+
+EngineFactory = Callable[["Settings"], AbstractAsyncContextManager[Any]]
+
+
+def default_engine(settings: Settings) -> AbstractAsyncContextManager[Any]:
+    from clawperator.engine.facade import Engine
+
+    return Engine(settings, face="console")
+
+
+def show_files(files: Sequence[str], wishes: Wishes = AS_FITS) -> int:
+    """Open the console on saved dumps, without a device and without adb; the exit code. Otherwise as ``run``."""
+    from clawperator.app.console.offline import SavedDumps
+
+    return asyncio.run(run_async(SavedDumps(), wishes, files=files))
+
+
+def run(settings: Settings, wishes: Wishes = AS_FITS, *, engine_factory: EngineFactory = default_engine) -> int:
+    """Open the console on this terminal until the user leaves it; the exit code.
+
+    Where nothing full-screen can be drawn (no terminal, ``TERM=dumb``) it says so on standard error and returns 1.
+    """
+
+    async def open_and_run() -> int:
+        async with engine_factory(settings) as engine:
+            return await run_async(engine, wishes, wanted_device=settings.device_id, read_only=settings.read_only)
+
+    if not _can_draw(os.environ):
+        return 1
+    return asyncio.run(open_and_run())
+
+
+async def run_async(
+    engine: ConsoleEngine,
+    wishes: Wishes = AS_FITS,
+    *,
+    demo: bool = False,
+    wanted_device: str = "",
+    files: Sequence[str] = (),
+    read_only: bool = False,
+) -> int:
+    """As ``run``, with an engine that is open already, in the running loop: for a demo that simulates the device beside it.
+
+    Raises ``EngineError``: USAGE for a theme that does not exist, HOST_DEPENDENCY_MISSING for pictures that need an extra.
+    """
+    if not _can_draw(os.environ):
+        return 1
+    if os.environ.get("NO_COLOR") == "":
+        del os.environ["NO_COLOR"]  # empty counts as unset; Textual takes it for set
+    encoding = sys.stdout.encoding or "ascii"
+    look = terminal.choose_look(os.environ, theme=wishes.theme, ascii_only=wishes.ascii, encoding=encoding)
+    choice = choose_graphics(os.environ, wishes.pictures, look=look)
+    graphics = open_graphics(choice, asked=wishes.pictures == choice)
+    try:
+        app = ConsoleApp(
+            engine,
+            look=look,
+            wanted_device=wanted_device,
+            demo=demo,
+            files=files,
+            graphics=graphics,
+            pictures=choice != "none",
+            crashes=CrashReports(Path(crash_path(os.environ)), lambda: time.strftime("%Y-%m-%d %H:%M:%S")),
+            read_only=read_only,
+            wishes=wishes,
+        )
+    except InvalidThemeError as exc:
+        raise EngineError(ErrorCode.USAGE, f"Unknown theme: {look.theme}", hint=str(exc)) from exc
+    code = await app.run_async(mouse=wishes.mouse)
+    return (code or 0) if app.return_code in (None, 0) else app.return_code
+
+
+def _can_draw(env: Mapping[str, str]) -> bool:
+    interactive = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()  # Textual draws on stderr
+    if terminal.refuses(env, interactive=interactive):
+        sys.stderr.write(f"{terminal.REFUSAL}\n")
+        return False
+    return True

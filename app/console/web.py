@@ -1,0 +1,213 @@
+"""The console in a browser of this computer: one process per page, driven by textual-serve, on the loopback interface only.
+
+Whoever reaches it can act on devices. So the address holds a secret that other users of this computer do not know, and what a
+foreign page makes the browser send is refused: a Host that is not ours (a name that was made to point here), an Origin that is
+not ours (a page that opens a socket to here).
+
+Importing this needs the extra ``web``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import signal
+import socket
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import redirect_stdout, suppress
+from io import TextIOBase
+from typing import Any
+
+import aiohttp_jinja2
+import jinja2
+from aiohttp import WSCloseCode, web
+from textual_serve.app_service import AppService
+from textual_serve.server import Server
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+HOST = "127.0.0.1"
+MAX_PAGES = 8
+"""Each is a whole console."""
+LEAVE_SECONDS = 5.0
+"""How long a console may take to leave before it is ended."""
+_CELLS = (10, 500)
+"""What a page may ask for as the width or height of its terminal."""
+_USUAL = {"width": 80, "height": 24}
+_MESSAGE_BYTES = 1024 * 1024
+"""Of a page at once: what is pasted."""
+_TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONUTF8": "1"}
+"""What the page is, whatever terminal started the server."""
+
+
+def serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> None:
+    """Show the Textual program ``command`` in browsers until SIGINT or SIGTERM; ``port`` 0 takes a free one.
+
+    ``tell`` hears the address, and what consoles that failed had to say. Raises ``EngineError`` (USAGE) for a port that is taken.
+    """
+    logging.getLogger("textual-serve").addHandler(logging.NullHandler())
+    try:
+        listener = socket.create_server((HOST, port))
+    except OSError as exc:
+        raise EngineError(ErrorCode.USAGE, f"Port {port} of {HOST} cannot be used: {exc.strerror}") from exc
+    with listener, redirect_stdout(_Told(tell)):  # textual-serve prints what its programs print
+        asyncio.run(_serve(Pages(command, listener.getsockname()[1]), listener, tell))
+
+
+async def _serve(pages: Pages, listener: socket.socket, tell: Callable[[str], object]) -> None:
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(sign, ended.set)
+    runner = web.AppRunner(pages.app(), access_log=None, shutdown_timeout=2 * LEAVE_SECONDS)
+    await runner.setup()
+    try:
+        await web.SockSite(runner, listener).start()
+        tell(f"The console is at {pages.address} (for you alone; Ctrl-C ends it)")
+        await ended.wait()
+    finally:
+        await pages.leave()
+        await runner.cleanup()
+
+
+class Pages(Server):
+    """The pages of one command, at an address that begins with a secret."""
+
+    def __init__(self, command: Sequence[str], port: int) -> None:
+        super().__init__("clawperator", host=HOST, port=port)
+        self._argv = command
+        self._secret = secrets.token_urlsafe(24)
+        self._open: dict[web.WebSocketResponse, Console] = {}
+
+    @property
+    def address(self) -> str:
+        return f"{self.public_url}/{self._secret}/"
+
+    def app(self) -> web.Application:
+        """The routes: everything below the secret, but for downloads, which have a secret each."""
+        inner = web.Application()
+        aiohttp_jinja2.setup(inner, loader=jinja2.FileSystemLoader(self.templates_path))
+        inner.router.add_get("/", self.handle_index, name="index")
+        inner.router.add_get("/ws", self.handle_websocket, name="websocket")
+        inner.router.add_static("/static", self.statics_path, name="static")
+        outer = web.Application(middlewares=[self._guard])
+        outer.router.add_get("/download/{key}", self.handle_download)
+        outer.on_response_prepare.append(self._harden)
+        outer.add_subapp(f"/{self._secret}/", inner)
+        return outer
+
+    @web.middleware
+    async def _guard(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        ours = self.public_url
+        if f"http://{request.host}" != ours or request.headers.get("Origin", ours) != ours:
+            raise web.HTTPForbidden(text="Open the address that the console printed.")
+        return await handler(request)
+
+    async def _harden(self, request: web.Request, response: web.StreamResponse) -> None:  # noqa: ARG002 -- aiohttp's form
+        """Nobody frames the page, nobody learns its address, and it fetches nothing from elsewhere."""
+        sockets = self.public_url.replace("http:", "ws:")
+        response.headers.update(
+            {
+                "Cache-Control": "no-store",
+                "Content-Security-Policy": f"default-src 'self' 'unsafe-inline' data:; connect-src 'self' {sockets}; "
+                "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+                "Referrer-Policy": "no-referrer",
+                "X-Content-Type-Options": "nosniff",
+            }
+        )
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """One page: a console of its own, for as long as the page is open."""
+        if len(self._open) >= MAX_PAGES:
+            raise web.HTTPServiceUnavailable(text=f"{MAX_PAGES} pages are open already.")
+        page = web.WebSocketResponse(heartbeat=15, max_msg_size=_MESSAGE_BYTES)
+        console = Console(
+            self._argv,
+            write_bytes=page.send_bytes,
+            write_str=page.send_str,
+            close=page.close,
+            download_manager=self.download_manager,
+        )
+        await page.prepare(request)
+        self._open[page] = console
+        try:
+            await console.start(*(_cells(request.query.get(side, ""), usual) for side, usual in _USUAL.items()))
+            console.when_over(page.close)
+            with suppress(ConnectionError, ValueError, TypeError, LookupError, AssertionError):  # whatever a page sends
+                await self._process_messages(page, console)
+        finally:
+            await console.stop()
+            del self._open[page]
+            await page.close()
+        return page
+
+    async def leave(self) -> None:
+        """Close every page, which ends its console."""
+        await asyncio.gather(*(page.close(code=WSCloseCode.GOING_AWAY) for page in list(self._open)))
+
+
+class Console(AppService):
+    """One process. It gets no shell, and is ended if it does not leave."""
+
+    def __init__(self, command: Sequence[str], **ways: Any) -> None:
+        super().__init__("", **ways)
+        self._argv = command
+        self._waiting: asyncio.Task[None] | None = None
+
+    async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+        environment = {**self._build_environment(width, height), **_TERMINAL}
+        environment.pop("COLORFGBG", None)
+        process = await asyncio.create_subprocess_exec(
+            *self._argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment, start_new_session=True
+        )
+        self._process, self._stdin = process, process.stdin
+        return process
+
+    def when_over(self, close: Callable[[], Awaitable[object]]) -> None:
+        """Close the page when the process has ended, however it came to that: one that crashed says no farewell."""
+
+        async def wait() -> None:
+            if self._task is not None:
+                await asyncio.wait([self._task])
+            await close()
+
+        self._waiting = asyncio.create_task(wait(), name="page")
+
+    async def stop(self) -> None:
+        """Ask it to leave; end it where it does not."""
+        process = self._process
+        if process is None:
+            return
+        if self._waiting is not None:
+            self._waiting.cancel()
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LEAVE_SECONDS):
+                    await super().stop()
+                    await process.wait()
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+            self.stdin.close()
+
+
+class _Told(TextIOBase):
+    """A stdout of which every line is told instead."""
+
+    def __init__(self, tell: Callable[[str], object]) -> None:
+        self._tell = tell
+
+    def write(self, text: str) -> int:
+        for line in text.splitlines():
+            self._tell(line)
+        return len(text)
+
+
+def _cells(text: str, usual: int) -> int:
+    """What a page says of its size, within reason."""
+    return min(max(int(text), _CELLS[0]), _CELLS[1]) if text.isascii() and text.isdigit() and len(text) < 9 else usual
