@@ -41,6 +41,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="needs the adb binary (Debian: apt install adb)"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _nobodys_state(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """History, drafts and reports of whoever runs the tests are not read, and get nothing of what the tests do."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """The folder of real captures; most of its files may not be redistributed, so it is not part of this repository."""

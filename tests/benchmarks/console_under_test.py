@@ -5,6 +5,11 @@
 ``snapshot``  publish a new tree; ``at`` is the instant just before (``time.monotonic``), ``label`` the text that no other tree has
 ``load``      from now on log a thousand lines and publish two trees a second
 ``cpu``       ``seconds`` of CPU that this process has used
+``heart``     how late a timer of ten milliseconds came since the last ``heart``, in seconds: ``lags``; the first one starts it
+``stream``    what the console keeps of the log: ``end`` and ``first`` of its ring, ``dropped``, and of the phone's numbered lines
+              the ``last`` one, and how many before it are ``missing``
+``memory``    ``peak`` of what this process had in memory, in megabytes
+``fill N``    put so many invented lines into the ring, in the batches in which a stream brings them
 
 ``NODES`` > 0 is the size of the trees of an invented device, of which nothing happens unasked. With 0 the engine is the
 real one and the device whatever the adb server of this environment has; nothing can be published then.
@@ -13,11 +18,14 @@ real one and the device whatever the adb server of this environment has; nothing
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import resource
 import signal
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from itertools import count
 from pathlib import Path
@@ -26,16 +34,23 @@ from typing import Any, Final
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from clawperator.app.console.app import run_async
+from clawperator.app.console import app as console_app
+from clawperator.app.console.session import Session
+from clawperator.app.console.start import run_async
 from clawperator.engine.events import SnapshotSeen
 from clawperator.engine.facade import Engine
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml
+from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.settings import Settings
+from clawperator.widgets.envelope_log import EnvelopeLog
+from clawperator.widgets.models.line_ring import LineRing
 from tests.app.console.support import CHECKS_OK, DEVICE, FakeEngine, log_lines, view
+from tests.benchmarks.phone import TAGS, WORDS
 
 LINES_PER_SECOND: Final = 1_000
 SNAPSHOTS_PER_SECOND: Final = 2
 LOG_BEAT: Final = 0.01
+BEAT: Final = 0.01
 _PER_CARD: Final = 5
 _PLACE: Final = "Snapshot No."
 _CARD_HEIGHT: Final = 160
@@ -80,6 +95,45 @@ def _card(number: int, top: int) -> RenderNode:
     )
 
 
+class CountingRing(LineRing):
+    """Knows which of the phone's numbered lines never came: of each batch the first, the last, and how many there are."""
+
+    last, missing = -1, 0
+
+    def extend(self, entries: Sequence[LogEntry], device_id: str = "") -> Sequence[int]:
+        numbered = [entry for entry in entries if entry.payload.startswith(b"line ")]
+        if numbered:
+            first, last = (int(entry.payload.split(b" ", 2)[1]) for entry in (numbered[0], numbered[-1]))
+            self.missing += last - self.last - len(numbered)
+            assert first > self.last
+            self.last = last
+        return super().extend(entries, device_id)
+
+
+class Known(Session):
+    """What the console knows, for the test to look at."""
+
+    now: Known
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.lines: CountingRing = CountingRing(self.lines.capacity)
+        Known.now = self
+
+    def panes(self) -> list[EnvelopeLog]:
+        """What shows the lines."""
+        return [pane for pane in gc.get_objects() if isinstance(pane, EnvelopeLog)]
+
+
+def _long_line(number: int) -> LogEntry:
+    """As long as the lines of real devices are on average."""
+    clock = 1_700_000_000_000_000_000 + number * 1_000_000
+    message = f"line {number} {WORDS}"
+    return LogEntry(
+        "DIWEV"[number % 5], TAGS[number % 40], message.encode(), number % 90, number % 300, 1000, clock, "main"
+    )
+
+
 class Script:
     """Does what the test asks."""
 
@@ -87,14 +141,16 @@ class Script:
         self._engine = engine
         self._screens = screens
         self._group: asyncio.TaskGroup | None = None
+        self._lags: list[float] = []
+        self._beats = False
 
     async def serve(self, connection: socket.socket) -> None:
         """Until the test hangs up; a console that nobody tests any more is of no use, and nobody would end it."""
         reader, writer = await asyncio.open_connection(sock=connection)
         try:
             async with asyncio.TaskGroup() as self._group:
-                while word := (await reader.readline()).decode().strip():
-                    answer = getattr(self, f"_{word}")()
+                while words := (await reader.readline()).decode().split():
+                    answer = getattr(self, f"_{words[0]}")(*words[1:])
                     writer.write(json.dumps(answer).encode() + b"\n")
                 signal.raise_signal(signal.SIGTERM)
         finally:
@@ -102,6 +158,36 @@ class Script:
 
     def _cpu(self) -> dict[str, Any]:
         return {"seconds": time.process_time()}
+
+    async def _beat(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + BEAT
+            await asyncio.sleep(BEAT)
+            self._lags.append(max(0.0, loop.time() - due))
+
+    def _heart(self) -> dict[str, Any]:
+        if not self._beats and self._group is not None:  # from here on: a hundred beats a second are no idling
+            self._beats = True
+            self._group.create_task(self._beat())
+        lags, self._lags = self._lags, []
+        return {"lags": lags}
+
+    def _stream(self) -> dict[str, Any]:
+        ring, dropped = Known.now.lines, Known.now.dropped
+        return {"end": ring.end, "first": ring.first, "dropped": dropped, "last": ring.last, "missing": ring.missing}
+
+    def _memory(self) -> dict[str, Any]:
+        return {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+    def _fill(self, count: str) -> dict[str, Any]:
+        known = Known.now
+        known.lines = CountingRing(int(count))
+        for start in range(0, int(count), 500):
+            known.lines.extend([_long_line(number) for number in range(start, start + 500)], DEVICE.serial)
+        for pane in known.panes():
+            pane.show(known.log, known.lines)
+        return {"end": known.lines.end}
 
     def _snapshot(self) -> dict[str, Any]:
         label, xml = self._screens.next()
@@ -132,6 +218,7 @@ class Script:
 
 
 async def main(connection: socket.socket, nodes: int) -> int:
+    vars(console_app)["Session"] = Known  # the one that this console makes
     async with AsyncExitStack() as stack:
         if not nodes:
             engine: Any = await stack.enter_async_context(Engine(Settings.resolve()))

@@ -35,7 +35,9 @@ BETWEEN_KEYS: Final = 0.025
 AT_REST: Final = 0.2
 """After so many seconds the panes that follow the cursor have followed: the console is idle."""
 STARTS: Final = 5
-IDLE_SECONDS: Final = 3.0
+IDLE_SECONDS: Final = 8.0
+START_SECONDS: Final = 3.0
+"""So long a console that was just opened has things to do that are no idling: its other modes are loaded, trees packed."""
 ENTER, ESCAPE, RUB_OUT = "\r", "\x1b", "\x7f"
 CALIBRATION_ROWS: Final = 12_000
 REFERENCE_MS: Final = 5.0
@@ -348,4 +350,5 @@ def test_idle_cpu(report: Report, phone: Phone) -> None:
 
     with Console(0, phone.env) as console:
         console.wait_for("The Operator app")
-        report.milliseconds("console, idle: CPU of a second", 30, measure)
+        console.pause(START_SECONDS)
+        report.milliseconds("console, idle: CPU of a second", 10, measure)

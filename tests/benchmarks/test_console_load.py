@@ -1,18 +1,24 @@
-"""The console while a device logs a thousand lines a second: it stays responsive, loses nothing, and says so when it does."""
+"""The console while a device logs a thousand lines a second, or five: it stays responsive, loses nothing, and says so when it does."""
 
 from __future__ import annotations
 
 import asyncio
 import statistics
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from clawperator.engine.filters import parse_filter
+from clawperator.widgets.models.line_ring import LineRing
 from tests.app.console.support import (
     CHECKS_OK,
     FakeEngine,
@@ -23,11 +29,19 @@ from tests.app.console.support import (
     settled,
     until,
 )
+from tests.benchmarks.test_console_latency import ESCAPE, Console, Pace, slow_twentieth
 
 if TYPE_CHECKING:
     from tests.benchmarks.conftest import Report
+    from tests.benchmarks.pty_probe import Screen
 
-pytestmark = pytest.mark.benchmark
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(400)]
+
+FLOOD: Final = 5_000
+"""Lines a second that the console must take without losing one."""
+FLOOD_SECONDS: Final = 8.0
+LONG_FLOOD_SECONDS: Final = 60.0
+A_MILLION: Final = 1_000_000
 
 LINES_PER_SECOND = 1_000
 SECONDS = 3.0
@@ -133,3 +147,205 @@ async def test_a_flood_that_nobody_can_take_is_counted_to_the_last_message() -> 
         assert app.session.lines.end == 10_000
         assert app.session.dropped == 10_000
         assert app.session.lines[app.session.lines.end - 1].message.endswith("19999: 12 networks")
+
+
+# -- the real console on its terminal, the real engine, a device that never stops talking
+
+
+class Flood:
+    """What a console did while a phone logged without end. Latencies and lags in milliseconds."""
+
+    def __init__(self) -> None:
+        self.cpu = 0.0
+        self.lags: list[float] = []
+        self.keys: list[float] = []
+        self.sent = 0
+        self.stream: dict[str, Any] = {}
+        self.pace = Pace()
+
+    @property
+    def words(self) -> str:
+        kept = f"{self.sent:,} lines, {self.stream['missing']} lost"
+        keys = f"{len(self.keys)} keys p95 {slow_twentieth(self.keys):.0f} ms"
+        return f"{kept}; loop late p95 {slow_twentieth(self.lags):.1f} ms; {keys}; {self.pace}"
+
+
+@contextmanager
+def talking_phone(home: Path, per_second: int) -> Iterator[tuple[dict[str, str], subprocess.Popen[str]]]:
+    """A phone that logs from the first line on its stdin to the second, and what a console needs to find it."""
+    program = [sys.executable, str(Path(__file__).with_name("phone.py")), "0", str(per_second)]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as phone:
+        assert phone.stdout is not None
+        port, _ = phone.stdout.readline().split()
+        yield {"HOME": str(home), "ANDROID_ADB_SERVER_PORT": port}, phone
+        phone.communicate("")
+
+
+def tell(phone: subprocess.Popen[str], word: str) -> None:
+    assert phone.stdin is not None
+    phone.stdin.write(f"{word}\n")
+    phone.stdin.flush()
+
+
+def flooded(home: Path, view: str, seconds: float) -> Flood:
+    """A console in mode 2 with its stream in ``view``, keys that move the cursor, and a line every fifth of a millisecond."""
+    run = Flood()
+    with talking_phone(home, FLOOD) as (env, phone), Console(0, env) as console:
+        console.wait_for("The Operator app")
+        console.write("2")
+        console.wait_for("executions")
+        for name in ("envelopes", "Operator log", "device log"):
+            if view != "executions":
+                console.write("t")
+                console.wait_for(name)
+            if name == view:
+                break
+        tell(phone, "begin")
+        console.pause(1.0)
+        console.ask("heart")
+        began, cpu = time.monotonic(), console.ask("cpu")["seconds"]
+        while time.monotonic() - began < seconds:
+            run.keys.append(pressed(console, run) * 1_000)
+            console.pause(0.25)
+            run.pace.mark()
+        run.cpu = (console.ask("cpu")["seconds"] - cpu) / (time.monotonic() - began)
+        run.lags = [lag * 1_000 for lag in console.ask("heart")["lags"]]
+        tell(phone, "stop")
+        assert phone.stdout is not None
+        run.sent = int(phone.stdout.readline())
+        run.stream = caught_up(console, run.sent)
+    return run
+
+
+def pressed(console: Console, run: Flood) -> float:
+    """Pause and go on in turn: a key whose effect is seen whatever scrolls by."""
+
+    def state(screen: Screen) -> str:
+        return "PAUSED" if "PAUSED" in screen else "going"
+
+    return console.key("p" if len(run.keys) % 2 == 0 else "f", state)
+
+
+def caught_up(console: Console, sent: int) -> dict[str, Any]:
+    """What the stream holds once the last line has come by."""
+    deadline = time.monotonic() + 10
+    while (stream := console.ask("stream"))["last"] < sent - 1 and time.monotonic() < deadline:
+        console.pause(0.1)
+    return stream
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("view", ["executions", "device log"])
+def test_five_thousand_lines_a_second(
+    report: Report, request: pytest.FixtureRequest, tmp_path: Path, view: str
+) -> None:
+    """Share of a core, how late the loop was, keys, lines lost: of one and the same run."""
+    seconds = LONG_FLOOD_SECONDS if request.config.getoption("--soak") else FLOOD_SECONDS
+    runs: list[Flood] = []
+
+    def measure() -> tuple[float, str]:
+        run = flooded(tmp_path, view, seconds)
+        runs.append(run)
+        assert run.stream["last"] == run.sent - 1
+        assert (run.stream["missing"], run.stream["dropped"]) == (0, 0)
+        return run.cpu * 1_000 / run.pace.factor, f"{run.cpu:.0%} of a core; {run.words}"
+
+    what = f"console, {view}, {FLOOD:,} lines/s for {seconds:g} s"
+    report.milliseconds(f"{what}: CPU of a second", 400, measure)
+    best = min(runs, key=lambda run: run.cpu / run.pace.factor)
+    report.milliseconds(
+        f"{what}: key to painted, p95", 50, lambda: (slow_twentieth(best.keys) / best.pace.factor, best.words)
+    )
+    report.milliseconds(
+        f"{what}: event loop late, p95", 20, lambda: (slow_twentieth(best.lags) / best.pace.factor, best.words)
+    )
+
+
+def test_a_million_lines_in_memory(report: Report, tmp_path: Path) -> None:
+    """The whole process: console, tree, and a ring as large as it may be set."""
+
+    def measure() -> tuple[float, str]:
+        with Console(500, {"HOME": str(tmp_path)}) as console:
+            console.wait_for("The Operator answers")
+            empty = console.ask("memory")["peak"]
+            assert console.ask(f"fill {A_MILLION}")["end"] == A_MILLION
+            peak = console.ask("memory")["peak"]
+            return peak, f"{empty:.0f} MB without them, {(peak - empty) * 1024 * 1024 / A_MILLION:.0f} bytes a line"
+
+    report.megabytes("console with 1,000,000 log lines: resident", 400, measure)
+
+
+# -- filters over what is kept
+
+
+FILTERS = {"words": "networks 77", "fields": "level:e tag:wifi", "a pattern": r"re:/result \d*77: 1/"}
+
+
+@pytest.mark.parametrize("what", FILTERS)
+def test_a_filter_over_a_hundred_thousand_lines(report: Report, what: str) -> None:
+    ring = LineRing(100_000)
+    ring.extend(log_lines(100_000))
+    where = parse_filter(FILTERS[what])
+    limit = 60 if what != "a pattern" else 250
+
+    def measure() -> tuple[float, str]:
+        pace, taken, count = Pace(), [], 0
+        for _ in range(9):
+            began = time.perf_counter()
+            count = len(ring.search(where, ring.first, ring.end, now=0.0))
+            taken.append((time.perf_counter() - began) * 1_000)
+            pace.mark()
+        return statistics.median(taken) / pace.factor, f"{count:,} found; {pace}"
+
+    report.milliseconds(f"filter, {what}, over 100,000 lines: search alone", limit, measure)
+
+
+def test_a_line_into_the_ring(report: Report) -> None:
+    lines = [log_lines(500, start=start) for start in range(0, 50_000, 500)]
+
+    def measure() -> tuple[float, str]:
+        pace = Pace()
+        ring = LineRing(100_000)
+        pace.mark()
+        began = time.perf_counter()
+        for batch in lines:
+            ring.extend(batch, "emulator-5554")
+        taken = time.perf_counter() - began
+        pace.mark()
+        return taken / 50_000 * 1e6 / pace.factor, f"{taken * 1_000:.0f} ms for 50,000; {pace}"
+
+    report.milliseconds("ring, 1,000 lines in", 2.5, measure)
+
+
+def settled_on(words: str, screen: Screen) -> bool:
+    """Whether the stream shows what these words leave of all its lines."""
+    return f"/ {words} " in screen and "searching" not in screen
+
+
+def test_the_filter_line_over_a_hundred_thousand_lines_on_screen(report: Report, tmp_path: Path) -> None:
+    """From the last letter of a filter to its first rows, with the newest lines first; and until all lines were looked at."""
+
+    def measure() -> tuple[float, str]:
+        pace = Pace()
+        first, whole = [], []
+        with Console(500, {"HOME": str(tmp_path)}) as console:
+            console.wait_for("The Operator answers")
+            console.write("2ttt")
+            console.wait_for("device log")
+            console.ask("fill 100000")
+            console.write("12")
+            console.wait_for("100,000 shown")
+            for word in ("777", "888", "999") * 4:
+                console.write(f"/{word[:2]}")
+                console.wait_for(partial(settled_on, word[:2]))
+                console.pause(0.2)
+                sent = console.write(word[2])
+                first.append(console.wait_for(f"/ {word}") - sent)
+                whole.append(console.wait_for(partial(settled_on, word)) - sent)
+                console.write(ESCAPE)
+                console.wait_for("100,000 shown")
+                pace.mark()
+        words = f"everything after {statistics.median(whole) * 1_000:.0f} ms; {pace}"
+        return slow_twentieth(first) * 1_000 / pace.factor, words
+
+    report.milliseconds("filter line over 100,000 lines: key to its first rows, p95", 60, measure)

@@ -54,7 +54,7 @@ async def test_a_lock_folder_that_cannot_be_used(connect: Connect, tmp_path: Pat
 
 async def test_an_internal_fault_after_dispatch(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(*arguments: Any) -> None:
-        arguments[-1]()
+        arguments[-1].dispatched()
         raise ZeroDivisionError("oops")
 
     bench = await connect()

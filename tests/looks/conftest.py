@@ -5,4 +5,20 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+from textual.widgets import Input
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
+
+
+@pytest.fixture(autouse=True)
+def one_command_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids are made of the time and of chance; pictures are not."""
+    for module in ("engine.executions.steps", "app.console.draft_model"):
+        monkeypatch.setattr(f"clawperator.{module}.generated_id", lambda name: f"{name}-1700000940000-k3v9x2a")
+
+
+@pytest.fixture(autouse=True)
+def no_blinking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cursor of a field is there, whenever the picture is taken."""
+    monkeypatch.setattr(Input.cursor_blink, "_default", False)

@@ -8,8 +8,11 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
+from textual import events
 
+from clawperator.app.console.screens.history import HistoryScreen
 from clawperator.app.console.screens.inspect import InspectScreen
+from clawperator.app.console.screens.run import RunScreen
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from tests.app.console.support import (
     CHECKS_OK,
@@ -30,8 +33,16 @@ PINNED = [
 
 SIZES = [(80, 24), (120, 36), (200, 60)]
 SIZE_IDS = ["80x24", "120x36", "200x60"]
+AT_SIZES = pytest.mark.parametrize("size", SIZES, ids=SIZE_IDS)
+TWO_SIZES = pytest.mark.parametrize("size", SIZES[:2], ids=SIZE_IDS[:2])
 Compare = Callable[..., bool]
 Before = Callable[[Any], Awaitable[None]]
+
+
+class Typed(str):
+    """Words for the field that has the focus: one event instead of one for each letter, which takes its time."""
+
+    __slots__ = ()
 
 
 def plain_engine() -> FakeEngine:
@@ -50,7 +61,8 @@ def before(
         else:
             await until(pilot, lambda: app.session.devices_known)
         if busy and engine is not None:
-            engine.publish(*mixed_stream(NOON - 30))
+            engine.now.at = NOON + 31  # type: ignore[attr-defined]  # the movable clock
+            engine.publish(*mixed_stream(NOON + 1))
             engine.log(log_lines(300))
             await until(pilot, lambda: app.session.lines.end == 300 and len(app.session.log.items) > 7)
         if on:
@@ -58,11 +70,23 @@ def before(
             tree.reveal_node(next(node for node in tree.snapshot.nodes if node.label == on))
             tree._rested()
             await drained(pilot)
-        for key in keys:
-            await pilot.press(key)
-        await at_rest(pilot)
+        await press(pilot, *keys)
 
     return run
+
+
+async def press(pilot: Any, *keys: str) -> None:
+    """These keys one after the other, and all that follows from them."""
+    for key in keys:
+        if isinstance(key, Typed):
+            pilot.app.screen.focused.post_message(events.Paste(key))
+        else:  # the pilot's own way looks whether the processor rests, which costs most of the time of a picture
+            pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        for _ in range(3):  # app → screen → pane → what that asks for
+            await drained(pilot)
+        await until(pilot, lambda: not any(widget._layout_required for widget in pilot.app.screen.walk_children()))
+        await drained(pilot)  # the next key meets the panes in their new places
+    await at_rest(pilot)
 
 
 async def at_rest(pilot: Any) -> None:
@@ -78,5 +102,26 @@ async def at_rest(pilot: Any) -> None:
     if isinstance(screen, TwoPaneScreen):
         await drained(pilot)
         screen.show_detail()
+    if isinstance(screen, RunScreen):
+        screen.settle()  # what was typed is read when that rests
+    if isinstance(screen, HistoryScreen):
+        await recalled(pilot, screen)
     for _ in range(6):  # a message may travel pane → screen → app → screen → pane
         await drained(pilot)
+
+
+async def recalled(pilot: Any, screen: HistoryScreen) -> None:
+    """The page, the run under the cursor and the tree of its moment have been read from the disk."""
+
+    def shown() -> bool:
+        run, record, moment = screen.runs.run, screen.record, screen.scrubber.moment
+        if screen.area.page is None or run is None or record is None:
+            return screen.past.history is None or (screen.area.page is not None and run is None and record is None)
+        tree_wanted = screen.moment_area.display and moment is not None and moment.tree >= 0
+        return record.summary.number == run.number and (not tree_wanted or bool(screen.tree_pane.snapshot))
+
+    await drained(pilot)
+    screen.draw_ages()
+    await until(pilot, shown)
+    await until(pilot, lambda: not any(worker.node is screen for worker in screen.workers))
+    await drained(pilot)

@@ -1,4 +1,4 @@
-"""Mode 1 beyond the plain tree: the workbench, comparing, filters, acting, pictures, saved dumps; and mode 3, where steps go."""
+"""Mode 1 beyond the plain tree: the workbench, comparing, filters, acting, pictures, saved dumps."""
 
 from __future__ import annotations
 
@@ -15,20 +15,11 @@ from clawperator.app.console.screens.inspect import InspectScreen
 from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.picture import ScreenPane
 from tests.app.console.support import CHECKS_OK, ROWS, FakeEngine, hostile_screen, make_app, settings_screen, until
-from tests.looks.poses import PINNED, SIZE_IDS, SIZES, Compare, at_rest, before, plain_engine
+from tests.looks.poses import AT_SIZES, PINNED, TWO_SIZES, Compare, Typed, at_rest, before, plain_engine
 
 pytestmark = PINNED
-AT_SIZES = pytest.mark.parametrize("size", SIZES, ids=SIZE_IDS)
-TWO_SIZES = pytest.mark.parametrize("size", SIZES[:2], ids=SIZE_IDS[:2])
 BLUETOOTH = "Bluetooth"
 DUMPS = Path(__file__).parents[1] / "data" / "hierarchies"
-
-
-@pytest.fixture(autouse=True)
-def one_command_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ids are made of the time and of chance; pictures are not."""
-    for module in ("engine.executions.steps", "app.console.draft"):
-        monkeypatch.setattr(f"clawperator.{module}.generated_id", lambda name: f"{name}-1700000940000-k3v9x2a")
 
 
 @AT_SIZES
@@ -39,18 +30,18 @@ def test_workbench(snap_compare: Compare, size: tuple[int, int]) -> None:
 
 @AT_SIZES
 def test_matcher_ambiguous(snap_compare: Compare, size: tuple[int, int]) -> None:
-    assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=before("m", *"text~Wi"))
+    assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=before("m", Typed("text~Wi")))
 
 
 @AT_SIZES
 def test_matcher_why_not(snap_compare: Compare, size: tuple[int, int]) -> None:
-    run = before("m", *"text=Wi-Fi", "tab", on="Wi‑Fi")
+    run = before("m", Typed("text=Wi-Fi"), "tab", on="Wi‑Fi")
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=run)
 
 
 @TWO_SIZES
 def test_matcher_problem(snap_compare: Compare, size: tuple[int, int]) -> None:
-    assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=before("m", *"txt=OK"))
+    assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=before("m", Typed("txt=OK")))
 
 
 @AT_SIZES
@@ -88,7 +79,7 @@ def test_menus(snap_compare: Compare, key: str) -> None:
 @TWO_SIZES
 def test_what_would_be_sent(snap_compare: Compare, size: tuple[int, int]) -> None:
     async def ask(pilot: Any) -> None:
-        await before("m", *"text~Wi", "enter", "a", "t")(pilot)
+        await before("m", Typed("text~Wi"), "enter", "a", "t")(pilot)
         await until(pilot, lambda: isinstance(pilot.app.screen, DispatchDialog))
         await at_rest(pilot)
 
@@ -96,7 +87,7 @@ def test_what_would_be_sent(snap_compare: Compare, size: tuple[int, int]) -> Non
 
 
 def test_text_to_enter(snap_compare: Compare) -> None:
-    run = before("a", "e", *"tea", on=BLUETOOTH)
+    run = before("a", "e", Typed("tea"), on=BLUETOOTH)
     assert snap_compare(make_app(plain_engine()), terminal_size=(80, 24), run_before=run)
 
 
@@ -157,26 +148,6 @@ def test_saved_dump(snap_compare: Compare, keys: Sequence[str]) -> None:
     assert snap_compare(app, terminal_size=(120, 36), run_before=look)
 
 
-@AT_SIZES
-def test_draft(snap_compare: Compare, size: tuple[int, int]) -> None:
-    async def compose(pilot: Any) -> None:
-        await before("i", "t", on=BLUETOOTH)(pilot)
-        await until(pilot, lambda: len(pilot.app.drafts.draft) == 1)
-        await before("i", "w")(pilot)
-        await until(pilot, lambda: len(pilot.app.drafts.draft) == 2)
-        await before("i", "n")(pilot)
-        await until(pilot, lambda: len(pilot.app.drafts.draft) == 3)
-        await before("3")(pilot)
-        await until(pilot, lambda: pilot.app.current_mode == "run")
-        await at_rest(pilot)
-
-    assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=compose)
-
-
-def test_draft_empty(snap_compare: Compare) -> None:
-    assert snap_compare(make_app(plain_engine()), terminal_size=(80, 24), run_before=before("3"))
-
-
 @TWO_SIZES
 def test_hostile_node_in_the_workbench(snap_compare: Compare, size: tuple[int, int]) -> None:
     engine = FakeEngine(screen=hostile_screen(), checks=CHECKS_OK)
@@ -192,7 +163,7 @@ def test_workbench_in_other_looks(snap_compare: Compare, look: str, monkeypatch:
     app = make_app(plain_engine(), theme=theme, no_colour=mono, ascii_only=look == "ascii")
 
     async def pose(pilot: Any) -> None:
-        await before("m", *"text~Wi", "enter")(pilot)
+        await before("m", Typed("text~Wi"), "enter")(pilot)
         assert isinstance(pilot.app.screen, InspectScreen)
 
     assert snap_compare(app, terminal_size=(120, 36), run_before=pose)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import pytest
 
 from clawperator.engine.contracts.limits import FOLLOW_SOURCE
 from clawperator.engine.events import (
@@ -8,12 +11,14 @@ from clawperator.engine.events import (
     EnvelopeSeen,
     ExecutionFinished,
     ExecutionStarted,
+    LogAttached,
     LogBatch,
     LogGap,
     SnapshotSeen,
 )
 from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.executions import LINES_KEPT, Execution, ExecutionLog, Mark, brief
+from clawperator.widgets.models.execution import LineSpan, TreeMark, tree_owner
+from clawperator.widgets.models.executions import LINES_KEPT, WENT_AWAY, Execution, ExecutionLog, Mark, brief
 from tests.app.console.support import DEVICE, agent_run, finished_run, make_envelope, mixed_stream, progress
 
 AT = 1000.0
@@ -36,6 +41,19 @@ def seen(
     command: str, envelope: dict[str, object] | None, *, at: float = AT, problem: str = "", raw: str = "{}"
 ) -> EnvelopeSeen:
     return EnvelopeSeen(device_id=SERIAL, command_id=command, envelope=envelope, raw=raw, problem=problem, at=at)
+
+
+def started(command: str, **more: Any) -> ExecutionStarted:
+    return ExecutionStarted(
+        device_id=SERIAL, execution_id="e", command_id=command, task_id="t", source="console", timeout_ms=1000, action_count=1,
+        at=AT, **more,
+    )  # fmt: skip
+
+
+def finished(command: str, result: dict[str, Any], **more: Any) -> ExecutionFinished:
+    return ExecutionFinished(
+        device_id=SERIAL, execution_id="e", command_id=command, result=result, duration_ms=5, at=AT + 1, **more
+    )
 
 
 def test_a_run_of_another_process_is_followed_line_by_line() -> None:
@@ -104,25 +122,7 @@ def test_a_second_envelope_is_a_duplicate_and_changes_nothing() -> None:
 
 def test_own_executions_end_with_the_engines_result_too_without_a_duplicate() -> None:
     envelope = make_envelope("c", [("s", "sleep", True, {})])
-    started = ExecutionStarted(
-        device_id=SERIAL,
-        execution_id="e",
-        command_id="c",
-        task_id="t",
-        source="console",
-        timeout_ms=1000,
-        action_count=1,
-        at=AT,
-    )
-    finished = ExecutionFinished(
-        device_id=SERIAL,
-        execution_id="e",
-        command_id="c",
-        result={"ok": True, "envelope": envelope},
-        duration_ms=5,
-        at=AT + 1,
-    )
-    execution = only(log_of(started, seen("c", envelope), finished))
+    execution = only(log_of(started("c"), seen("c", envelope), finished("c", {"ok": True, "envelope": envelope})))
     assert execution.ours
     assert execution.duplicates == 0
     assert execution.status is Status.OK
@@ -171,17 +171,23 @@ def test_unreadable_envelopes_are_rows() -> None:
 def test_gaps_and_losses_are_rows_and_adjacent_losses_add_up() -> None:
     batch = LogBatch(device_id=SERIAL, entries=(), dropped=300, at=AT)
     log = log_of(LogGap(device_id=SERIAL, reason="device offline", at=AT), batch, batch)
-    assert [(item.kind, item.text) for item in log.items if isinstance(item, Mark)] == [
-        ("gap", "device offline"),
-        ("dropped", "600"),
+    assert [(item.kind, item.text, item.count) for item in log.items if isinstance(item, Mark)] == [
+        ("gap", "device offline", 1),
+        ("dropped", "this console could not keep up", 600),
     ]
 
 
-def test_a_link_that_stays_down_is_one_row() -> None:
-    log = log_of(*(LogGap(device_id=SERIAL, reason="device offline", at=AT + n) for n in range(50)))
+def test_a_link_that_stays_down_is_one_row_and_says_for_how_long() -> None:
+    log = log_of(*(LogGap(device_id=SERIAL, reason=f"offline {n}", at=AT + n) for n in range(50)))
     (mark,) = log.items
     assert isinstance(mark, Mark)
-    assert mark.at == AT + 49
+    assert (mark.at, mark.text) == (AT, "offline 49")
+    assert math.isnan(mark.until)
+    log.apply([LogAttached(device_id="another", at=AT + 50), LogAttached(device_id=SERIAL, at=AT + 60)])
+    assert mark.until == AT + 60
+    log.apply([LogAttached(device_id=SERIAL, at=AT + 70), LogGap(device_id=SERIAL, reason="again", at=AT + 80)])
+    assert mark.until == AT + 60
+    assert len(log.items) == 2
 
 
 def test_snapshots_are_told_on_the_execution_that_took_them() -> None:
@@ -283,3 +289,168 @@ def test_a_look_that_failed_keeps_its_row() -> None:
     log.apply([EnvelopeSeen(device_id=DEVICE.serial, command_id="follow-1", envelope=failed, raw="{}", at=AT)])
     log.apply(look("follow-2", AT + 1))
     assert [(item.command_id, item.looks) for item in log.executions] == [("follow-1", 1), ("follow-2", 1)]
+
+
+# -- rows that must not run for ever
+
+
+def test_what_ran_on_a_device_that_went_away_ends_as_unknown() -> None:
+    log = log_of(*agent_run("cmd-1", AT))
+    log.present([SERIAL, "other"], AT + 2)
+    execution = only(log)
+    assert execution.status is Status.RUNNING
+    log.present(["other"], AT + 3)
+    assert (execution.status, execution.ended, execution.message) == (Status.UNKNOWN, AT + 3, WENT_AWAY)
+    assert execution.lines[-1].kind == "gone"
+    assert [step.status for step in execution.steps] == [Status.OK, Status.UNKNOWN]
+
+
+def test_it_goes_on_when_the_device_comes_back_and_its_lines_go_on() -> None:
+    log = log_of(*agent_run("cmd-1", AT))
+    log.present([], AT + 3)
+    log.apply([progress("stage-success", "cmd-1", at=AT + 5, id="waitForNode(text=Wi‑Fi)")])
+    execution = only(log)
+    assert execution.status is Status.RUNNING
+    assert math.isnan(execution.ended)
+    log.apply([seen("cmd-1", make_envelope("cmd-1", [("wait", "wait_for_node", True, {})]), at=AT + 6)])
+    assert (execution.status, execution.ended, execution.late) == (Status.OK, AT + 6, False)
+
+
+def test_own_executions_are_ended_by_the_engine_alone() -> None:
+    log = log_of(started("c"))
+    log.present([], AT + 1)
+    assert not log.expire(AT + 10_000)
+    assert only(log).status is Status.RUNNING
+
+
+def test_an_execution_of_others_is_given_up_after_its_own_budget_and_the_wait() -> None:
+    log = log_of(*agent_run("cmd-1", AT))  # it may take 30 s
+    assert not log.expire(AT + 34.9)
+    assert log.expire(AT + 36)
+    execution = only(log)
+    assert (execution.status, execution.ended) == (Status.UNKNOWN, AT + 35)
+    assert execution.message == "no result seen within its 30.0 s and 5 s more"
+    assert not log.expire(AT + 99)
+    log.apply([seen("cmd-1", make_envelope("cmd-1", []), at=AT + 40)])
+    assert (execution.status, execution.late, execution.ended) == (Status.OK, True, AT + 40)
+
+
+def test_a_queued_one_may_wait_as_long_as_any_command_may_take() -> None:
+    log = log_of(progress("queued", "c", at=AT))
+    assert not log.expire(AT + 120)
+    assert log.expire(AT + 126)
+    assert only(log).status is Status.UNKNOWN
+
+
+def test_a_gap_is_told_on_what_runs() -> None:
+    log = log_of(*agent_run("cmd-1", AT), LogGap(device_id=SERIAL, reason="device offline", at=AT + 2))
+    execution = next(log.executions)
+    assert execution.lines[-1].kind == "gap"
+    assert "device offline" in execution.lines[-1].text
+
+
+def test_a_step_whose_end_was_not_seen_is_not_running_any_more() -> None:
+    log = log_of(*agent_run("cmd-1", AT), progress("step-start", at=AT + 4, id="next"))
+    assert [step.status for step in only(log).steps] == [Status.OK, Status.UNKNOWN, Status.RUNNING]
+
+
+# -- whose it is
+
+
+def test_a_result_that_nobody_here_asked_for_is_foreign() -> None:
+    assert only(log_of(seen("c", make_envelope("c", [])))).foreign
+    assert not only(log_of(*agent_run("c", AT), seen("c", make_envelope("c", [])))).foreign, "its start was seen"
+    assert not only(log_of(started("c"), seen("c", make_envelope("c", [])))).foreign
+    log = ExecutionLog()
+    log.held(["c"])
+    log.apply([seen("c", make_envelope("c", []))])
+    assert not only(log).foreign, "a process of this machine had the device for it"
+
+
+def test_what_the_engine_says_of_an_own_execution_is_kept() -> None:
+    log = ExecutionLog()
+    log.reruns["c"] = "before"
+    payload = {"commandId": "c", "actions": []}
+    log.apply([started("c", payload=payload, mode="direct", backend="operator")])
+    phases = {"validate": 0.2, "run": 5.0}
+    log.apply([finished("c", {"envelope": make_envelope("c", [])}, phases=phases, warnings=({"code": "X"},))])
+    execution = only(log)
+    assert (execution.payload, execution.mode, execution.backend) == (payload, "direct", "operator")
+    assert (execution.phases, execution.warnings) == (phases, ({"code": "X"},))
+    assert execution.run_of == "before"
+    assert not log.reruns
+
+
+# -- what is wrong, and where
+
+
+def test_the_column_of_a_parse_error_is_told() -> None:
+    problem = "Expecting value: line 1 column 813 (char 812)"
+    log = log_of(seen("", None, problem=problem, raw="{"))
+    (mark,) = log.items
+    assert isinstance(mark, Mark)
+    assert (mark.text, mark.column) == ("Expecting value", 813)
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        (make_envelope("c", []), "the same envelope again"),
+        (make_envelope("c", [], status="failed", error="no"), "says failed"),
+        (None, "unreadable: cut off"),
+    ],
+)
+def test_duplicates_say_whether_they_agree(second: Any, words: str) -> None:
+    log = log_of(seen("c", make_envelope("c", [])), seen("c", second, problem="" if second else "cut off", raw="{"))
+    assert words in only(log).lines[-1].text
+
+
+def test_what_the_operator_says_of_no_command_is_a_row_and_counted() -> None:
+    news = [progress("no-window", at=AT + n) for n in range(3)]
+    (mark,) = log_of(*news).items
+    assert isinstance(mark, Mark)
+    assert (mark.kind, mark.count, mark.at) == ("event", 3, AT + 2)
+
+
+# -- trees and lines
+
+
+def test_trees_are_kept_with_the_step_that_took_them() -> None:
+    dump = SnapshotSeen(device_id=SERIAL, command_id="cmd-1", step_id="snap", xml="<hierarchy/>", at=AT + 2)
+    execution = only(log_of(*agent_run("cmd-1", AT), dump))
+    assert execution.trees == [TreeMark("snap", AT + 2, "cmd-1/snap", 12, complete=True)]
+    assert execution.lines[-1].tree == "cmd-1/snap"
+    assert tree_owner("cmd/1/snap") == "cmd/1"
+
+
+def test_log_lines_are_placed_with_the_command_that_they_name() -> None:
+    log = log_of(*agent_run("cmd-1", AT))
+    execution = only(log)
+    assert not execution.log
+    for number, line in (
+        (100, b"[Clawperator-Command] start commandId=cmd-1 taskId=t source=s"),
+        (101, b"[UiActionEngine] step_start id=a type=b"),
+        (102, b"[Clawperator-Command] start commandId=cmd-2 taskId=t"),
+        (130, b'[Clawperator-Result] {"commandId":"cmd-1","taskId":"t"}'),
+    ):
+        log.place(SERIAL, number, line)
+    log.place("another", 140, b"[Clawperator-Command] success commandId=cmd-1 taskId=t")
+    assert execution.log == LineSpan(100, 130)
+    assert execution.log
+
+
+def test_versions_change_with_the_item_only() -> None:
+    log = log_of(*agent_run("cmd-1", AT), *agent_run("cmd-2", AT + 5))
+    first, second = log.executions
+    before = first.version, second.version
+    log.apply([progress("stage-success", "cmd-2", at=AT + 9, id="x")])
+    assert first.version == before[0]
+    assert second.version > before[1]
+
+
+def test_a_still_execution_does_not_change_with_the_live_one() -> None:
+    log = log_of(*agent_run("cmd-1", AT))
+    still = only(log).still()
+    log.apply([progress("step-success", at=AT + 3, id="wait"), progress("step-start", at=AT + 3, id="more")])
+    assert [step.status for step in still.steps] == [Status.OK, Status.RUNNING]
+    assert len(still.lines) == len(agent_run("cmd-1", AT))

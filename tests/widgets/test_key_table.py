@@ -10,8 +10,10 @@ from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.app.console.screens.devices import DevicesScreen
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.app.console.screens.doctor import DoctorScreen
+from clawperator.app.console.screens.history import HistoryScreen
 from clawperator.app.console.screens.inspect import InspectScreen
 from clawperator.app.console.screens.menu import Dialog, MenuDialog
+from clawperator.app.console.screens.run import RunScreen
 from clawperator.app.console.screens.stream import StreamScreen
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
@@ -21,18 +23,24 @@ from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.info_line import FindLine
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.node_inspector import NodeInspector
+from clawperator.widgets.payload_editor import PayloadEditor
+from clawperator.widgets.run_compare import RunCompare
+from clawperator.widgets.run_list import RunList
 from clawperator.widgets.ui_tree import UiTreePane
 
 ALL = [(scope, binding) for scope, rows in keys.scopes() for binding in rows]
 HOLDERS = (
     ConsoleApp, ConsoleScreen, Dialog, MenuDialog, ConfirmDialog, LinePane, UiTreePane, NodeInspector, EnvelopeLog, ExecutionDetail,
-    DoctorPanel, CheckDetail, DeviceList, FindLine,
+    DoctorPanel, CheckDetail, DeviceList, FindLine, RunCompare, RunList, HistoryScreen, RunScreen, PayloadEditor,
 )  # fmt: skip
 PLACES = {
     "tree": (UiTreePane, InspectScreen),
     "node": (NodeInspector, InspectScreen),
     "stream": (EnvelopeLog, StreamScreen),
     "detail": (ExecutionDetail, StreamScreen),
+    "compare": (RunCompare, HistoryScreen),
+    "runs": (RunList, HistoryScreen),
+    "history": (RunList, HistoryScreen),
     "doctor": (DoctorPanel, DoctorScreen),
     "devices": (DeviceList, DevicesScreen),
 }

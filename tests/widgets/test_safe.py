@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import time
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,6 +68,14 @@ def test_a_long_rest_is_counted() -> None:
 def test_a_wide_character_is_never_halved() -> None:
     assert shorten("中文字幕", 5) == "中文…"
     assert take("中文", 3) == "中"
+
+
+@pytest.mark.parametrize("text", ["x" * 200_000, "wört ✓ " * 28_000], ids=["ascii", "wide"])
+def test_wrapping_looks_at_a_long_text_once(text: str) -> None:
+    """Not at the whole rest for each line of it: that took seconds."""
+    began = time.perf_counter()
+    wrap(text, 80, limit=2_600)
+    assert time.perf_counter() - began < 1
 
 
 def test_wrapping_breaks_at_blanks_and_counts_what_is_left_out() -> None:

@@ -10,7 +10,8 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from clawperator.themes.claw import CONTRAST, CVD_DARK, CVD_LIGHT, MONO, SEMANTIC, THEMES, defaults
-from clawperator.widgets.format.lines import ROLES
+from clawperator.widgets.format.roles import CURSOR, CURSOR_BLURRED, ROLES, Look
+from clawperator.widgets.line_widget import style_of
 
 TCSS = Path(__file__).parents[2] / "themes" / "console.tcss"
 COLOURED = [theme for theme in THEMES if not theme.ansi]
@@ -111,6 +112,10 @@ def test_the_stylesheet_names_no_colour() -> None:
         assert not re.search(r"#[0-9a-fA-F]{3,8}|rgb|hsl|ansi_", value), value
 
 
-def test_every_role_has_a_style() -> None:
-    css = TCSS.read_text(encoding="utf-8")
-    assert {role for role in ROLES if f".line--{role} " not in css} == set()
+@pytest.mark.parametrize("theme", [*THEMES, *BUILTIN_THEMES.values()], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("look", [*ROLES.values(), CURSOR, CURSOR_BLURRED], ids=str)
+def test_every_role_has_a_style_in_every_theme(theme: Theme, look: Look) -> None:
+    variables = {**defaults(theme), **theme.to_color_system().generate(), **theme.variables}
+    style = style_of(look, variables)
+    assert (style.color is not None) == bool(look.colour)
+    assert (style.bgcolor is not None) == bool(look.background)

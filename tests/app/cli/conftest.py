@@ -48,6 +48,7 @@ def lonely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     chosen = {
         "HOME": str(tmp_path),
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
         "PATH": str(tmp_path),
         "ADB_PATH": str(tmp_path / "no-adb"),
         "ANDROID_ADB_SERVER_PORT": str(port),

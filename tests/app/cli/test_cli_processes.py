@@ -127,6 +127,12 @@ IMPORT_RULES = {
     ("lock", "status"): HEAVY,
     ("watch", "--count", "1"): HEAVY,
     ("schema", "execution"): HEAVY,
+    ("history", "list"): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
+    ("history", "show", "1"): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
+    ("history", "prune"): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
+    ("config", "path"): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
+    ("config", "show"): (*HEAVY, "asyncio", "clawperator.engine.adb"),
+    ("config", "check"): (*HEAVY, "asyncio", "clawperator.engine.adb"),
     ("console",): ("textual", "rich"),
     (): ("textual", "rich"),
 }

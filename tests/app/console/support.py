@@ -6,6 +6,7 @@ Everything it publishes is scripted by the test; nothing happens by itself, and 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -146,6 +147,8 @@ class FakeEngine:
     photo: bytes | EngineError = b""
     follows: list[FakeFollow] = field(default_factory=list)
     watched: list[str] = field(default_factory=list)
+    history: Any = None
+    recording: bool = False
     _commands: int = 0
 
     async def __aenter__(self) -> Self:
@@ -226,6 +229,12 @@ class FakeEngine:
             (action["id"], action["type"], True, {}) for action in payload["actions"]
         ]
         return Answered(make_envelope(payload["commandId"], steps))
+
+    async def record_seen(self) -> None:
+        self.recording = True
+
+    async def force_stop(self, package: str, *, device_id: str | None = None) -> None:
+        self.calls.append(f"force-stop {package} {device_id}")
 
     def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> FakeFollow:
         self.follows.append(FakeFollow(device_id, tell))
@@ -609,6 +618,7 @@ def make_app(
     wanted_device: str = "",
     drafts: Store | None = None,
     files: Sequence[str] = (),
+    **more: Any,
 ) -> ConsoleApp:
     """A console over ``engine`` that tells news at once and copies into ``app.clipboard.texts``."""
     clock = clock or MovableClock()
@@ -623,6 +633,7 @@ def make_app(
         demo=demo,
         wanted_device=wanted_device,
         files=files,
+        **more,
     )
 
 
@@ -640,8 +651,11 @@ async def drained(pilot: Any) -> None:
     """Until every widget has handled what was in its queue, and what that led to was painted."""
     await pilot._wait_for_screen()
     painted = asyncio.Event()
-    pilot.app.screen.call_after_refresh(painted.set)
-    await painted.wait()
+    while not painted.is_set():  # a screen that was covered meanwhile does not paint: then the one on top is asked
+        pilot.app.screen.call_after_refresh(painted.set)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await painted.wait()
 
 
 async def settled(pilot: Any) -> None:

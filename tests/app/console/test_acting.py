@@ -19,11 +19,12 @@ from textual.widgets import Input
 from clawperator.app.cli.simulated import one_device
 from clawperator.app.console.acting import Subject
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.screens.choosing import ChoiceDialog
 from clawperator.app.console.screens.dispatch import AppForm, DispatchDialog, QuestionDialog, SleepForm, TextForm
 from clawperator.app.console.screens.run import RunScreen
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import ExecutionFinished, ExecutionStarted
+from clawperator.engine.events import ExecutionDispatched, ExecutionFinished, ExecutionStarted
 from clawperator.engine.executions.steps import execution, step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.match import find_all
@@ -69,6 +70,7 @@ class ActingEngine(FakeEngine):
                 action_count=len(payload["actions"]),
             )
         )
+        self.publish(ExecutionDispatched(**names))
         if self.hold is not None:
             await self.hold.wait()
         envelope = (self.answer or all_well)(payload)
@@ -255,9 +257,9 @@ async def test_to_stop_waiting_says_that_the_device_goes_on() -> None:
         await until(pilot, lambda: engine.sent)
         app.actor.stop_waiting()
         await drained(pilot)
-        assert isinstance(app.screen, QuestionDialog)
+        assert isinstance(app.screen, ChoiceDialog)
         assert "cannot be told to stop" in text_of(app)
-        await pilot.press("enter")
+        await pilot.press("s")
         await until(pilot, lambda: last(app)[2] == "INTERRUPTED")
         assert "The device may still act until 22:29:10" in last(app)[1]
         assert app.session.work == ""

@@ -17,7 +17,7 @@ from clawperator.app.console.messages import (
     WorkNews,
 )
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import AdbServerLost, LogAttached, LogGap, SnapshotSeen
+from clawperator.engine.events import AdbServerLost, LogAttached, LogBatch, LogGap, SnapshotSeen
 from clawperator.widgets.format.status import Status
 from tests.app.console.support import (
     CHECKS_OK,
@@ -87,7 +87,8 @@ async def test_a_thousand_lines_between_two_ticks_are_one_message() -> None:
             engine.log(log_lines(50, start=start))
         await inbox.until(lambda _: inbox.of(StreamNews))
         assert len(inbox.of(StreamNews)) == 1
-        assert len(inbox.of(StreamNews)[0].entries) == 1000
+        batches = [event for event in inbox.of(StreamNews)[0].events if isinstance(event, LogBatch)]
+        assert sum(len(batch.entries) for batch in batches) == 1000
 
 
 async def test_events_keep_their_order_and_losses_are_told() -> None:
@@ -96,10 +97,12 @@ async def test_events_keep_their_order_and_losses_are_told() -> None:
         run = agent_run("cmd-1", NOON)
         engine.publish(*run)
         engine.log(log_lines(3), dropped=40)
-        await inbox.until(lambda _: any(news.entries for news in inbox.of(StreamNews)))
-        news = inbox.of(StreamNews)
-        assert [event.at for one in news for event in one.events] == [event.at for event in run]
-        assert sum(one.dropped for one in news) == 40
+        await inbox.until(lambda _: sum(len(news.events) for news in inbox.of(StreamNews)) > len(run))
+        events = [event for news in inbox.of(StreamNews) for event in news.events]
+        assert [event.at for event in events[:-1]] == [event.at for event in run]
+        batch = events[-1]
+        assert isinstance(batch, LogBatch)
+        assert (len(batch.entries), batch.dropped) == (3, 40)
 
 
 async def test_a_reader_that_falls_behind_learns_how_much_it_lost() -> None:

@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.messages import DoctorNews, SnapshotNews, StreamNews
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
+from clawperator.app.console.screens.lock import LockDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events import AdbServerLost, SnapshotSeen
@@ -171,9 +172,10 @@ async def test_a_busy_device_is_not_disturbed() -> None:
     async with console(engine, look=False) as (app, pilot, _):
         await until(pilot, lambda: app.session.lock and app.session.notices)
         assert engine.calls == []
-        app.action_lock()
-        assert app.session.notices[-1].text == "cmd-123 holds emulator-5554 for 4.1 s, source openclaw, pid 4312"
         await until(pilot, lambda: "cmd-123 openclaw 4.1 s/30 s" in text_of(app))
+        app.action_lock()
+        await until(pilot, lambda: isinstance(app.screen, LockDialog))
+        await until(pilot, lambda: all(words in text_of(app) for words in ("cmd-123 holds", "openclaw", "4312")))
 
 
 # -- the tree
@@ -521,10 +523,10 @@ async def test_the_next_problem_and_its_detail() -> None:
         detail = app.screen.query_one(ExecutionDetail)
         await until(pilot, lambda: app.focused is detail)
         assert "No UI node found" in text_of(app)
-        await pilot.press("l")
+        await pilot.press("l", "l")
         assert detail.tab.value == "Envelope"
         await until(pilot, lambda: '"status": "failed"' in text_of(app))
-        await pilot.press("l")
+        await pilot.press("h", "h", "h")
         assert detail.tab.value == "Raw"
 
 
@@ -561,7 +563,7 @@ async def test_losses_are_shown_in_the_header_and_as_a_row() -> None:
         await go(pilot, "stream")
         engine.log(log_lines(1), dropped=900)
         await until(pilot, lambda: "900 dropped" in text_of(app))
-        assert "900 messages dropped: this console could not keep up" in text_of(app)
+        assert "dropped 900 messages (burst): this console could not keep up" in text_of(app)
 
 
 async def test_copying_in_the_stream() -> None:
@@ -664,8 +666,8 @@ async def test_modes_by_digit_and_back_by_q() -> None:
 
 async def test_modes_not_built_yet_are_not_offered() -> None:
     async with console() as (app, pilot, _):
-        assert [tab.digit for tab in app.tabs()] == ["1", "2", "3", "6", "7"]
-        await pilot.press("4", "5")
+        assert [tab.digit for tab in app.tabs()] == ["1", "2", "3", "4", "6", "7"]
+        await pilot.press("5")
         assert app.current_mode == "inspect"
 
 
@@ -677,7 +679,10 @@ async def test_help_lists_the_keys_that_work_here() -> None:
         assert isinstance(app.screen, HelpDialog)
         groups = dict(app.screen._groups)
         assert next(iter(groups)) == "Tree"
-        assert sum(map(len, groups.values())) == len(active)
+        menus = {name: entries for name, entries in groups.items() if "…)" in name}
+        assert set(menus) == {"Act  (a …)", "Step  (i …)", "Show only  (\\ …)", "Copy  (y …)", "Go to  (g …)"}
+        assert sum(map(len, groups.values())) - sum(map(len, menus.values())) == len(active)
+        assert ("y y", "matcher", "The matcher as JSON, in one line") in menus["Copy  (y …)"]
         await pilot.press("q")
         await until(pilot, lambda: not isinstance(app.screen, HelpDialog))
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from clawperator.app.console import app as console_app
-from clawperator.app.console import terminal
+from clawperator.app.console import start, terminal
 from clawperator.app.console.chips import header_chips, lock_time, snapshot_words
 from clawperator.app.console.clipboard import OSC52_LIMIT, SystemClipboard
 from clawperator.app.console.messages import DevicesNews, DoctorNews, LocksNews, SnapshotNews, StreamNews
 from clawperator.app.console.session import TREES_KEPT, Facet, Session, Trees
+from clawperator.engine.events import LogBatch
 from clawperator.engine.hierarchy.tree import build
 from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.format.symbols import ASCII, UNICODE
@@ -66,8 +66,8 @@ def test_news_of_another_device_do_not_redraw_the_tree() -> None:
 
 def test_the_operators_own_lines_are_kept_apart() -> None:
     known = session()
-    known.absorb(StreamNews([], log_lines(100), 0))
-    assert (len(known.lines), len(known.operator_lines)) == (100, 10)
+    known.absorb(StreamNews([LogBatch(device_id=DEVICE.serial, entries=tuple(log_lines(100)))]))
+    assert (len(known.lines), len(known.lines.operator)) == (100, 10)
     assert known.lines_per_second == 20.0
 
 
@@ -101,7 +101,7 @@ def test_chips_from_nothing_to_everything() -> None:
     assert words(header_chips(known, UNICODE, narrow=False)) == ["2 devices: D chooses"]
     known.device_id = DEVICE.serial
     known.absorb(DoctorNews(DoctorReport(checks=CHECKS_FAILED, ended=NOON)))
-    known.absorb(StreamNews([], log_lines(300), 7))
+    known.absorb(StreamNews([LogBatch(device_id=DEVICE.serial, entries=tuple(log_lines(300)))], 7))
     assert words(header_chips(known, UNICODE, narrow=False)) == [
         "emulator-5554 ✓", "○ free", "no tree", "10 ✓  1 !  1 ✗", "⋮ 7 dropped", "60/s",
     ]  # fmt: skip
@@ -188,7 +188,7 @@ def test_without_a_terminal_it_refuses_with_a_sentence(
     class Settings:
         device_id = ""
 
-    assert console_app.run(Settings()) == 1  # type: ignore[arg-type]  # not looked at
+    assert start.run(Settings()) == 1  # type: ignore[arg-type]  # not looked at
     assert capsys.readouterr().err == "the console needs a terminal; try `clawperator observe snapshot`\n"
     assert terminal.refuses({"TERM": "dumb"}, interactive=True)
     assert not terminal.refuses({"TERM": "xterm"}, interactive=True)

@@ -311,3 +311,109 @@ async def test_a_change_makes_the_last_run_a_thing_of_the_past(tmp_path: Path) -
     assert story.keeper.ran.startswith("draft-")
     story.keeper.append(BACK)
     assert not story.keeper.ran
+
+
+# -- the text
+
+
+def test_text_and_steps_are_one_draft_and_writing_is_undone_in_one_go() -> None:
+    draft = Draft()
+    draft.append(TAP)
+    text = draft.text
+    for length in range(len(text) - 5, len(text)):
+        draft.write(text[:length])
+        assert not len(draft)
+        assert draft.unreadable.startswith("it is no JSON, line ")
+    draft.write(text.replace('"click"', '"press_key"'))
+    assert [step["type"] for step in draft.steps] == ["press_key"]
+    assert draft.undo()
+    assert [step["type"] for step in draft.steps] == ["click"]
+    assert draft.text == text
+
+
+def test_what_is_written_is_kept_to_the_letter_until_a_step_is_changed() -> None:
+    draft = Draft()
+    draft.write('{"actions":[{"id":"a","type":"press_key","params":{"key":"back"}}],   "timeoutMs":9000}')
+    assert draft.text.endswith('   "timeoutMs":9000}')
+    assert {problem.path for problem in draft.check()[1]} >= {"commandId", "source"}
+    draft.append(BACK)
+    assert json.loads(draft.text)["timeoutMs"] == 9_000
+    assert draft.check()[0] is not None
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "3", '{"actions": 3}', '{"actions": [1]}', "{", '{"a": 1, "a": 2}', "", "NaN", "[" * 100 + "]" * 100]
+)
+def test_text_that_is_no_execution_is_kept_and_says_why(text: str) -> None:
+    draft = Draft()
+    draft.append(TAP)
+    draft.write(text)
+    assert draft.text == text
+    assert draft.unreadable
+    validated, problems = draft.check()
+    assert validated is None
+    assert problems
+    with pytest.raises(ValueError, match=r"no JSON|no list|Invalid"):
+        draft.append(BACK)
+    assert draft.undo()
+    assert ids(draft) == ["tap"]
+
+
+def test_all_faults_of_a_text_are_told_with_their_places() -> None:
+    draft = Draft()
+    draft.write('{\n  "a": 1\n  "b": oops\n}')
+    _, problems = draft.check()
+    assert [problem.message.partition(":")[0] for problem in problems] == ["line 2, column 8", "line 3, column 8"]
+    assert [draft.text[slice(*problem.span)] for problem in problems if problem.span] == ["1", "oops"]
+
+
+def test_a_written_draft_takes_a_new_command_id_after_a_run_and_undo_never_brings_a_used_one_back() -> None:
+    draft = Draft()
+    draft.append(BACK)
+    first = draft.payload()["commandId"]
+    draft.write(draft.text.replace('"back"', '"home"', 1))
+    draft.sent()
+    second = draft.payload()["commandId"]
+    assert first not in draft.text
+    assert second in draft.text
+    draft.write(draft.text.replace('"home"', '"recents"'))
+    draft.undo()
+    assert first not in draft.text
+    assert draft.payload()["commandId"] == second
+
+
+async def test_what_cannot_be_read_survives_a_restart_as_text(tmp_path: Path) -> None:
+    story = Story(tmp_path / "draft.json")
+    await story.keeper.open()
+    story.keeper.write('{"actions": [oops')
+    await story.keeper.close()
+    again = Story(tmp_path / "draft.json")
+    await again.keeper.open()
+    assert again.keeper.draft.text == '{"actions": [oops'
+    assert again.troubles == []
+
+
+async def test_the_second_of_two_writers_notices_and_decides(tmp_path: Path) -> None:
+    one, two = Story(tmp_path / "draft.json"), Story(tmp_path / "draft.json")
+    for story in (one, two):
+        await story.keeper.open()
+    one.keeper.append(TAP)
+    await one.keeper.close()
+    two.keeper.append(BACK)
+    await two.keeper.close()
+    assert two.keeper.conflict
+    assert "Another console has changed the draft" in two.troubles[0]
+    assert two.kept() == ["tap"]
+    two.keeper.append(BACK)
+    await two.keeper.close()
+    assert two.kept() == ["tap"]
+    await two.keeper.keep_mine()
+    await two.keeper.close()
+    assert two.kept() == ["back", "back-2"]
+    one.keeper.append(TAP)
+    await one.keeper.close()
+    assert one.keeper.conflict
+    await one.keeper.take_theirs()
+    assert ids(one.keeper.draft) == ["back", "back-2"]
+    assert one.keeper.draft.undo()
+    assert ids(one.keeper.draft) == ["tap", "tap-2"]

@@ -119,7 +119,7 @@ def test_every_schema_is_complete_json(name: str) -> None:
     assert schema["$schema"] == DIALECT == "https://json-schema.org/draft/2020-12/schema"
     assert schema["description"]
     text = json.dumps(schema, allow_nan=False)
-    references = set(re.findall(r'"#/\$defs/([a-z_]+)"', text))
+    references = set(re.findall(r'"#/\$defs/([A-Za-z_]+)"', text))
     assert references == set(schema.get("$defs", {}))
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from clawperator.engine.contracts.derived import DERIVED_CODES, derived_code
 from clawperator.engine.contracts.envelope import Envelope, StepResult
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.executions.finish import DERIVED_CODES, FinishOptions, Shot, derived_code, finish
+from clawperator.engine.executions.finish import FinishOptions, Shot, finish
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
 
 TREE = '<hierarchy rotation="0">\n</hierarchy>'

@@ -133,6 +133,32 @@ def test_a_budget_that_is_not_the_commands_own_is_said() -> None:
     assert spelling.execution_line(payload) == "clawperator action press-key --key back --timeout-ms 5000"
 
 
+def test_a_compiled_execution_keeps_its_mode() -> None:
+    payload = execution([step("back")]) | {"mode": "artifact_compiled"}
+    again, _ = understood(spelling.execution_line(payload))
+    assert again["mode"] == "artifact_compiled"
+    assert spelling.execution_line(payload | {"mode": "direct"}) == "clawperator action press-key --key back"
+
+
+ODD_PARAMS: list[Any] = [None, [], "x"]
+ODD_BUDGETS: list[Any] = [None, "9", 1.5, True]
+REFUSED: list[dict[str, Any]] = [
+    {},
+    {"actions": []},
+    {"actions": "x", "timeoutMs": 1},
+    {"actions": [3], "timeoutMs": 1_000},
+    *({"timeoutMs": 9_000, "actions": [{"type": "press_key", "params": params}]} for params in ODD_PARAMS),
+    *({"timeoutMs": budget, "actions": [{"type": "press_key", "params": {"key": "back"}}]} for budget in ODD_BUDGETS),
+]
+
+
+@pytest.mark.parametrize("wrong", REFUSED, ids=str)
+def test_what_was_refused_is_spelled_as_it_was_given(wrong: dict[str, Any]) -> None:
+    line = shlex.split(spelling.execution_line(wrong, "emulator-5554"))
+    assert line[:-1] == ["clawperator", "execute", "--device-id", "emulator-5554", "--execution"]
+    assert json.loads(line[-1]) == wrong
+
+
 @given(st.recursive(values, lambda inner: st.dictionaries(values, inner, max_size=3)))
 def test_json_is_the_same_value_and_hides_nothing(value: object) -> None:
     assert json.loads(spelling.compact(value)) == value

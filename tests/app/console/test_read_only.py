@@ -1,0 +1,82 @@
+"""A console that was started with --read-only: it shows and observes, and says why it does not act."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from clawperator.app.cli.simulated import one_device
+from clawperator.app.console.acting import Subject
+from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.screens.dispatch import DispatchDialog, TextForm
+from clawperator.app.console.screens.run import RunScreen
+from clawperator.engine import Engine
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.observing import OBSERVING
+from clawperator.engine.executions.steps import VERBS, execution, step
+from tests.app.console.support import CHECKS_OK, drained, make_app, settings_screen, settled, until
+from tests.app.console.test_acting import WIFI, ActingEngine, last, text_of
+
+
+@asynccontextmanager
+async def watching() -> AsyncIterator[tuple[ConsoleApp, Pilot[int], ActingEngine]]:
+    engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK)
+    app = make_app(engine, read_only=True)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        engine.calls.clear()
+        yield app, pilot, engine
+
+
+@pytest.mark.parametrize("verb", VERBS)
+async def test_what_would_change_something_is_turned_away_before_anything_is_asked(verb: str) -> None:
+    async with watching() as (app, pilot, engine):
+        app.actor.act(verb, Subject(WIFI.matcher, WIFI.matcher, node_name="Wi-Fi", matches=1))
+        await drained(pilot)
+        if VERBS[verb].type in OBSERVING:
+            assert not app.session.notices or "read-only" not in last(app)[1]
+        else:
+            assert last(app)[1].startswith("read-only: started with --read-only")
+            assert not isinstance(app.screen, (DispatchDialog, TextForm))
+            assert not engine.sent
+
+
+async def test_acting_keys_are_dimmed_and_say_why() -> None:
+    async with watching() as (app, pilot, engine):
+        await pilot.press("a")
+        assert "read-only" in last(app)[1].lower()
+        app.actor.insert("back", WIFI)
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, RunScreen) and app.screen.is_mounted)
+        await drained(pilot)
+        assert app.screen.active_bindings["R"].enabled is False
+        await pilot.press("R")
+        await drained(pilot)
+        assert "--read-only" in last(app)[1]
+        assert not engine.sent
+        assert "--read-only" in text_of(app)
+
+
+async def test_a_draft_that_acts_is_turned_away_and_one_that_observes_is_not() -> None:
+    async with watching() as (app, pilot, engine):
+        app.actor.run(execution([step("home"), step("snapshot")]), "plan")
+        assert "press_key would act on the device" in last(app)[1]
+        app.actor.run(execution([step("snapshot")]), "plan")
+        await drained(pilot)
+        assert isinstance(app.screen, DispatchDialog)
+        await pilot.press("enter")
+        await until(pilot, lambda: engine.sent)
+
+
+async def test_the_engine_refuses_too() -> None:
+    async with one_device() as settings, Engine(replace(settings, read_only=True)) as engine:
+        with pytest.raises(EngineError) as refused:
+            await engine.execute(execution([step("home")]))
+        assert refused.value.code is ErrorCode.READ_ONLY
+        with pytest.raises(EngineError) as refused:
+            await engine.force_stop("com.android.settings")
+        assert refused.value.code is ErrorCode.READ_ONLY

@@ -1,0 +1,189 @@
+"""What others do, from the events that a device's log makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from clawperator.engine.contracts.limits import FOLLOW_SOURCE
+from clawperator.engine.events import (
+    CommandProgress,
+    EngineEvent,
+    EnvelopeSeen,
+    ExecutionFinished,
+    ExecutionStarted,
+    SnapshotSeen,
+)
+from clawperator.engine.history import opening
+from clawperator.engine.history.records import RunRecord
+from clawperator.engine.history.seen import Sightings
+from clawperator.engine.history.store import History
+from clawperator.engine.logcat.progress import read_progress
+
+DEVICE = "emulator-5554"
+NOW = 1_795_186_211.0
+
+
+class Shelf:
+    """A history that is written at once."""
+
+    def __init__(self) -> None:
+        self.history = History("", opening.in_memory(), [])
+        self.sightings = Sightings(self, "console")  # type: ignore[arg-type]
+        self.at = NOW
+
+    def write(self, job: Callable[[History], object], *, late: bool = False) -> None:
+        assert not late
+        job(self.history)
+
+    def see(self, *events: EngineEvent) -> None:
+        self.sightings.take(events)
+
+    def line(self, text: str, command_id: str = "c") -> CommandProgress:
+        told = read_progress(text)
+        assert told is not None
+        self.at += 1.0
+        kind, fields = told
+        return CommandProgress(device_id=DEVICE, at=self.at, kind=kind, command_id=command_id, fields=fields, text=text)
+
+    def start(self, command_id: str = "c", source: str = "openclaw", timeout_ms: int = 5_000) -> CommandProgress:
+        told = f"commandId={command_id} taskId=t source={source} timeoutMs={timeout_ms} actionCount=1"
+        return self.line(f"[Clawperator-Command] start {told}", command_id)
+
+    def envelope(self, command_id: str = "c", status: str = "success", **more: Any) -> EnvelopeSeen:
+        self.at += 1.0
+        steps = [{"id": "a", "actionType": "click", "success": status == "success", "data": {}}]
+        envelope = {
+            "commandId": command_id,
+            "taskId": "t",
+            "status": status,
+            "stepResults": steps,
+            "error": None,
+            **more,
+        }
+        return EnvelopeSeen(device_id=DEVICE, at=self.at, command_id=command_id, envelope=envelope, raw="{…}")
+
+    @property
+    def runs(self) -> list[RunRecord]:
+        return [self.history.find(run.number) for run in reversed(self.history.runs())]
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+def test_a_run_of_somebody_else_is_kept_with_its_lines_and_trees(shelf: Shelf) -> None:
+    shelf.see(
+        shelf.start(),
+        shelf.line("[UiActionEngine] step_start id=a type=m$c"),
+        SnapshotSeen(device_id=DEVICE, at=shelf.at, command_id="c", step_id="a", xml="<hierarchy/>"),
+        shelf.line("[UiActionEngine] step_success id=a type=m$c data={}"),
+        shelf.envelope(),
+        shelf.line("[Operator-Receiver] Agent command completed successfully commandId=c taskId=t"),
+    )
+    (run,) = shelf.runs
+    summary = run.summary
+    assert (summary.origin, summary.face, summary.pid, summary.status, summary.source) == (
+        "seen",
+        "console",
+        0,
+        "success",
+        "openclaw",
+    )
+    assert (summary.task_id, summary.timeout_ms, summary.action_count) == ("t", 5_000, 1)
+    assert (summary.started_at, summary.ended_at, summary.duration_ms) == (NOW + 1, NOW + 4, 3_000.0)
+    assert [line.kind for line in run.lines] == ["start", "step-start", "step-success"]
+    assert [(step.id, step.type, step.status, step.started_at) for step in run.steps] == [
+        ("a", "click", "success", NOW + 2)
+    ]
+    assert shelf.history.tree(run.trees[0].digest) == "<hierarchy/>"
+    assert (run.payload, run.raw) == (None, ("{…}",))
+    assert not shelf.sightings.waiting
+
+
+def test_failures_get_the_code_that_the_host_would_give(shelf: Shelf) -> None:
+    shelf.see(shelf.start(), shelf.envelope(status="failed", error="No UI node found matching criteria: x"))
+    shelf.see(shelf.start("d"), shelf.envelope("d", status="failed", error="odd", errorCode="ITS_OWN"))
+    unreadable = EnvelopeSeen(device_id=DEVICE, at=shelf.at, command_id="e", envelope=None, raw="{", problem="cut off")
+    shelf.see(shelf.start("e"), unreadable)
+    assert [(run.summary.status, run.summary.code, run.message) for run in shelf.runs] == [
+        ("failed", "NODE_NOT_FOUND", "No UI node found matching criteria: x"),
+        ("failed", "ITS_OWN", "odd"),
+        ("failed", "RESULT_ENVELOPE_MALFORMED", "cut off"),
+    ]
+
+
+def test_our_own_run_is_not_seen_as_well(shelf: Shelf) -> None:
+    began = ExecutionStarted(
+        device_id=DEVICE, execution_id="e", command_id="c", task_id="t", source="s", timeout_ms=5_000, action_count=1
+    )
+    over = ExecutionFinished(device_id=DEVICE, execution_id="e", command_id="c", result={}, duration_ms=1.0)
+    shelf.see(
+        began, shelf.start(), shelf.envelope(), over, shelf.envelope(), shelf.line("ClawperatorResult commandId=c")
+    )
+    assert shelf.runs == []
+    shelf.see(shelf.start(), shelf.envelope())
+    assert len(shelf.runs) == 1, "that one began after ours was over"
+
+
+@pytest.mark.parametrize("source", [FOLLOW_SOURCE, "clawperator-doctor"])
+def test_looks_and_handshakes_are_no_runs(shelf: Shelf, source: str) -> None:
+    shelf.see(shelf.start("x", source), shelf.envelope("x"))
+    shelf.see(shelf.envelope("follow-1795186211000-abcdefg"), shelf.envelope("handshake-1795186211000-abcdefg"))
+    assert shelf.runs == []
+    assert not shelf.sightings.waiting
+
+
+def test_a_run_that_was_under_way_before_is_kept_as_far_as_it_was_seen(shelf: Shelf) -> None:
+    shelf.see(shelf.line("[Clawperator-Command] stage-start commandId=c taskId=t id=pause label=p"), shelf.envelope())
+    (run,) = shelf.runs
+    assert (run.summary.status, run.summary.source, run.summary.task_id, run.summary.action_count) == (
+        "success",
+        "",
+        "t",
+        1,
+    )
+
+
+def test_a_second_envelope_makes_no_second_run(shelf: Shelf) -> None:
+    shelf.see(shelf.start(), shelf.envelope(), shelf.envelope())
+    assert len(shelf.runs) == 1
+
+
+def test_what_waits_in_the_queue_begins_there(shelf: Shelf) -> None:
+    queued = shelf.line("[Clawperator-Command] queued commandId=c taskId=t waiting_for_active_command=true")
+    shelf.see(queued, shelf.start(), shelf.envelope())
+    (run,) = shelf.runs
+    assert run.summary.started_at == queued.at
+    assert run.summary.source == "openclaw"
+
+
+def test_a_run_without_an_end_is_written_when_nobody_waits_for_it_any_more(shelf: Shelf) -> None:
+    start = shelf.start(timeout_ms=5_000)
+    shelf.see(start, shelf.line("[UiActionEngine] step_start id=a type=m$c"))
+    shelf.sightings.expire(start.at + 9.9)
+    assert shelf.runs == []
+    shelf.sightings.expire(start.at + 10.1)
+    (run,) = shelf.runs
+    assert (run.summary.status, run.summary.ended_at, run.envelope) == ("interrupted", shelf.at, None)
+    assert run.message
+
+
+def test_the_same_name_once_more_is_another_run(shelf: Shelf) -> None:
+    shelf.see(shelf.start())
+    shelf.at += 60
+    shelf.see(shelf.start(), shelf.envelope())
+    assert [run.summary.status for run in shelf.runs] == ["interrupted", "success"]
+
+
+def test_nothing_is_kept_without_bounds(shelf: Shelf) -> None:
+    shelf.see(*(shelf.start(f"c{index}") for index in range(200)))
+    assert len(shelf.runs) == 200 - 64
+    huge = "x" * 40_000_000
+    for step in ("a", "b"):
+        shelf.see(SnapshotSeen(device_id=DEVICE, at=shelf.at, command_id="c199", step_id=step, xml=huge))
+    shelf.see(shelf.envelope("c199"))
+    assert [tree.step_id for tree in shelf.history.find("c199").trees] == ["a"]

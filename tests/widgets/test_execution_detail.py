@@ -1,0 +1,359 @@
+"""The execution view as a pane: keys, tabs that keep their place, folds, and rows that are made when they are looked at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+
+from clawperator.engine.logcat.entry import LogEntry
+from clawperator.widgets.execution_detail import ExecutionDetail, Tab
+from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
+from clawperator.widgets.models.execution import Mark
+from clawperator.widgets.models.run_diff import TreeCounts
+from tests.app.console.support import NOON, drained, make_envelope
+from tests.widgets.invented_runs import (
+    CLOCK,
+    STATES,
+    captured,
+    fifty,
+    malformed,
+    plan_failed,
+    retry,
+    running,
+    seen,
+    step_failed,
+    success,
+    told,
+)
+from tests.widgets.pane_app import Holder, lines
+
+
+class Told(Holder):
+    def on_execution_detail_tree_wanted(self, message: ExecutionDetail.TreeWanted) -> None:
+        self.told.append(message.key)
+
+
+def shown(app: App[None]) -> str:
+    return "\n".join(lines(app))
+
+
+@asynccontextmanager
+async def looking(
+    *, size: tuple[int, int], symbols: Symbols = UNICODE
+) -> AsyncIterator[tuple[Told, Pilot[None], ExecutionDetail]]:
+    pane = ExecutionDetail(clock=CLOCK)
+    app = Told(pane, symbols)
+    async with app.run_test(size=size) as pilot:
+        pane.focus()
+        await drained(pilot)
+        yield app, pilot, pane
+
+
+def place_of(pane: ExecutionDetail) -> object:
+    assert pane.slot is not None
+    return pane.slot.place
+
+
+class Counting:
+    """Stands for a function and keeps what it was asked."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.asked: list[Any] = []
+
+    def __call__(self, first: Any, *more: Any) -> Any:
+        self.asked.append(first)
+        return self.function(first, *more)
+
+
+async def test_the_tabs_go_round_and_say_where_one_is() -> None:
+    async with looking(size=(90, 24)) as (app, pilot, pane):
+        pane.show(plan_failed())
+        seen_tabs = []
+        for _ in Tab:
+            await drained(pilot)
+            seen_tabs.append(lines(app)[0].partition("▌")[2].split()[0])
+            await pilot.press("l")
+        assert seen_tabs == [tab.value for tab in Tab]
+        assert pane.tab.value == Tab.STEPS.value
+        await pilot.press("h")
+        assert pane.tab.value == Tab.RAW.value
+
+
+async def test_the_head_stays_when_the_rows_scroll() -> None:
+    async with looking(size=(90, 12)) as (app, pilot, pane):
+        pane.show(fifty())
+        await pilot.press("end")
+        await drained(pilot)
+        assert "cmd-1" in lines(app)[0]
+        assert "▌Steps" in lines(app)[0]
+        assert "as it happened" in lines(app)[-1]
+
+
+async def test_a_tab_keeps_its_place_and_its_folds() -> None:
+    async with looking(size=(90, 16)) as (_app, pilot, pane):
+        pane.show(fifty())
+        await pilot.press("right_square_bracket", "space")
+        place, top = pane.cursor, pane.top
+        assert pane.slot is not None
+        assert (pane.slot.place, pane.slot.opened) == (("step", 18), False)
+        await pilot.press("l", "l", "h", "h")
+        assert (pane.cursor, pane.top) == (place, top)
+        assert pane.slot is not None
+        assert pane.slot.opened is False
+        pane.show(success())
+        assert (pane.cursor, pane.top) == (0, 0)
+
+
+async def test_the_envelope_opens_at_its_failing_step() -> None:
+    async with looking(size=(90, 20)) as (app, pilot, pane):
+        pane.show(fifty())
+        await pilot.press("l", "l")
+        await drained(pilot)
+        assert place_of(pane) == ("envelope", ("stepResults", 17))
+        assert '"error": "NODE_NOT_FOUND"' in shown(app)
+        await pilot.press("right_square_bracket")
+        assert place_of(pane) == ("envelope", ("stepResults", 33))
+        await pilot.press("right_square_bracket", "left_square_bracket")
+        assert place_of(pane) == ("envelope", ("stepResults", 33))
+
+
+async def test_the_cursor_stays_with_its_step_while_rows_come() -> None:
+    execution = running()
+    async with looking(size=(90, 24)) as (app, pilot, pane):
+        pane.show(execution)
+        pane.move_to(next(index for index, slot in enumerate(pane._slots) if slot.place == ("step", 2)))
+        await drained(pilot)
+        execution.code, execution.message = "", ""
+        execution.duplicates = 1  # one row more above
+        execution.version += 1
+        pane.show(execution)
+        await drained(pilot)
+        assert place_of(pane) == ("step", 2)
+        assert "wait_for_node" in lines(app)[pane.HEAD_ROWS + pane.cursor - pane.top]
+
+
+async def test_a_running_one_is_drawn_again_every_time_a_finished_one_when_it_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with looking(size=(90, 24)) as (_app, _pilot, pane):
+        slots = Counting(pane.slots)
+        monkeypatch.setattr(pane, "slots", slots)
+        for execution, times in ((running(), 3), (success(), 1)):
+            slots.asked.clear()
+            for _ in range(3):
+                pane.show(execution)
+            assert len(slots.asked) == times
+
+
+async def test_the_same_run_read_anew_keeps_the_place() -> None:
+    async with looking(size=(90, 16)) as (_app, pilot, pane):
+        pane.show(fifty())
+        await pilot.press("right_square_bracket")
+        place = pane.cursor
+        pane.show(fifty())
+        assert pane.cursor == place
+
+
+async def test_enter_on_a_tree_asks_for_it() -> None:
+    async with looking(size=(90, 20)) as (app, pilot, pane):
+        execution = plan_failed()
+        pane.show(execution)
+        await pilot.press("l", "end", "enter")
+        await drained(pilot)
+        assert app.told[-1] == execution.trees[-1].key
+        first, second = (mark.key for mark in execution.trees)
+        pane.tell_changes({(first, second): TreeCounts(added=3, removed=1)})
+        await drained(pilot)
+        assert "+3 −1" in shown(app)
+
+
+async def test_enter_and_space_fold_and_minus_folds_all() -> None:
+    async with looking(size=(90, 24)) as (_app, pilot, pane):
+        pane.show(step_failed())
+        rows = pane.row_count()
+        await pilot.press("right_square_bracket", "enter")
+        assert pane.row_count() == rows - 3
+        await pilot.press("space")
+        assert pane.row_count() == rows
+        await pilot.press("down", "down", "space")
+        assert pane.row_count() == rows - 3, "from inside: the step itself"
+        await pilot.press("minus")
+        folded = pane.row_count()
+        assert folded < rows - 3
+        await pilot.press("minus")
+        assert pane.row_count() == rows
+
+
+async def test_clicks_choose_tabs_and_arrows() -> None:
+    async with looking(size=(90, 24)) as (app, pilot, pane):
+        pane.show(step_failed())
+        await drained(pilot)
+        await pilot.click(ExecutionDetail, offset=(lines(app)[0].index("Payload") + 2, 0))
+        assert pane.tab.value == Tab.PAYLOAD.value
+        await pilot.click(ExecutionDetail, offset=(lines(app)[0].index("Steps"), 0))
+        assert pane.tab.value == Tab.STEPS.value
+        rows = pane.row_count()
+        row = next(y for y, text in enumerate(lines(app)) if "wait_for_navigation nav" in text)
+        await pilot.click(ExecutionDetail, offset=(1, row))
+        assert pane.row_count() < rows
+        await pilot.click(ExecutionDetail, offset=(30, 2))
+        assert pane.cursor == 1
+
+
+async def test_raw_lines_are_exact_cut_with_a_count_and_open() -> None:
+    async with looking(size=(80, 24)) as (app, pilot, pane):
+        pane.show(malformed())
+        await pilot.press("h")
+        await drained(pilot)
+        row = next(text for text in lines(app) if "Clawperator-Result" in text)
+        assert row.startswith(' ▸ [Clawperator-Result] {"commandId":"cmd-1"')
+        assert row.rstrip().endswith("more")
+        await pilot.press("end", "enter")
+        await drained(pilot)
+        assert sum(text.count("x") for text in lines(app)) > 1_000
+
+
+async def test_a_chunked_envelope_says_from_how_many_entries_it_is() -> None:
+    async with looking(size=(80, 24)) as (app, pilot, pane):
+        pane.show(captured("chunked-envelope-threadtime")[0])
+        await pilot.press("h")
+        await drained(pilot)
+        assert "joined from 3 log entries" in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("tab", "state", "words"),
+    [
+        (Tab.ENVELOPE, "running", "No envelope. None yet."),
+        (Tab.ENVELOPE, "timeout", "No envelope. None came."),
+        (Tab.ENVELOPE, "malformed", "No envelope. It could not be read; Raw shows it."),
+        (Tab.PAYLOAD, "running", "Not known: another process sent it"),
+        (Tab.PAYLOAD, "timeout", '"expectedFormat": "android-ui-automator"'),
+        (Tab.TREES, "running", "No snapshot came with this run."),
+        (Tab.RAW, "running", "Nothing raw has been seen."),
+        (Tab.PHASES, "refused", "validate"),
+    ],
+)
+async def test_what_is_not_there_says_why(tab: Tab, state: str, words: str) -> None:
+    async with looking(size=(90, 24)) as (app, pilot, pane):
+        pane.show(STATES[state]())
+        while pane.tab is not tab:
+            pane.action_tab(1)
+        await drained(pilot)
+        assert words in shown(app)
+
+
+async def test_marks_log_lines_and_nothing() -> None:
+    async with looking(size=(100, 12)) as (app, pilot, pane):
+        await drained(pilot)
+        assert "Choose an execution." in shown(app)
+        pane.show(Mark("malformed", NOON, "bad JSON at byte 812", 1, raw='{"commandId":'))
+        await drained(pilot)
+        assert "bad JSON at byte 812" in shown(app)
+        assert '{"commandId":' in shown(app)
+        pane.show(LogEntry.create("a message", level="W", tag="Some.Tag", pid=12, tid=13))
+        await drained(pilot)
+        assert "a message" in shown(app)
+        await pilot.press("l", "space", "minus", "right_square_bracket", "enter")
+        pane.show(None)
+        await drained(pilot)
+        assert "Choose an execution." in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("mark", "sentences"),
+    [
+        (
+            Mark("malformed", NOON, "Expecting value", 1, raw="{", column=812),
+            ["(RESULT_ENVELOPE_MALFORMED): Expecting value, character 812.", "that command will seem to get no result", "shorter plans"],
+        ),
+        (Mark("gap", NOON, "device offline", 1, device_id="emu"), ["The log of emu broke off: device offline", "opened again by itself"]),
+        (Mark("gap", NOON, "reset", 1, until=NOON + 4), ["The log of the device broke off", "It went on 4.0 s later."]),
+        (Mark("dropped", NOON, "too slow", 1, count=1_200), ["1,200 messages were dropped: too slow."]),
+        (Mark("event", NOON, "hello", 1, count=3), ["said this of no command that is known here, 3 times:", "hello"]),
+    ],
+)  # fmt: skip
+async def test_bad_news_says_what_it_means(mark: Mark, sentences: list[str]) -> None:
+    async with looking(size=(110, 12)) as (app, pilot, pane):
+        pane.show(mark)
+        await drained(pilot)
+        text = shown(app)
+        assert lines(app)[0].split() == [mark.kind, CLOCK.time_of_day(NOON)]
+        assert [sentence for sentence in sentences if sentence not in text] == []
+
+
+async def test_without_room_for_all_tabs_the_current_one_is_told() -> None:
+    async with looking(size=(44, 12)) as (app, pilot, pane):
+        pane.show(plan_failed())
+        await pilot.press("h")
+        await drained(pilot)
+        assert lines(app)[0].rstrip() == " ✗ cmd-1 ▌Raw 6/6"
+
+
+async def test_hostile_text_stays_text() -> None:
+    nasty = "\x1b[31mred\x1b]0;owned\x07 [bold]x[/] user\u202egpj.exe"
+    steps = [(nasty, "read_text", False, {"error": nasty, nasty: nasty})]
+    execution = told(seen(NOON, make_envelope("cmd-1", steps)))
+    execution.payload = {nasty: [nasty]}
+    async with looking(size=(90, 24)) as (app, pilot, pane):
+        pane.show(execution)
+        for _ in Tab:
+            await pilot.press("l")
+            await drained(pilot)
+            assert "\x1b" not in shown(app)
+            assert "\u202e" not in shown(app)
+        assert "[bold]x[/]" in shown(app)
+
+
+@pytest.mark.parametrize("size", [(30, 8), (80, 24), (200, 60)])
+async def test_every_state_in_every_tab_at_every_size(size: tuple[int, int]) -> None:
+    async with looking(size=size, symbols=ASCII) as (app, pilot, pane):
+        for state in STATES.values():
+            pane.show(state())
+            for _ in Tab:
+                pane.action_tab(1)
+                pane.action_bottom()
+                pane.action_fold_all()
+                await drained(pilot)
+                assert all(text.isascii() for text in lines(app)), [text for text in lines(app) if not text.isascii()]
+
+
+async def test_only_what_is_looked_at_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """400 steps and a value of 200 KB: the work of a key is that of a screenful."""
+    steps = [(f"s{number}", "read_text", True, {"text": "value " * 80}) for number in range(400)]
+    steps[5] = ("s5", "read_text", True, {"text": "<node/>" * 30_000})
+    async with looking(size=(120, 40)) as (_app, pilot, pane):
+        pane.show(told(seen(NOON, make_envelope("cmd-1", steps))))
+        row = Counting(pane.row)
+        monkeypatch.setattr(pane, "row", row)
+        for keys in (["l", "l"], ["down"] * 3, ["end"], ["home"], ["pagedown"]):
+            row.asked.clear()
+            await pilot.press(*keys)
+            await drained(pilot)
+            assert len(row.asked) <= 3 * 40
+        pane.action_top()
+        fastest = min(_move_and_paint(pane) for _ in range(20))
+        assert fastest < 0.016, "the fastest of twenty: others use this machine too"
+
+
+def _move_and_paint(pane: ExecutionDetail) -> float:
+    began = time.perf_counter()
+    pane.action_move(1)
+    for y in range(pane.content_size.height):
+        pane.render_line(y)
+    return time.perf_counter() - began
+
+
+async def test_a_retry_shows_at_once() -> None:
+    execution = told(*[retry(NOON - 1, "2/5")])
+    async with looking(size=(90, 16)) as (app, pilot, pane):
+        pane.show(execution)
+        await drained(pilot)
+        assert "stage-retry" in shown(app)

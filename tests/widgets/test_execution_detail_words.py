@@ -1,0 +1,279 @@
+"""What the execution view says: every state has its sentences, and every sentence is true."""
+
+from __future__ import annotations
+
+import pytest
+
+from clawperator.engine.errors import ErrorCode
+from clawperator.widgets.format.outcome_block import NextKey, outcome_row, outcome_slots, word_of
+from clawperator.widgets.format.roles import ROLES
+from clawperator.widgets.format.slot import Sheet, Slot
+from clawperator.widgets.format.step_slots import phase_slots, step_slots
+from clawperator.widgets.format.symbols import ASCII
+from clawperator.widgets.format.tree_slots import tree_slots
+from clawperator.widgets.format.verdict import code_sentences, sentences
+from clawperator.widgets.models.evidence import last_sign, was_sent
+from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.run_diff import TreeCounts
+from tests.app.console.support import NOON, make_envelope
+from tests.widgets.invented_runs import (
+    CLOCK,
+    FOUR,
+    STATES,
+    captured,
+    dispatched,
+    duplicate,
+    error,
+    fifty,
+    finished,
+    gone,
+    late,
+    malformed,
+    no_steps,
+    plan_failed,
+    refused,
+    running,
+    seen,
+    started,
+    step_failed,
+    success,
+    timeout,
+    told,
+    vanished,
+)
+
+
+def story(execution: Execution) -> list[str]:
+    return [f"{sentence.text} {sentence.foreign}".strip() for sentence in sentences(execution, NOON)]
+
+
+def text(slots: object, width: int = 100) -> list[str]:
+    return [_drawn(slot, width) for slot in slots]  # type: ignore[attr-defined]  # any slots
+
+
+def _drawn(slot: Slot, width: int) -> str:
+    row = slot.draw(width)
+    return row.left.plain + (f" | {row.right.plain}" if row.right else "")
+
+
+def steps_of(execution: Execution, width: int = 100) -> list[str]:
+    return text(step_slots(execution, Sheet(width, CLOCK)), width)
+
+
+def test_silence_says_what_is_known_and_what_to_do() -> None:
+    assert story(timeout()) == [
+        "No result within 35.2 s.",
+        "Sent: yes. Last sign: retry 4/5 of step 2, 6.0 s before the end. The device may still act.",
+        ErrorCode.RESULT_ENVELOPE_TIMEOUT.hint,
+    ]
+
+
+def test_a_device_that_vanished_is_named_as_the_reason() -> None:
+    told_of = story(vanished())
+    assert told_of[0] == "The connection to emulator-5554 broke before the result came. device offline"
+    assert told_of[1].startswith("Sent: yes. Last sign: retry 2/5 of step 2,")
+    assert ErrorCode.LOGCAT_UNAVAILABLE.hint in told_of
+
+
+def test_a_run_of_others_on_a_device_that_vanished_is_unknown_not_failed() -> None:
+    told_of = story(gone())
+    assert told_of[0].startswith("How it ended is not known: the device went away")
+    assert "The log broke off during this run: steps and retries may be missing here." in told_of
+    assert word_of(gone()) == "unknown"
+
+
+def test_a_refused_run_did_nothing() -> None:
+    assert was_sent(refused()) is False
+    assert story(refused())[:2] == [
+        "It was refused before anything was sent. Another execution is in flight on this device",
+        "Another execution holds the device.",
+    ]
+
+
+def test_a_late_result_says_how_late() -> None:
+    assert "The result came late, 12.0 s after this host had stopped waiting. It is shown here." in story(late())
+    assert word_of(late()) == "success, late"
+
+
+def test_further_envelopes_are_counted() -> None:
+    assert "2 more envelopes of this command came; the first one counts." in story(duplicate())
+
+
+def test_an_unreadable_result_says_where_it_breaks() -> None:
+    assert story(malformed())[0] == "The result came, but could not be read: bad JSON at byte 812."
+    assert ErrorCode.RESULT_ENVELOPE_MALFORMED.hint in story(malformed())
+
+
+def test_a_plan_that_broke_off_says_where_and_quotes_the_reason_briefly() -> None:
+    assert story(plan_failed())[0] == (
+        "The plan broke off at step 2 (wait_for_node). Task execution failed: No UI node found matching criteria: textEquals=Bluetooth"
+    )
+
+
+def test_a_plan_with_a_failed_step_is_a_state_of_its_own() -> None:
+    assert word_of(step_failed()) == "plan success, 1 step failed"
+    assert story(step_failed())[0] == "The plan ran to its end; 1 step failed: 3 (wait_for_navigation)."
+    assert story(fifty())[0] == "The plan ran to its end; 2 steps failed: 18 (click), 34 (click)."
+
+
+def test_a_run_that_went_well_has_one_sentence() -> None:
+    assert story(success()) == ["All 3 steps went well."]
+
+
+def test_what_goes_on_says_how_far_it_is() -> None:
+    assert story(running()) == ["Step 2 of 4 runs: wait_for_node, retry 2/5."]
+    assert story(no_steps()) == ["It is on its way to the device."]
+    assert list(sentences(running(), NOON + 7))[-1].text == "Last sign of life 8.5 s ago."
+
+
+def test_stopped_waiting_and_a_lost_broadcast() -> None:
+    at = NOON - 5
+    stopped = told(started(at), dispatched(at), finished(at + 4, error("INTERRUPTED", "Interrupted")))
+    assert story(stopped)[:2] == [
+        "Somebody stopped waiting after 4.0 s.",
+        "Sent: yes. No sign of life from the device.",
+    ]
+    denied = told(started(at), finished(at + 0.1, error("READ_ONLY", "the console is read-only")))
+    assert story(denied)[0] == "It was refused before anything was sent. the console is read-only"
+
+
+def test_a_result_that_nobody_here_asked_for() -> None:
+    answer = told(seen(NOON, make_envelope("cmd-1", FOUR)))
+    answer.foreign = True
+    assert "Nobody on this machine sent it, and its start was not seen." in story(answer)
+
+
+def test_warnings_are_told() -> None:
+    execution = success()
+    execution.warnings = ({"code": "X", "path": "actions.0", "message": "unknown role name"},)
+    assert "Warning: unknown role name" in story(execution)
+
+
+@pytest.mark.parametrize("code", [*ErrorCode])
+def test_every_code_has_a_meaning_in_a_sentence(code: ErrorCode) -> None:
+    first, *more = code_sentences(code)
+    assert first.text[0].upper() == first.text[0]
+    assert first.text.endswith(".")
+    assert [sentence.text for sentence in more] == ([code.hint] if code.hint else [])
+    assert all(sentence.hint for sentence in more)
+
+
+def test_a_code_of_the_devices_own_gets_a_plain_sentence() -> None:
+    (sentence,) = code_sentences("SOMETHING_ELSE")
+    assert sentence.text == "The device's own code, which this version does not know; its data says more."
+    assert not list(code_sentences(""))
+
+
+# -- rows
+
+
+def test_the_outcome_has_facts_and_next_keys() -> None:
+    rows = text(outcome_slots(plan_failed(), Sheet(100, CLOCK), [NextKey("R", "run again")]))
+    assert rows[0] == " ✗ failed  NODE_NOT_FOUND | 5.0 s "
+    assert "   → Take a snapshot, then correct the selector, scroll, or wait longer." in rows
+    assert any("backend operator" in row and "mode direct" in row for row in rows)
+    assert rows[-1] == "   R run again"
+    assert not any(
+        "run again" in row for row in text(outcome_slots(running(), Sheet(100, CLOCK), [NextKey("R", "run again")]))
+    )
+
+
+def test_failing_steps_have_their_code_its_meaning_and_the_next_step() -> None:
+    rows = steps_of(step_failed())
+    place = next(index for index, row in enumerate(rows) if "NAVIGATION_TIMEOUT" in row)
+    assert rows[place].strip() == "NAVIGATION_TIMEOUT  No navigation was seen in time."
+    assert rows[place + 1].strip() == "→ The expected package may already be in front."
+    assert not any("error  NAVIGATION" in row for row in rows), "the code is told once"
+
+
+def test_the_calm_refusal_reads_calm() -> None:
+    rows = steps_of(step_failed())
+    assert any(row.strip() == "✓ closed by the host" for row in rows)
+    assert not any("UNSUPPORTED_RUNTIME_CLOSE" in row for row in rows)
+
+
+def test_a_step_that_was_under_way_is_not_blamed() -> None:
+    rows = steps_of(timeout())
+    assert any("It was under way when the run ended without a result" in row for row in rows)
+    assert not any("RESULT_ENVELOPE_TIMEOUT" in row for row in rows)
+
+
+def test_no_invented_times() -> None:
+    assert " no timing seen: only the result is known" in steps_of(step_failed())
+    assert not any("no timing" in row for row in steps_of(plan_failed()))
+
+
+def test_few_steps_are_open_many_only_where_they_failed() -> None:
+    assert sum("label" in row for row in steps_of(late())) == 1
+    opened = [slot.place for slot in step_slots(fifty(), Sheet(100, CLOCK)) if slot.opened]
+    assert opened == [("step", 18), ("step", 34)]
+
+
+def test_a_long_value_is_cut_and_opens() -> None:
+    execution = told(seen(NOON, make_envelope("cmd-1", [("r", "read_text", True, {"text": "long " * 40_000})])))
+    cut = steps_of(execution)
+    assert any("more" in row and row.startswith("      ▸ text") for row in cut)
+    opened = text(step_slots(execution, Sheet(100, CLOCK, lambda place, by_itself: by_itself or place[0] == "datum")))  # type: ignore[index]  # tuples
+    assert "      ▾ text  200,000 characters" in opened
+    assert len(opened) > 2_000
+
+
+def test_runs_without_steps_say_so() -> None:
+    assert any("of which nothing was reported" in row for row in steps_of(running()))
+    down = captured("service-down-time")[0]
+    assert " No step was reported." in steps_of(down)
+    empty = told(seen(NOON, make_envelope("cmd-1", [])))
+    assert " The plan had no steps to report." in steps_of(empty)
+
+
+def test_phases_or_why_there_are_none() -> None:
+    sheet = Sheet(100, CLOCK)
+    assert [row.split()[0] for row in text(phase_slots(success(), sheet))] == [
+        "validate", "device", "attach", "dispatch", "run", "finish",
+    ]  # fmt: skip
+    assert text(phase_slots(running(), sheet)) == [" The phases are told when the run has ended."]
+    assert text(phase_slots(plan_failed(), sheet)) == [" No phase was measured: it ended before the first one did."]
+    assert text(phase_slots(step_failed(), sheet))[0].startswith(" Another process ran it")
+
+
+def test_trees_stand_between_the_steps_with_what_changed() -> None:
+    execution = plan_failed()
+    first, second = (mark.key for mark in execution.trees)
+    rows = text(tree_slots(execution, Sheet(100, CLOCK), {(first, second): TreeCounts(3, 1, 4, 0)}))
+    assert [row.split("  |")[0].split(" | ")[0].rstrip() for row in rows] == [
+        " ◆ 22:28:50.0  before step 1                         400 characters",
+        " │ 1 open_app",
+        " ◆ 22:28:54.0  step 2  wait                          120 characters  incomplete",
+    ]
+    assert rows[1].endswith("| +3 −1 ~4 ")
+    assert "9 s ago" in rows[0]
+    assert text(tree_slots(running(), Sheet(100, CLOCK), {})) == [
+        " No snapshot came with this run. A snapshot_ui step takes one."
+    ]
+
+
+def test_captured_trees_have_their_steps() -> None:
+    rows = text(tree_slots(captured("truncated-dump-threadtime")[0], Sheet(100, CLOCK), {}))
+    assert "step 1  first" in rows[0]
+    assert "incomplete" in rows[0]
+    assert "step 2  second" in rows[-1]
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("width", [24, 40, 78, 120, 200])
+def test_whole_words_at_every_width_and_in_ascii(state: str, width: int) -> None:
+    execution = STATES[state]()
+    sheet = Sheet(width, CLOCK, lambda _place, _by_itself: True, ASCII)
+    slots = [*outcome_slots(execution, sheet), *step_slots(execution, sheet), *tree_slots(execution, sheet, {})]
+    for slot in slots:
+        row = slot.draw(width)
+        spans = row.left.spans + (row.right.spans if row.right else [])
+        assert {role for _, role in spans} <= set(ROLES)
+    assert outcome_row(execution, width, CLOCK).left.plain.strip()
+
+
+def test_signs_of_life_are_the_devices_own() -> None:
+    assert last_sign(told(started(NOON), dispatched(NOON))) is None
+    sign = last_sign(vanished())
+    assert sign is not None
+    assert sign.kind == "stage-retry"

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import copy
+
+from textual.app import App
+
+from clawperator.widgets.format.compare_lines import change_row, path_text, phase_words, step_row, tree_words
+from clawperator.widgets.format.safe import cells
+from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.run_diff import TreeCounts, ValueChange, step_pairs, tree_pairs
+from clawperator.widgets.run_compare import RunCompare
+from tests.app.console.support import NOON, drained
+from tests.widgets.invented_runs import CLOCK, PAYLOAD, STATES, late, plan_failed, running, success
+from tests.widgets.pane_app import Holder, lines
+
+
+class Told(Holder):
+    def on_run_compare_trees_wanted(self, message: RunCompare.TreesWanted) -> None:
+        self.told.append(f"{message.a_key} {message.b_key}")
+
+
+def shown(app: App[None]) -> str:
+    return "\n".join(lines(app))
+
+
+def pane() -> RunCompare:
+    return RunCompare(clock=CLOCK)
+
+
+def second() -> Execution:
+    """What ``plan_failed`` became after the matcher was corrected."""
+    run = late()
+    run.command_id, run.late, run.gave_up = "cmd-2", False, False
+    payload = copy.deepcopy(PAYLOAD) | {"commandId": "cmd-2"}
+    payload["actions"][1]["params"] = {"matcher": {"textContains": "Wi"}}
+    run.payload = payload
+    run.trees = [plan_failed().trees[1]]
+    return run
+
+
+async def test_both_runs_stand_at_the_top_and_what_differs_below() -> None:
+    widget = pane()
+    app = Told(widget)
+    async with app.run_test(size=(100, 40)) as pilot:
+        widget.focus()
+        await drained(pilot)
+        assert "Mark two runs" in shown(app)
+        widget.show(plan_failed(), second())
+        await drained(pilot)
+        text = lines(app)
+        assert text[0].startswith(" A ✗ cmd-1  failed  NODE_NOT_FOUND")
+        assert text[1].startswith(" B ✓ cmd-2  success")
+        assert any("status     failed → success" in row for row in text)
+        assert any("steps  3 of 4 differ" in row for row in text)
+        assert any("− actions.wait.params.matcher.textEquals" in row for row in text)
+        assert any("commandId  each run has its own" in row for row in text)
+        assert any("payload  2 differences" in row for row in text)
+
+
+async def test_the_next_difference_passes_what_is_alike() -> None:
+    widget = pane()
+    async with Told(widget).run_test(size=(100, 40)) as pilot:
+        widget.focus()
+        widget.show(plan_failed(), second())
+        visited = []
+        for _ in range(4):
+            await pilot.press("right_square_bracket")
+            visited.append(widget.slot.place if widget.slot else None)
+        assert visited == [("fact", "code"), ("step", 2), ("step", 3), ("step", 4)]
+
+
+async def test_a_run_and_itself_differ_in_nothing() -> None:
+    for state in STATES.values():
+        widget = pane()
+        run = state()
+        async with Told(widget).run_test(size=(100, 40)) as pilot:
+            widget.focus()
+            widget.show(run, run)
+            await drained(pilot)
+            assert not list(widget.marks())
+
+
+async def test_enter_on_a_pair_of_trees_asks_for_both() -> None:
+    widget = pane()
+    app = Told(widget)
+    async with app.run_test(size=(100, 40)) as pilot:
+        widget.focus()
+        a, b = plan_failed(), second()
+        b.trees = [type(b.trees[0])("wait", NOON, "other", 500, True)]
+        widget.show(a, b)
+        await drained(pilot)
+        assert widget.tree_keys == [("cmd-1/wait", "other")]
+        assert "only in A" in shown(app)
+        assert "120 → 500 characters" in shown(app)
+        widget.tell_changes({("cmd-1/wait", "other"): TreeCounts(3, 1, 4, 0)})
+        await drained(pilot)
+        assert "+3 −1 ~4" in shown(app)
+        row = next(index for index, text in enumerate(lines(app)) if "step wait" in text)
+        widget.move_to(row - widget.HEAD_ROWS + widget.top)
+        await pilot.press("enter")
+        await drained(pilot)
+        assert app.told[-1] == "cmd-1/wait other"
+
+
+async def test_equal_trees_are_called_so() -> None:
+    widget = pane()
+    app = Told(widget)
+    async with app.run_test(size=(100, 40)) as pilot:
+        widget.show(plan_failed(), plan_failed())
+        await drained(pilot)
+        assert "the very same" in shown(app)
+
+
+async def test_parts_fold_and_long_values_open() -> None:
+    widget = pane()
+    app = Told(widget)
+    async with app.run_test(size=(100, 50)) as pilot:
+        widget.focus()
+        a, b = plan_failed(), second()
+        assert isinstance(b.payload, dict)
+        b.payload["actions"][2]["params"]["matcher"]["resourceId"] = "far:id/" + "y" * 300
+        widget.show(a, b)
+        rows = widget.row_count()
+        index = next(i for i, slot in enumerate(widget._slots) if slot.place == ("part", "payload"))
+        widget.move_to(index)
+        await pilot.press("space")
+        assert widget.row_count() < rows
+        await pilot.press("enter")
+        assert widget.row_count() == rows
+        (long,) = (
+            i for i, slot in enumerate(widget._slots) if slot.opened is False and "resourceId" in str(slot.place)
+        )
+        widget.move_to(long)
+        await pilot.press("enter")
+        await drained(pilot)
+        assert "android:id/summary" in shown(app)
+        assert shown(app).count("y") > 300
+
+
+async def test_what_is_not_known_is_said() -> None:
+    widget = pane()
+    app = Told(widget)
+    async with app.run_test(size=(100, 40)) as pilot:
+        widget.show(running(), success())
+        await drained(pilot)
+        text = shown(app)
+        assert "The payload of one of them is not known." in text
+        assert "One of them has no envelope." in text
+        assert "Neither run has a snapshot." in text
+        assert "phases  not known → 6.5 s" in text
+
+
+def test_durations_stand_side_by_side_with_the_delta() -> None:
+    pairs = step_pairs(plan_failed(), success())
+    rows = [step_row(number, pair, 100) for number, pair in enumerate(pairs, 1)]
+    assert "✗    4.1 s → ✓   700 ms" in rows[1].left.plain
+    assert rows[1].right is not None
+    assert rows[1].right.spans == [("−3.4 s ", "changed")]
+    assert "not there → ✓   400 ms" in rows[2].left.plain
+    assert rows[0].right is None, "the same duration has no delta"
+
+
+def test_changes_keep_to_the_pane_and_show_the_end_of_their_path() -> None:
+    path = ("actions", "a step with a very long id indeed", "params", "matcher", "textContains")
+    for kind in ("added", "removed", "changed", "moved"):
+        row = change_row(ValueChange(kind, path, "old " * 50, "new " * 50), 78)
+        assert row.left.cells <= 78
+        assert "matcher.textContains" in row.left.plain
+    assert cells(path_text(("文" * 60,), 21)) <= 21
+
+
+def test_trees_and_phases_in_words() -> None:
+    a, b = plan_failed(), success()
+    assert tree_words(tree_pairs(a, a)) == "2 in both"
+    assert tree_words(tree_pairs(a, b)) == "0 in both, 2 only in A"
+    assert tree_words([]) == "none"
+    assert phase_words(a, a) == "not known"

@@ -1,0 +1,147 @@
+"""The rows of the stream in words, at the widths of small, ordinary and large terminals."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from clawperator.engine.logcat.entry import LogEntry
+from clawperator.widgets.format.lines import Row
+from clawperator.widgets.format.roles import ROLES
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.stream import (
+    RowLook,
+    TimeFormat,
+    When,
+    execution_row,
+    log_row,
+    mark_row,
+    others_row,
+    tag_role,
+)
+from clawperator.widgets.format.symbols import ASCII, UNICODE
+from clawperator.widgets.models.execution import Execution, Mark, Step
+from tests.app.console.support import NOON, MovableClock
+
+CLOCK = MovableClock(NOON + 60).clock
+
+
+def text(row: Row) -> str:
+    right = row.right.plain if row.right is not None else ""
+    return f"{row.left.plain} | {right}"
+
+
+def look(width: int, *, all_columns: bool = False, ascii_only: bool = False) -> RowLook:
+    return RowLook(width, CLOCK, ASCII if ascii_only else UNICODE, all_columns=all_columns)
+
+
+def execution(**more: object) -> Execution:
+    steps = [Step("a", "click", Status.OK), Step("b", "wait_for_node", Status.FAILED)]
+    given = {
+        "task_id": "morning", "source": "openclaw", "mode": "direct", "status": Status.FAILED, "ended": NOON + 7.2,
+        "code": "NODE_NOT_FOUND", "action_count": 4, "steps": steps,
+    }  # fmt: skip
+    return Execution("cmd-124", "emulator-5554", 1, NOON, **(given | more))  # type: ignore[arg-type]  # fields by name
+
+
+def row_of(item: Execution, width: int, *, all_columns: bool = False) -> str:
+    return text(execution_row(item, When(NOON), look(width, all_columns=all_columns), opened=False))
+
+
+def test_columns_by_width() -> None:
+    small, medium, large = row_of(execution(), 78), row_of(execution(), 116), row_of(execution(), 118, all_columns=True)
+    for row in (small, medium, large):
+        for words in ("22:29:00.0 ✗ cmd-124", "2/4", "NODE_NOT_FOUND", "7.2 s", "openclaw"):
+            assert words in row
+    assert "morning" not in small
+    assert "morning" in medium
+    assert "emulator-5554" not in medium
+    assert "emulator-5554" in large
+    assert "direct" in large
+
+
+@pytest.mark.parametrize("width", [20, 40, 78, 100, 116, 160, 240])
+def test_text_from_outside_never_makes_a_row_wide(width: int) -> None:
+    item = execution(message="m" * 400, duplicates=3, late=True)
+    item.command_id = "c" * 200
+    for row in (
+        execution_row(item, When(NOON), look(width, all_columns=width > 100)),
+        mark_row(Mark("malformed", NOON, "x" * 300, 1, raw="{", column=4_000), When(NOON), look(width)),
+        log_row(LogEntry.create("m" * 5_000, tag="t" * 60, pid=2**31), When(NOON), look(width)),
+    ):
+        assert row.left.cells <= max(width, 110)
+        assert all(role in ROLES for _, role in row.left.spans)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"status": Status.WAITING, "code": "", "ended": math.nan}, "waits for the command before it"),
+        ({"status": Status.RUNNING, "code": "", "ended": math.nan}, "step 3/4"),
+        ({"status": Status.UNKNOWN, "code": "", "message": "the device went away; the run may still act"}, "went away"),
+        ({"status": Status.OK, "code": "", "looks": 1_200}, "1,200 looks of follow mode"),
+        ({"status": Status.OK, "code": "", "snapshots": 2}, "2 snapshots"),
+        ({"code": "", "message": "it broke"}, "failed  it broke"),
+        ({"foreign": True}, "⇢ foreign"),
+        ({"late": True}, "⇤ late"),
+        ({"duplicates": 1}, "≋ duplicate "),
+        ({"duplicates": 3}, "≋ duplicate ×3"),
+        ({"problem": "bad JSON"}, "▓ malformed"),
+    ],
+)
+def test_how_it_stands(change: dict[str, object], words: str) -> None:
+    assert words in row_of(execution(**change), 160)
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        (Mark("malformed", NOON, "Expecting value", 1, raw="{" * 4_000, column=813),
+         "▓ malformed envelope, 4,000 characters, broken at column 813: Expecting value | ⏎ raw"),
+        (Mark("gap", NOON, "device offline", 1, until=NOON + 2), "⋯ gap: 2.0 s of the log were not seen: device offline"),
+        (Mark("gap", NOON, "device offline", 1), "⋯ gap: the log broke off and is being reopened: device offline"),
+        (Mark("dropped", NOON, "too slow", 1, count=900), "⋮ dropped 900 messages (burst): too slow"),
+        (Mark("event", NOON, "no window", 1, count=3), "• the Operator said: no window  ×3"),
+    ],
+)  # fmt: skip
+def test_bad_news_in_words(mark: Mark, words: str) -> None:
+    assert words in text(mark_row(mark, When(NOON), look(120)))
+
+
+def test_device_text_is_made_safe() -> None:
+    entry = LogEntry.create("\x1b[31mred\x07 [bold]x[/]", tag="\x1b]0;t\x07", clock=int(NOON * 1e9))
+    drawn = text(log_row(entry, When(NOON), look(120)))
+    assert "\x1b" not in drawn
+    assert "␛[31mred␇ [bold]x[/]" in drawn
+
+
+def test_the_level_is_a_letter_and_each_tag_has_its_colour() -> None:
+    for level in "VDIWEF":
+        row = log_row(LogEntry.create("m", level=level, tag="T"), When(math.nan), look(120))
+        assert f" {level} " in row.left.plain
+    assert tag_role("WifiService") == tag_role("WifiService")
+    roles = {tag_role(f"Service{number}") for number in range(60)}
+    assert len(roles) >= 5
+    assert roles <= set(ROLES)
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [(0.012, "+0.012 s"), (9.9994, "+9.999 s"), (12.34, "+12.3 s"), (125.0, "+2 min 05 s"), (-0.5, "-0.500 s"), (math.nan, "")],
+)  # fmt: skip
+def test_offsets_are_as_fine_as_they_can_be_read(at: float, words: str) -> None:
+    when = When(NOON + at, NOON, TimeFormat.SINCE)
+    assert when.words(CLOCK).strip() == words
+    assert len(when.words(CLOCK)) >= 10
+
+
+def test_what_else_was_logged_is_counted() -> None:
+    assert "⋯ 1 other line of the log" in text(others_row(1, look(80)))
+    assert "1,204 other lines of the log | ⏎ shows them" in text(others_row(1_204, look(80)))
+
+
+def test_plain_letters_where_glyphs_cannot_be_drawn() -> None:
+    drawn = text(execution_row(execution(late=True), When(NOON), look(120, ascii_only=True), opened=True))
+    assert drawn.isascii()
+    assert "[xx]" in drawn
