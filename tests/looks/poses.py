@@ -82,11 +82,19 @@ async def press(pilot: Any, *keys: str) -> None:
             pilot.app.screen.focused.post_message(events.Paste(key))
         else:  # the pilot's own way looks whether the processor rests, which costs most of the time of a picture
             pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
-        for _ in range(3):  # app → screen → pane → what that asks for
-            await drained(pilot)
-        await until(pilot, lambda: not any(widget._layout_required for widget in pilot.app.screen.walk_children()))
-        await drained(pilot)  # the next key meets the panes in their new places
+        await quiet(pilot)  # the next key meets the panes in their new places
+        if isinstance(pilot.app.mode_screen, HistoryScreen):
+            await recalled(pilot, pilot.app.mode_screen)  # and the rows that the one before has asked the disk for
     await at_rest(pilot)
+
+
+async def quiet(pilot: Any) -> None:
+    """Nobody has anything left to do: app → screen → pane → layout → what another size leads to."""
+    for _ in range(4):
+        await drained(pilot)
+    await until(pilot, lambda: not any(widget._layout_required for widget in pilot.app.screen.walk_children()))
+    for _ in range(3):
+        await drained(pilot)
 
 
 async def at_rest(pilot: Any) -> None:
@@ -99,6 +107,9 @@ async def at_rest(pilot: Any) -> None:
         await drained(pilot)
         screen.bench_pane.draw()  # it follows typing when that rests
         screen._draw_bench()
+        await quiet(pilot)
+        screen.tree_pane.top = 0  # how far it has scrolled depends on which came first, a line that opened or the cursor
+        screen.tree_pane.reveal(screen.tree_pane.cursor)
     if isinstance(screen, TwoPaneScreen):
         await drained(pilot)
         screen.show_detail()
@@ -106,8 +117,8 @@ async def at_rest(pilot: Any) -> None:
         screen.settle()  # what was typed is read when that rests
     if isinstance(screen, HistoryScreen):
         await recalled(pilot, screen)
-    for _ in range(6):  # a message may travel pane → screen → app → screen → pane
-        await drained(pilot)
+    await quiet(pilot)  # a message may travel pane → screen → app → screen → pane
+    await quiet(pilot)
 
 
 async def recalled(pilot: Any, screen: HistoryScreen) -> None:
