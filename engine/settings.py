@@ -18,6 +18,9 @@ from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
 
 HISTORY_DAYS = 30
 HISTORY_MEGABYTES = 500
+SUPPORTED_ABIS = ("arm64-v8a",)
+"""Of virtual devices; others run without acceleration on some computers, so they are never chosen silently."""
+IMAGE_SECONDS = 1800
 
 _ENVIRONMENT = {
     "device_id": ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL"),
@@ -45,6 +48,9 @@ class Settings:
     this user shares, whatever its XDG variables say: moving it would let two processes drive one device.
     ``history_path`` is the file of the history, which is kept for ``history_days`` and up to ``history_megabytes`` unless
     ``history_enabled`` is false. ``read_only``: executions that would act on a device are refused.
+    ``package_chosen``: somebody named ``receiver_package``, so no other installed variant may stand in for it.
+    ``accepted_versions`` are further ``major.minor`` of Operator apps to take for compatible. ``emulator_supported_abis``
+    and ``emulator_image_seconds`` are what virtual devices may be made of, and how long the download of an image may take.
     ``environment`` is what the adb bridge resolves its server address from.
     """
 
@@ -58,6 +64,10 @@ class Settings:
     history_megabytes: int = HISTORY_MEGABYTES
     history_path: str = ""
     read_only: bool = False
+    package_chosen: bool = False
+    accepted_versions: tuple[str, ...] = ()
+    emulator_supported_abis: tuple[str, ...] = SUPPORTED_ABIS
+    emulator_image_seconds: int = IMAGE_SECONDS
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -76,7 +86,9 @@ class Settings:
         """
         environment = os.environ if env is None else env
         found = choices(flags or {}, environment, read_settings_file(file) if file else {})
-        return cls(**{name: choice.value for name, choice in found.items()}, environment=dict(environment))
+        values = {name: choice.value for name, choice in found.items()}
+        values["package_chosen"] = found["receiver_package"].source != "default"
+        return cls(**values, environment=dict(environment))
 
 
 def choices(flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str, Any]) -> dict[str, Chosen]:

@@ -6,6 +6,7 @@ One set of models describes it; the JSON Schema (``schema settings``) is made fr
 # Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
@@ -17,7 +18,7 @@ from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
-from clawperator.engine.settings import HISTORY_DAYS, HISTORY_MEGABYTES, choices
+from clawperator.engine.settings import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS, SUPPORTED_ABIS, choices
 from clawperator.engine.toml_lines import error_line, lines_of
 
 MAX_BYTES = 64 * 1024
@@ -27,7 +28,14 @@ SETTLE_MS = 300
 STREAM_LINES = 100_000
 
 _PATH = r"^([/~].*)?$"
-_FORMS = {PACKAGE: "an Android package name", _PATH: "a path that begins with / or ~"}
+_ABI = "^(arm64-v8a|armeabi-v7a|x86|x86_64)$"
+_VERSION = r"^[0-9]{1,9}\.[0-9]{1,9}$"
+_FORMS = {
+    PACKAGE: "an Android package name",
+    _PATH: "a path that begins with / or ~",
+    _ABI: "an ABI of Android, such as x86_64",
+    _VERSION: "a version of the form major.minor",
+}
 
 
 class _Table(BaseModel):
@@ -41,6 +49,20 @@ class HistorySettings(_Table):
     days: int = Field(HISTORY_DAYS, ge=1, le=3650, description="Older ones are removed.")
     megabytes: int = Field(HISTORY_MEGABYTES, ge=1, le=1_000_000, description="Beyond, the oldest ones are removed.")
     path: str = Field("", pattern=_PATH, description="The file; empty: in the state folder.")
+
+
+class EmulatorSettings(_Table):
+    """What virtual devices may be made of."""
+
+    supported_abis: list[Annotated[str, Field(pattern=_ABI)]] = Field(
+        list(SUPPORTED_ABIS),
+        min_length=1,
+        max_length=4,
+        description="ABIs that count as supported; the first is that of new ones.",
+    )
+    image_seconds: int = Field(
+        IMAGE_SECONDS, ge=10, le=86_400, description="How long the download of a system image may take."
+    )
 
 
 class ConsoleSettings(_Table):
@@ -86,21 +108,34 @@ class SettingsFile(_Table):
         AGENT_ACTION, min_length=1, description="The broadcast action that the Operator listens to."
     )
     adb_path: str = Field("", description="The adb program; empty: looked for.")
+    accepted_versions: list[Annotated[str, Field(pattern=_VERSION)]] = Field(
+        default_factory=list,
+        max_length=20,
+        description="Further major.minor versions of the Operator app to take for compatible.",
+    )
     history: HistorySettings = Field(default_factory=HistorySettings)
+    emulator: EmulatorSettings = Field(default_factory=EmulatorSettings)
     console: ConsoleSettings = Field(default_factory=ConsoleSettings)
     keymap: Keymap = Field(default_factory=dict, description="Other keys for the console's bindings, by their ids.")
 
     def choices(self) -> dict[str, Any]:
         """What the file itself says, by the names of the fields of ``Settings``; the console's part is left out."""
         chosen = {name: getattr(self, name) for name in self.model_fields_set if name not in _TABLES}
-        for name in self.history.model_fields_set:
-            chosen[f"history_{name}"] = getattr(self.history, name)
+        for table in ("history", "emulator"):
+            inner = getattr(self, table)
+            chosen |= {f"{table}_{name}": getattr(inner, name) for name in inner.model_fields_set}
+        chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items()}
         if chosen.get("history_path"):
             chosen["history_path"] = os.path.expanduser(chosen["history_path"])
         return chosen
 
 
-_TABLES: Mapping[str, type[_Table] | None] = {"history": HistorySettings, "console": ConsoleSettings, "keymap": None}
+_TABLES: Mapping[str, type[_Table] | None] = {
+    "history": HistorySettings,
+    "emulator": EmulatorSettings,
+    "console": ConsoleSettings,
+    "keymap": None,
+}
 
 
 class Problem(NamedTuple):
@@ -174,7 +209,7 @@ def examine(text: str) -> tuple[SettingsFile | None, list[Problem]]:
 
 # -- what it comes to
 
-_NOT_IN_THE_FILE = ("lock_dir", "read_only")
+_NOT_IN_THE_FILE = ("lock_dir", "read_only", "package_chosen")
 
 
 def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -186,7 +221,7 @@ def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> It
     lines = lines_of(read(path) or "")
     for name, (value, source, variable) in choices(flags, env, file.choices()).items():
         if name not in _NOT_IN_THE_FILE:
-            key = name.replace("history_", "history.")
+            key = re.sub("^(history|emulator)_", r"\1.", name)
             by = {"flag": f"--{name.replace('_', '-')}", "env": variable}.get(source, "")
             yield _row(key, value, source, by or _line(lines, key, source))
     for key, value in file.console:
@@ -209,7 +244,7 @@ def _line(lines: Mapping[str, int], key: str, source: str) -> str:
 
 def _problem(error: ErrorDetails, lines: Mapping[str, int]) -> Problem:
     location = [str(part) for part in error["loc"] if part != "[key]"]
-    key = ".".join(location)
+    key = ".".join(str(part) for part in error["loc"] if isinstance(part, str) and part != "[key]")
     if error["type"] == "extra_forbidden":
         return Problem(lines.get(key, 0), key, f"Unknown key {shown(key)}", _meant(location))
     got = shown(repr(error["input"]))
@@ -233,7 +268,7 @@ def _schema(location: list[str]) -> dict[str, Any]:
     whole = SettingsFile.model_json_schema()
     part: dict[str, Any] = whole
     for name in location:
-        part = part["properties"][name]
+        part = part["items"] if part.get("type") == "array" else part["properties"][name]
         if "$ref" in part:
             part = whole["$defs"][str(part["$ref"]).rpartition("/")[2]]
     return part
@@ -250,6 +285,9 @@ def _allowed(schema: Mapping[str, Any]) -> str:
             return f"a whole number from {schema['minimum']:,} to {schema['maximum']:,}"
         case "object":
             return "a table"
+        case "array":
+            most = f"up to {schema['maxItems']} texts"
+            return f"a list of {most}, at least {schema['minItems']}" if "minItems" in schema else f"a list of {most}"
     if "pattern" in schema:
         return _FORMS[schema["pattern"]]
     longest = f" of up to {schema['maxLength']} characters" if "maxLength" in schema else ""

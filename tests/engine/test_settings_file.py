@@ -71,6 +71,27 @@ def test_everything_that_may_stand_in_it(tmp_path: Path) -> None:
     assert settings.history_path == str(Path.home() / "runs.db")
 
 
+def test_what_counts_as_supported_can_be_extended(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("accepted_versions = ['0.4']\n[emulator]\nsupported_abis = ['arm64-v8a', 'x86_64']\nimage_seconds = 60")
+    chosen = Settings.resolve(env={"HOME": "/x"}, file=str(file))
+    assert chosen.accepted_versions == ("0.4",)
+    assert (chosen.emulator_supported_abis, chosen.emulator_image_seconds) == (("arm64-v8a", "x86_64"), 60)
+
+
+@pytest.mark.parametrize(
+    ("flags", "env", "chosen"),
+    [
+        ({}, {}, False),
+        ({"receiver_package": "com.clawperator.operator"}, {}, True),
+        ({}, {"CLAWPERATOR_OPERATOR_PACKAGE": "a.b"}, True),
+        ({"receiver_package": ""}, {"CLAWPERATOR_OPERATOR_PACKAGE": ""}, False),
+    ],
+)
+def test_a_chosen_package_is_told_from_the_default(flags: dict[str, str], env: dict[str, str], chosen: bool) -> None:
+    assert Settings.resolve(flags, {"HOME": "/x", **env}).package_chosen is chosen
+
+
 def test_an_empty_file_says_nothing_and_flags_win_over_a_full_one(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("")
@@ -96,6 +117,11 @@ def test_an_empty_file_says_nothing_and_flags_win_over_a_full_one(tmp_path: Path
         ("console = 3", 1, "console", "console must be a table, got 3"),
         ("[history]\ndays = 0", 2, "history.days", "must be a whole number from 1 to 3,650, got 0"),
         ("[history]\npath = 'here'", 2, "history.path", "must be a path that begins with / or ~, got 'here'"),
+        ("accepted_versions = '0.4'", 1, "accepted_versions", "must be a list of up to 20 texts, got '0.4'"),
+        ("accepted_versions = ['0.4', '0.4.1']", 1, "accepted_versions", "must be a version of the form major.minor, got '0.4.1'"),
+        ("[emulator]\nsupported_abis = []", 2, "emulator.supported_abis", "must be a list of up to 4 texts, at least 1, got []"),
+        ("[emulator]\nsupported_abis = ['ppc']", 2, "emulator.supported_abis", "must be an ABI of Android, such as x86_64, got 'ppc'"),
+        ("[emulator]\nimage_seconds = 9", 2, "emulator.image_seconds", "must be a whole number from 10 to 86,400, got 9"),
         ("receiver_package = '-f'", 1, "receiver_package", "must be an Android package name, got '-f'"),
         ("keymap = 3", 1, "keymap", "keymap must be a table, got 3"),
         ("[keymap]\napp.help = 3", 2, "keymap.app.help", "must be a text in quotes of up to 100 characters, such as"),
@@ -123,7 +149,7 @@ def test_a_mistake_is_told_with_its_line(text: str, line: int, key: str, words: 
         ("[console]\nstreamlines = 5000", "Did you mean 'stream_lines'?"),
         ("theme = 'x'", "theme belongs below [console]."),
         ("[history]\nbell = true", "bell belongs below [console]."),
-        ("zzz = 1", "Known: device_id, receiver_package, action_agent_command, adb_path, history, console, keymap."),
+        ("zzz = 1", "Known: device_id, receiver_package, action_agent_command, adb_path, accepted_versions, history, emulator, console, keymap."),
     ],
 )
 def test_what_an_unknown_key_was_meant_to_be(text: str, hint: str) -> None:
