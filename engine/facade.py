@@ -28,17 +28,21 @@ from clawperator.engine.observe.probe import Probe
 from clawperator.engine.settings import Settings, package_name
 
 if TYPE_CHECKING:
+    from clawperator.engine.adb.wireless import Wireless
     from clawperator.engine.contracts.envelope import Envelope
+    from clawperator.engine.doctor.fix import Fixer
     from clawperator.engine.doctor.run import Doctor
+    from clawperator.engine.emulators.manager import EmulatorManager
     from clawperator.engine.executions.attempt import Keeper
     from clawperator.engine.history.room import HistoryRoom
     from clawperator.engine.observe.follow import Follow, FollowState
+    from clawperator.engine.operator.app import OperatorApp
     from clawperator.engine.operator.compatibility import Compatibility
 
 __all__ = ["Engine", "ExecutionResult", "RunOptions"]
 
-_PING_SPARE_SECONDS = 2.0
-"""How much longer than its own 5 s the host waits for a handshake (doctor contract §7)."""
+_SETUP_SECONDS = 180.0
+"""What others are told that the Operator's setup may take: its installation's limit."""
 _RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -81,6 +85,7 @@ class Engine:
         self._flights = SingleFlight(self.settings.lock_dir)
         self._logs = LogRoom(self.events)
         self._probe = Probe()
+        self._emulators: EmulatorManager | None = None
 
     def _adb_choice(self) -> dict[str, str]:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
@@ -239,13 +244,21 @@ class Engine:
         self, *, device_id: str | None = None, receiver_package: str | None = None, strict: bool = False
     ) -> Compatibility:
         """Whether the installed Operator app speaks this host's contract."""
-        from clawperator.engine.operator.compatibility import check_compatibility
+        app = self.operator_app(device_id=device_id, receiver_package=receiver_package)
+        return await app.compatibility(strict=strict)
 
-        package = self._package(receiver_package)
-        return await check_compatibility(await self.device(device_id), package, strict=strict)
+    def doctor(
+        self,
+        *,
+        device_id: str | None = None,
+        receiver_package: str | None = None,
+        full: bool = False,
+        strict: bool = False,
+    ) -> Doctor:
+        """A doctor for one run: iterate its ``checks()``; each is published as ``CheckFinished`` by whoever shows it.
 
-    def doctor(self, *, device_id: str | None = None, receiver_package: str | None = None) -> Doctor:
-        """A doctor for one run: iterate its ``checks()``; each is published as ``CheckFinished`` by whoever shows it."""
+        ``full`` adds building, installing, launching and the smoke test; ``strict`` wants the Operator of this very version.
+        """
         from clawperator.engine.doctor.run import Doctor
 
         package = self._package(receiver_package)
@@ -253,14 +266,53 @@ class Engine:
             self.server,
             device_id=device_id or self.settings.device_id,
             package=package,
-            env=self.settings.environment,
-            ping=lambda serial: self._ping(serial, package),
+            settings=self.settings,
+            send=lambda serial, command: self._send(serial, package, command),
+            full=full,
+            strict=strict,
         )
 
-    async def _ping(self, serial: str, package: str) -> Envelope:
-        """The handshake, under the device's lock like everything that is dispatched."""
+    def fixer(self) -> Fixer:
+        """What runs the fixes that a doctor's checks offer."""
+        from clawperator.engine.doctor.fix import Fixer
+
+        return Fixer(self)
+
+    def operator_app(self, *, device_id: str | None = None, receiver_package: str | None = None) -> OperatorApp:
+        """The Operator app on one device: install it, grant what it needs, ask how it is.
+
+        Without ``receiver_package`` and without a choice in the settings, it is the one variant that is installed.
+        """
+        from clawperator.engine.operator.app import OperatorApp
+
+        chosen = receiver_package or (self.settings.receiver_package if self.settings.package_chosen else "")
+        errand = Command.errand("operator-setup", seconds=_SETUP_SECONDS)
+        return OperatorApp(
+            lambda: self.device(device_id),
+            package=package_name(chosen) if chosen else "",
+            settings=self.settings,
+            hold=lambda serial: self._flights.hold(serial, errand),
+        )
+
+    @property
+    def wireless(self) -> Wireless:
+        """Pairing and connecting over the network."""
+        from clawperator.engine.adb.wireless import Wireless
+
+        return Wireless(self.server)
+
+    @property
+    def emulators(self) -> EmulatorManager:
+        """The virtual devices of this computer."""
+        if self._emulators is None:
+            from clawperator.engine.emulators.manager import EmulatorManager
+
+            self._emulators = EmulatorManager(self.server, self.settings)
+        return self._emulators
+
+    async def _send(self, serial: str, package: str, command: Command) -> Envelope:
+        """One of the doctor's own commands, under the device's lock like everything that is dispatched."""
         device, backend, trace = self.server.device(serial), self._backend(package), Trace()
-        command = Command.internal(build.doctor_ping(), spare_seconds=_PING_SPARE_SECONDS)
         await backend.check(device)
         async with self._flights.hold(serial, command) as flight:
             with settling(flight, trace):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,17 @@ async def run_program(
             raise
         output.seek(0)
         return exit_code, output.read(_OUTPUT_BYTES)
+
+
+async def program_version(env: Mapping[str, str], adb_path: str | None = None, *, seconds: float = 5.0) -> str:
+    """The adb program's own version, e.g. ``29.0.6-debian``; empty where there is none or it does not say."""
+    try:
+        async with asyncio.timeout(seconds):
+            _, output = await run_program([find_adb(env, adb_path), "version"], env)
+    except (OSError, EngineError, TimeoutError):
+        return ""
+    found = re.search(r"^Version (\S{1,40})\s*$", output.decode(errors="replace"), re.MULTILINE)
+    return found[1] if found else ""
 
 
 def start_server_blocking(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 SHELL_TIMEOUT = 30.0
 TRANSFER_TIMEOUT = 300.0
+_CLEANING_TIMEOUT = 5.0
 _SHELL_V2 = "shell_v2"
 _SCRATCH = "/data/local/tmp/clawperator-"
 _STDIN_AT_ONCE = 32 * 1024
@@ -365,12 +366,12 @@ class AdbDevice:
     async def _install_pushed(self, source: Source, flags: Sequence[str], progress: Progress | None) -> InstallResult:
         """The way of API 23 and less: a copy on the device, ``pm install``, and the copy removed whatever came of it."""
         path = f"{_SCRATCH}{secrets.token_hex(8)}.apk"
-        await self.push(source, path, progress=progress, timeout=None)
         try:
+            await self.push(source, path, progress=progress, timeout=None)
             done = await self.shell(["pm", "install", *flags, path], timeout=None)
         finally:
             with suppress(EngineError):
-                await self.shell(["rm", "-f", path])
+                await self.shell(["rm", "-f", path], timeout=_CLEANING_TIMEOUT)
         return parse_install_result(done.text)
 
 

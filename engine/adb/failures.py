@@ -25,6 +25,7 @@ class AdbTimeoutError(TransportError):
 # Looked for in this order: "device unauthorized" texts also advise on servers, "more than one device" names emulators.
 _KNOWN = (
     ("more than one", ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED),
+    ("no such device", ErrorCode.DEVICE_NOT_FOUND),
     ("no devices", ErrorCode.NO_DEVICES),
     ("no emulators found", ErrorCode.NO_DEVICES),
     ("device unauthorized", ErrorCode.DEVICE_UNAUTHORIZED),

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import closing
 from typing import Self
 
-from clawperator.engine.adb.binary import start_server
+from clawperator.engine.adb.binary import program_version, start_server
 from clawperator.engine.adb.connection import Connection, deadline
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import broken, unreachable
@@ -103,7 +103,8 @@ class AdbServer:
         """
         answer = (await self._ask(f"host:connect:{target}", timeout)).strip()
         if not answer.startswith(("connected to", "already connected to")):
-            raise EngineError(ErrorCode.DEVICE_NOT_FOUND, f"adb: {answer}", details={"deviceId": target})
+            details = {"deviceId": target, "adb": answer}
+            raise EngineError(ErrorCode.DEVICE_NOT_FOUND, f"adb: {answer}", details=details)
         return answer
 
     async def disconnect_device(self, target: str, *, timeout: float | None = QUERY_TIMEOUT) -> str:
@@ -213,8 +214,16 @@ class AdbServer:
         except OSError as exc:
             raise unreachable(self.address, exc.strerror or str(exc)) from exc
 
-    async def _ask(self, service: str, timeout: float | None) -> str:
-        async with deadline(timeout, f"adb {service}"):
+    async def binary_version(self) -> str:
+        """The version of the adb program that would start a server here, e.g. ``29.0.6-debian``; "" where it is unknown."""
+        return await program_version(os.environ if self._env is None else self._env, self._adb_path)
+
+    async def ask(self, service: str, *, timeout: float | None = QUERY_TIMEOUT, label: str = "") -> str:
+        """The text that a host service answers with. ``label`` stands for a service string that holds a secret."""
+        return await self._ask(service, timeout, label)
+
+    async def _ask(self, service: str, timeout: float | None, label: str = "") -> str:
+        async with deadline(timeout, f"adb {label or service}"):
             with closing(await self.connect()) as connection:
                 return await connection.run(query(service))
 

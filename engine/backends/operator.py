@@ -29,7 +29,7 @@ from clawperator.engine.logcat.operator_log import (
 )
 from clawperator.engine.observe.log import DeviceLog, LogRoom, log_parser, logcat_words, new_nonce, nonce_command
 from clawperator.engine.observe.probe import Probe, variants
-from clawperator.engine.suggestions import adb_line, command_line
+from clawperator.engine.suggestions import command_line
 
 _LOOK_AGAIN_SECONDS = 2.0
 """Beyond the time that the caller granted, so a device that hangs must not make it much longer."""
@@ -70,7 +70,7 @@ class OperatorBackend:
                 "checkId": "readiness.apk.presence",
                 "summary": f"{self._package} is not installed",
                 "detail": "Neither the release nor the debug variant is listed by the package manager.",
-                "installCommand": adb_line(device.serial, "install", "-r", "<path>"),
+                "installCommand": f"{command_line('operator setup', device.serial)} --apk <path>",
             },
         )
 

@@ -18,10 +18,15 @@ CRITICAL = frozenset(
         "host.python.version",
         "host.adb.presence",
         "host.adb.server",
+        "host.java.version",
+        "build.android.assemble",
         "device.discovery",
+        "build.android.install",
+        "build.android.launch",
         "device.capability",
         "readiness.version.compatibility",
         "readiness.handshake",
+        "readiness.smoke",
     }
 )
 """Ids whose ``fail`` makes the report not ok."""
@@ -40,6 +45,11 @@ class FixStep:
 
 @dataclass(frozen=True, slots=True)
 class Check:
+    """What one check found. ``duration_ms`` is how long it took, 0 where its answer came with that of another one.
+
+    Texts may hold words of a device or of a tool: they are escaped where they are shown.
+    """
+
     id: str
     status: Status
     summary: str
@@ -50,6 +60,7 @@ class Check:
     guidance_screen: str = ""
     guidance: tuple[str, ...] = ()
     evidence: Mapping[str, Any] | None = None
+    duration_ms: float = 0.0
 
     @property
     def critical(self) -> bool:
@@ -74,6 +85,8 @@ class Check:
             answer["deviceGuidance"] = {"screen": self.guidance_screen, "steps": list(self.guidance)}
         if self.evidence is not None:
             answer["evidence"] = dict(self.evidence)
+        if self.duration_ms > 0:
+            answer["durationMs"] = max(round(self.duration_ms), 1)
         return answer
 
 
@@ -83,3 +96,13 @@ def manual(*values: str) -> tuple[FixStep, ...]:
 
 def shell(*values: str) -> tuple[FixStep, ...]:
     return tuple(FixStep("shell", value) for value in values)
+
+
+_QUOTED = 300
+"""Characters of an answer that are shown as evidence."""
+
+
+def unreadable(check_id: str, what: str, answer: str) -> Check:
+    """An advisory check whose answer has another shape than any known one: a remark, never a failure."""
+    shown = answer.strip()[:_QUOTED]
+    return Check(check_id, "warn", f"{what} could not be read", evidence={"output": shown})

@@ -1,13 +1,17 @@
-"""Checks of the connection to the device and of the device itself."""
+"""Checks of the connection to the device and of the device itself (doctor contract §4). Pure."""
 
 from __future__ import annotations
 
-from clawperator.engine.adb.device import AdbDevice
+from collections.abc import Sequence
+
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState
-from clawperator.engine.doctor.check import ANSWER_SECONDS, Check, manual, shell
+from clawperator.engine.doctor.check import Check, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.operator.batch import Part
 
 _ID = "device.discovery"
+_FIRST = (ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.DEVICE_OFFLINE, ErrorCode.ADB_NO_USB_PERMISSIONS)
+"""Of several devices that cannot be used, the one that is spoken of."""
 
 
 def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str]:
@@ -22,10 +26,10 @@ def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str
         ), ""
     usable = [entry.serial for entry in devices if entry.usable]
     concerned = [entry for entry in devices if entry.serial == wanted] if wanted else ([] if usable else list(devices))
-    for entry in concerned:
-        if (problem := state_problem(entry)) is not None:
-            return problem, ""
-    if not wanted and len(usable) > 1:
+    problems = [problem for entry in concerned if (problem := state_problem(entry)) is not None]
+    if problems:
+        return min(problems, key=lambda problem: _FIRST.index(problem.code)), ""
+    if not wanted and len(usable or devices) > 1:
         return _ambiguous(devices), ""
     serial = wanted or (usable[0] if usable else devices[0].serial)
     if serial not in usable:
@@ -38,12 +42,13 @@ def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str
 
 def _ambiguous(devices: tuple[DeviceEntry, ...]) -> Check:
     serials = [entry.serial for entry in devices]
+    named = (entry.serial if entry.usable else f"{entry.serial} ({entry.state})" for entry in devices)
     return Check(
         _ID,
         "fail",
         f"{len(serials)} devices are connected",
         ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
-        ", ".join(serials),
+        ", ".join(named),
         "Choose one",
         manual("Pass --device-id with one of the serials."),
         evidence={"devices": serials},
@@ -89,28 +94,21 @@ def state_problem(entry: DeviceEntry) -> Check | None:
     return None
 
 
-async def capability(device: AdbDevice) -> Check:
-    """Android version and screen; a device whose shell does not answer can do nothing else either."""
-    try:
-        sdk = await device.shell(["getprop", "ro.build.version.sdk"], timeout=ANSWER_SECONDS)
-        size = await device.shell(["wm", "size"], timeout=ANSWER_SECONDS)
-        density = await device.shell(["wm", "density"], timeout=ANSWER_SECONDS)
-    except EngineError as exc:
-        return Check(
-            "device.capability",
-            "fail",
-            "The device's shell is unavailable",
-            ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-            exc.message,
-        )
-    for result in (sdk, size, density):
-        if result.exit_code != 0:
-            return Check(
-                "device.capability",
-                "fail",
-                "The device's shell is unavailable",
-                ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-                result.error_text,
-            )
-    evidence = {"sdk": sdk.text.strip(), "wmSize": size.text.strip(), "wmDensity": density.text.strip()}
-    return Check("device.capability", "pass", f"Android API {evidence['sdk']}, {evidence['wmSize']}", evidence=evidence)
+def capability(answers: Sequence[Part] | EngineError) -> Check:
+    """Android version and screen: ``getprop ro.build.version.sdk``, ``wm size``, ``wm density``, or why there is no answer.
+
+    A device whose shell does not answer can do nothing else either, but the checks after it may still say why.
+    """
+    check_id, summary, code = (
+        "device.capability",
+        "The device's shell is unavailable",
+        ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+    )
+    if isinstance(answers, EngineError):
+        return Check(check_id, "fail", summary, code, answers.message)
+    for answer in answers:
+        if not answer.ok:
+            return Check(check_id, "fail", summary, code, answer.text.strip())
+    sdk, size, density = (answer.text.strip() for answer in answers)
+    evidence = {"sdk": sdk, "wmSize": size, "wmDensity": density}
+    return Check(check_id, "pass", f"Android API {sdk}, {size}", evidence=evidence)

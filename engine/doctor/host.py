@@ -1,31 +1,40 @@
-"""Checks of this computer: interpreter, helpers, adb."""
+"""What the answers of this computer say: interpreter, helper programs, adb (doctor contract §4, §5). Pure."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from clawperator.engine.adb.binary import find_adb, run_program
-from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.doctor.check import Check, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 
+if TYPE_CHECKING:
+    from clawperator.engine.doctor.adb_servers import ServerProcess
+
 MINIMUM_PYTHON = (3, 11)
 MINIMUM_NODE = 22
-_TOOL_SECONDS = 5.0
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9}){1,5}", re.ASCII)
+_PROTOCOL = re.compile(r"Android Debug Bridge version 1\.0\.(\d{1,6})", re.ASCII)
+_JAVA = ('version "17', 'version "21', "openjdk 17", "openjdk 21")
+_ADB_HINTS = manual(
+    "Debian, Ubuntu: apt install adb",
+    "macOS: brew install --cask android-platform-tools",
+    "Or download the Android SDK Platform-Tools and set ADB_PATH to its adb.",
+)
+RESTART = shell("adb kill-server", "adb start-server")
 
 
-async def python_version() -> Check:
-    here = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info[:2] >= MINIMUM_PYTHON:
-        return Check("host.python.version", "pass", f"Python {here}", evidence={"version": here})
+def python_version(running: Sequence[int] = sys.version_info[:3]) -> Check:
+    """Whether the interpreter that runs us is new enough."""
+    check_id = "host.python.version"
+    here = ".".join(map(str, running))
+    if tuple(running[:2]) >= MINIMUM_PYTHON:
+        return Check(check_id, "pass", f"Python {here}", evidence={"version": here})
     needed = ".".join(map(str, MINIMUM_PYTHON))
     return Check(
-        "host.python.version",
+        check_id,
         "fail",
         f"Python {here} is older than {needed}",
         ErrorCode.RUNTIME_TOO_OLD,
@@ -34,40 +43,30 @@ async def python_version() -> Check:
     )
 
 
-async def node_version(env: Mapping[str, str]) -> Check:
-    """Advisory: only skills written in JavaScript need Node."""
-    text = await tool_output("node", "--version", env=env)
-    if text is None:
-        return Check(
-            "host.node.version",
-            "warn",
-            "Node.js was not found",
-            ErrorCode.HOST_DEPENDENCY_MISSING,
-            "Only skills written in JavaScript (.js) need it.",
-            "Install Node.js",
-            manual(f"Install Node.js {MINIMUM_NODE} or newer if you run .js skills."),
-        )
-    version = text.strip().removeprefix("v")
+def node_version(said: str | None) -> Check:
+    """Advisory: only skills written in JavaScript need Node. ``said``: ``node --version``; ``None`` where it does not run."""
+    check_id = "host.node.version"
+    why = "Only skills written in JavaScript (.js) need it."
+    advice = manual(f"Install Node.js {MINIMUM_NODE} or newer if you run .js skills.")
+    if said is None:
+        code = ErrorCode.HOST_DEPENDENCY_MISSING
+        return Check(check_id, "warn", "Node.js was not found", code, why, "Install Node.js", advice)
+    version = said.strip().removeprefix("v")
     major = version.partition(".")[0]
-    if major.isdigit() and int(major) < MINIMUM_NODE:
-        return Check(
-            "host.node.version",
-            "warn",
-            f"Node.js {version} is older than {MINIMUM_NODE}",
-            ErrorCode.NODE_TOO_OLD,
-            "Only skills written in JavaScript (.js) need it.",
-            "Upgrade Node.js",
-            manual(f"Install Node.js {MINIMUM_NODE} or newer if you run .js skills."),
-        )
-    return Check("host.node.version", "pass", f"Node.js {version}", evidence={"version": version})
+    if not (major.isascii() and major.isdigit() and len(major) < 9):
+        return Check(check_id, "pass", "Node.js is there", evidence={"version": version[:80]})
+    if int(major) < MINIMUM_NODE:
+        summary = f"Node.js {version} is older than {MINIMUM_NODE}"
+        return Check(check_id, "warn", summary, ErrorCode.NODE_TOO_OLD, why, "Upgrade Node.js", advice)
+    return Check(check_id, "pass", f"Node.js {version}", evidence={"version": version})
 
 
-async def git_presence(env: Mapping[str, str]) -> Check:
-    """Advisory: skills are fetched with git."""
-    text = await tool_output("git", "--version", env=env)
-    if text is None:
+def git_presence(said: str | None) -> Check:
+    """Advisory: skills are fetched with git. ``said``: ``git --version``; ``None`` where it does not run."""
+    check_id = "host.git.presence"
+    if said is None:
         return Check(
-            "host.git.presence",
+            check_id,
             "warn",
             "git was not found",
             ErrorCode.HOST_DEPENDENCY_MISSING,
@@ -75,85 +74,102 @@ async def git_presence(env: Mapping[str, str]) -> Check:
             "Install git",
             manual("Install git with the package manager of your system."),
         )
-    version = _VERSION.search(text)
-    return Check("host.git.presence", "pass", f"git {version[0] if version else 'found'}")
+    version = _VERSION.search(said)
+    return Check(check_id, "pass", f"git {version[0] if version else 'found'}")
 
 
-async def adb_presence(server: AdbServer, env: Mapping[str, str]) -> Check:
-    """The adb program itself; a server that answers without it is enough for everything but starting one."""
-    try:
-        path = find_adb(env)
-    except EngineError:
-        path = ""
-    text = await tool_output(path, "version", env=env) if path else None
-    if text is not None:
-        version = _VERSION.search(text.partition("Version")[2] or text)
+def adb_presence(path: str, said: str | None, *, server_at: str = "") -> Check:
+    """The adb program itself: its ``path`` (empty: not found) and what ``adb version`` said (``None``: it does not run).
+
+    ``server_at`` is the address of a server that answers all the same: enough for everything but starting one.
+    """
+    check_id = "host.adb.presence"
+    if said is not None:
+        version = _VERSION.search(said.partition("Version")[2] or said)
         shown = version[0] if version else "of unknown version"
-        return Check("host.adb.presence", "pass", f"adb {shown}", evidence={"version": shown, "path": path})
-    fix = manual(
-        "Debian, Ubuntu: apt install adb",
-        "macOS: brew install --cask android-platform-tools",
-        "Or download the Android SDK Platform-Tools and set ADB_PATH to its adb.",
-    )
-    if await _answers(server):
+        return Check(check_id, "pass", f"adb {shown}", evidence={"version": shown, "path": path})
+    title, code = "Install the Android platform tools", ErrorCode.ADB_NOT_FOUND
+    if server_at:
+        detail = f"The server at {server_at} is used; without the program it cannot be started again."
+        summary = "adb was not found, but an adb server answers"
+        return Check(check_id, "warn", summary, code, detail, title, _ADB_HINTS)
+    summary = f"{path} does not run" if path else "adb was not found"
+    detail = "It did not print its version." if path else "Looked in ADB_PATH, PATH and the Android SDK folders."
+    return Check(check_id, "fail", summary, code, detail, title, _ADB_HINTS)
+
+
+def adb_server(address: str, answer: int | EngineError) -> Check:
+    """Whether the adb server answers; ``answer`` is its protocol version, or why there is none."""
+    check_id = "host.adb.server"
+    if isinstance(answer, EngineError):
         return Check(
-            "host.adb.presence",
-            "warn",
-            "adb was not found, but an adb server answers",
-            ErrorCode.ADB_NOT_FOUND,
-            f"The server at {server.address} is used; without the program it cannot be started again.",
-            "Install the Android platform tools",
-            fix,
-        )
-    return Check(
-        "host.adb.presence",
-        "fail",
-        f"{path} does not run" if path else "adb was not found",
-        ErrorCode.ADB_NOT_FOUND,
-        "It did not print its version." if path else "Looked in ADB_PATH, PATH and the Android SDK folders.",
-        "Install the Android platform tools",
-        fix,
-    )
-
-
-async def _answers(server: AdbServer) -> bool:
-    try:
-        (await server.connect(start=False)).close()
-    except EngineError:
-        return False
-    return True
-
-
-async def adb_server(server: AdbServer) -> Check:
-    try:
-        await server.ensure_running()
-        version = await server.version()
-    except EngineError as exc:
-        return Check(
-            "host.adb.server",
+            check_id,
             "fail",
             "The adb server cannot be reached",
             ErrorCode.ADB_SERVER_FAILED,
-            exc.message,
+            answer.message,
             "Restart the adb server",
-            shell("adb kill-server", "adb start-server"),
+            RESTART,
         )
+    return Check(check_id, "pass", f"adb server at {address}", evidence={"address": address, "protocol": answer})
+
+
+def adb_version(said: str, protocol: int) -> Check:
+    """Whether adb program and adb server speak the same version: else each command of the one ends the other.
+
+    ``said`` is what ``adb version`` printed, ``protocol`` what the server answered.
+    """
+    check_id = "host.adb.version"
+    match = _PROTOCOL.search(said)
+    if match is None:
+        return Check(check_id, "pass", "The adb program does not say which protocol it speaks")
+    ours = int(match[1])
+    evidence = {"program": ours, "server": protocol}
+    if ours == protocol:
+        return Check(check_id, "pass", f"adb program and server both speak version {ours}", evidence=evidence)
     return Check(
-        "host.adb.server",
-        "pass",
-        f"adb server at {server.address}",
-        evidence={"address": str(server.address), "protocol": version},
+        check_id,
+        "warn",
+        f"The adb program speaks version {ours}, the running server {protocol}",
+        detail="Each adb command of another version ends the server, and every connection with it.",
+        fix_title="Use one adb only",
+        fix=(*RESTART, *manual("Remove the other adb from PATH, or set ADB_PATH to the one that is to be used.")),
+        evidence=evidence,
     )
 
 
-async def tool_output(name: str, *arguments: str, env: Mapping[str, str]) -> str | None:
-    """What a host program prints, ``None`` when it is missing, fails or hangs for five seconds."""
-    path = shutil.which(name, path=env.get("PATH"))
-    if path is None:
-        return None
-    try:
-        async with asyncio.timeout(_TOOL_SECONDS):
-            exit_code, output = await run_program([path, *arguments], env, stderr=asyncio.subprocess.DEVNULL)
-    except (OSError, TimeoutError):
-        return None
-    return output.decode(errors="replace") if exit_code == 0 else None
+def adb_servers(found: Sequence[ServerProcess] | None, port: int) -> Check:
+    """Whether other adb servers run on this computer: a USB device belongs to the first that takes it.
+
+    ``found`` is ``None`` where processes cannot be listed; ``port`` is that of the server that we use.
+    """
+    check_id = "host.adb.servers"
+    if found is None:
+        return Check(check_id, "pass", "Other adb servers cannot be looked for on this system")
+    ours = next((server for server in found if server.port == port), None)
+    others = [server for server in found if server is not ours]
+    if not others:
+        return Check(check_id, "pass", "No other adb server runs on this computer")
+    evidence = {"servers": [{"pid": server.pid, "port": server.port} for server in others], "port": port}
+    named = ", ".join(f"pid {server.pid} on {server.place}" for server in others)
+    return Check(
+        check_id,
+        "warn",
+        f"{len(others)} other adb server{'s run' if len(others) > 1 else ' runs'} on this computer",
+        detail=f"{named}. A USB device is seen by one of them only.",
+        fix_title="End the servers that nobody needs",
+        fix=manual(*(f"adb -P {server.port} kill-server" for server in others if server.port)),
+        evidence=evidence,
+    )
+
+
+def java_version(said: str | None) -> Check:
+    """For building the app. ``said``: ``java -version``, both streams; ``None`` where it does not run."""
+    check_id = "host.java.version"
+    fix = manual("Install a JDK 17 or 21 and put it first in PATH.")
+    text = (said or "").strip().lower()
+    first = text.partition("\n")[0][:200]
+    if any(known in text for known in _JAVA):
+        return Check(check_id, "pass", f"Java: {first}", evidence={"version": first})
+    summary = "Java was not found" if said is None else "Java is neither version 17 nor 21"
+    return Check(check_id, "fail", summary, ErrorCode.HOST_DEPENDENCY_MISSING, first, "Install Java 17 or 21", fix)

@@ -1,38 +1,45 @@
-"""Checks of the Operator app: is it there, does it fit, may it work, does it answer."""
+"""Checks of the Operator app: is it there, does it fit, may it work, does it answer (doctor contract §4, §6, §7)."""
 
 from __future__ import annotations
 
-import shlex
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
-from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.envelope import Envelope
-from clawperator.engine.doctor.check import ANSWER_SECONDS, Check, FixStep, manual, shell
+from clawperator.engine.doctor.check import Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import build
+from clawperator.engine.executions.command import Command
 from clawperator.engine.observe.probe import variants
-from clawperator.engine.operator.compatibility import check_compatibility
-from clawperator.engine.operator.identity import SERVICE_CLASS
-from clawperator.engine.suggestions import adb_line, command_line
+from clawperator.engine.operator.batch import Part
+from clawperator.engine.operator.compatibility import judge
+from clawperator.engine.suggestions import command_line
 
-Handshake = Callable[[], Awaitable[Envelope]]
-"""Sends one ping through the Operator and gives its envelope; raises ``EngineError`` when there is none."""
+Send = Callable[[str, Command], Awaitable[Envelope]]
+"""Sends a command to a serial under the device's lock and gives its envelope; raises ``EngineError`` when there is none."""
+
+PING_SPARE_SECONDS = 2.0
+"""How much longer than its own 5 s the host waits for a handshake, and than its 10 s for the smoke test (doctor contract §7)."""
+SMOKE_MS = 10_000
+_SETTINGS_APP = "com.android.settings"
+SETTINGS_SCREEN = "Accessibility Settings"
+SETTINGS_STEPS = ("Find Clawperator under the installed services.", "Turn it on.")
 
 
-async def apk_presence(device: AdbDevice, package: str) -> Check:
+def apk_presence(package: str, listed: Part, device_id: str) -> Check:
+    """Whether ``package`` is installed; ``listed`` answers ``pm list packages`` for the release id."""
     check_id = "readiness.apk.presence"
-    result = await device.shell(["pm", "list", "packages", package.removesuffix(".dev")], timeout=ANSWER_SECONDS)
-    if result.exit_code != 0:
+    if not listed.ok:
         return Check(
             check_id,
             "fail",
             "The package manager did not answer",
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-            result.error_text,
-            evidence={"receiverPackage": package, "exitCode": result.exit_code},
+            listed.text.strip(),
+            evidence={"receiverPackage": package, "exitCode": listed.exit_code},
         )
-    installed = parse_packages(result.text)
+    installed = parse_packages(listed.text)
     if package in installed:
         return Check(check_id, "pass", f"{package} is installed")
     other = variants(package)[1]
@@ -54,14 +61,17 @@ async def apk_presence(device: AdbDevice, package: str) -> Check:
         ErrorCode.RECEIVER_NOT_INSTALLED,
         "Without the Operator app nothing can be executed on this device.",
         "Install the Operator app",
-        manual(f"adb -s {shlex.quote(device.serial)} install -r <path of operator.apk>"),
+        manual(command_line("operator setup --apk <path>", device_id)),
         evidence={"receiverPackage": package},
     )
 
 
-async def version_compatibility(device: AdbDevice, package: str) -> Check:
+def version_compatibility(
+    package: str, listed: Part, dump: Part, *, strict: bool = False, accepted: Sequence[str] = ()
+) -> Check:
+    """Whether the installed version fits; the rule is that of ``operator/compatibility.py``."""
     check_id = "readiness.version.compatibility"
-    found = await check_compatibility(device, package)
+    found = judge(package, listed.text, dump.text, listed.exit_code, dump.exit_code, strict=strict, accepted=accepted)
     evidence = {
         key: value for key, value in found.to_dict().items() if key not in ("compatible", "error", "remediation")
     }
@@ -78,9 +88,15 @@ async def version_compatibility(device: AdbDevice, package: str) -> Check:
     )
 
 
-async def developer_options(device: AdbDevice) -> Check:
+def value_of(answer: Part) -> str:
+    """What ``settings get`` says: its last line, as some devices write warnings before it."""
+    lines = answer.text.strip().splitlines()
+    return lines[-1].strip() if lines else ""
+
+
+def developer_options(answer: Part) -> Check:
     check_id = "readiness.settings.dev_options"
-    if await _is_on(device, "development_settings_enabled"):
+    if value_of(answer) == "1":
         return Check(check_id, "pass", "Developer options are on")
     return Check(
         check_id,
@@ -88,12 +104,13 @@ async def developer_options(device: AdbDevice) -> Check:
         "Developer options are off",
         ErrorCode.DEVICE_DEV_OPTIONS_DISABLED,
         "In the system settings, open “About phone” and tap the build number seven times.",
+        evidence={"value": value_of(answer)[:80]},
     )
 
 
-async def usb_debugging(device: AdbDevice) -> Check:
+def usb_debugging(answer: Part) -> Check:
     check_id = "readiness.settings.usb_debugging"
-    if await _is_on(device, "adb_enabled"):
+    if value_of(answer) == "1":
         return Check(check_id, "pass", "USB debugging is on")
     return Check(
         check_id,
@@ -101,44 +118,25 @@ async def usb_debugging(device: AdbDevice) -> Check:
         "USB debugging reads as off",
         ErrorCode.DEVICE_USB_DEBUGGING_DISABLED,
         "Enable it in the developer options.",
+        evidence={"value": value_of(answer)[:80]},
     )
 
 
-async def _is_on(device: AdbDevice, name: str) -> bool:
-    result = await device.shell(["settings", "get", "global", name], timeout=ANSWER_SECONDS)
-    return result.text.strip() == "1"
+def granting(device_id: str, package: str, *, force: bool = False) -> tuple[FixStep, ...]:
+    """The command that gives the Operator its permissions again; ``force`` also where its service is listed already."""
+    more = ("--receiver-package", package, *(("--force",) if force else ()))
+    return shell(command_line("grant-device-permissions", device_id, *more))
 
 
-async def handshake(ping: Handshake, device_id: str, package: str) -> Check:
+async def handshake(send: Send, device_id: str, package: str) -> Check:
     """One ping through the whole way: broadcast, app, log, envelope."""
     check_id = "readiness.handshake"
     began = time.monotonic()
-    guidance_screen, guidance = (
-        "Accessibility Settings",
-        ("Find Clawperator under the installed services.", "Turn it on."),
-    )
-    grant = enabling(device_id, package)
+    grant = granting(device_id, package)
     try:
-        envelope = await ping()
+        envelope = await send(device_id, Command.internal(build.doctor_ping(), spare_seconds=PING_SPARE_SECONDS))
     except EngineError as exc:
-        flags = ("--receiver-package", package, "--timeout-ms", "5000", "--verbose")
-        look = command_line("observe snapshot", device_id, *flags)
-        steps = manual(exc.hint) if exc.hint else ()
-        if exc.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT:
-            steps = (*grant, *shell(look))
-        elif exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
-            steps = manual("Wait until the running execution has ended, then run doctor again.")
-        return Check(
-            check_id,
-            "fail",
-            f"The Operator app did not answer: {exc.message}",
-            exc.code,
-            _dispatch_story(exc, device_id, package),
-            "Wake the Operator app",
-            steps,
-            guidance_screen,
-            guidance if exc.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT else (),
-        )
+        return _unanswered(exc, device_id, package)
     if envelope.status != "success":
         return Check(
             check_id,
@@ -148,8 +146,8 @@ async def handshake(ping: Handshake, device_id: str, package: str) -> Check:
             envelope.error or "",
             "Switch the accessibility service on",
             grant,
-            guidance_screen,
-            guidance,
+            SETTINGS_SCREEN,
+            SETTINGS_STEPS,
         )
     elapsed = round((time.monotonic() - began) * 1000)
     data = dict(envelope.step_results[0].data) if envelope.step_results else {}
@@ -158,12 +156,25 @@ async def handshake(ping: Handshake, device_id: str, package: str) -> Check:
     )
 
 
-def enabling(device_id: str, package: str) -> tuple[FixStep, ...]:
-    """Two commands that switch the service on. Left to a person: the list of enabled services is replaced by them."""
-    put = ("shell", "settings", "put", "secure")
-    return manual(
-        adb_line(device_id, *put, "enabled_accessibility_services", f"{package}/{SERVICE_CLASS}"),
-        adb_line(device_id, *put, "accessibility_enabled", "1"),
+def _unanswered(exc: EngineError, device_id: str, package: str) -> Check:
+    """No envelope: why, and what to try."""
+    silent = exc.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT
+    steps = manual(exc.hint) if exc.hint else ()
+    if silent:
+        look = ("--receiver-package", package, "--timeout-ms", "5000", "--verbose")
+        steps = (*granting(device_id, package), *shell(command_line("observe snapshot", device_id, *look)))
+    elif exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
+        steps = manual("Wait until the running execution has ended, then run doctor again.")
+    return Check(
+        "readiness.handshake",
+        "fail",
+        f"The Operator app did not answer: {exc.message}",
+        exc.code,
+        _dispatch_story(exc, device_id, package),
+        "Wake the Operator app",
+        steps,
+        SETTINGS_SCREEN,
+        SETTINGS_STEPS if silent else (),
     )
 
 
@@ -171,3 +182,44 @@ def _dispatch_story(exc: EngineError, device_id: str, package: str) -> str:
     status = exc.extra.get("broadcastDispatchStatus", "not_sent")
     more = " It did log something: --verbose shows it." if exc.extra.get("lastCorrelatedEvents") else ""
     return f"Broadcast: {status}; receiver {package}; device {device_id}.{more}"
+
+
+async def smoke(send: Send, device_id: str) -> Check:
+    """Open the settings app and look at it: the whole way with an effect that can be seen."""
+    check_id = "readiness.smoke"
+    code, detail = ErrorCode.SMOKE_OPEN_SETTINGS_FAILED, ""
+    try:
+        envelope = await send(device_id, Command.internal(smoke_payload(), spare_seconds=PING_SPARE_SECONDS))
+    except EngineError as exc:
+        detail = f"{exc.code}: {exc.message}"
+    else:
+        if any(step.action_type == "snapshot_ui" and step.success for step in envelope.step_results):
+            return Check(check_id, "pass", "The settings app was opened and read")
+        failed = [f"{step.id} {step.action_type}" for step in envelope.step_results if not step.success]
+        detail = envelope.error or f"Failed: {', '.join(failed) or 'no step answered'}"
+    return Check(
+        check_id,
+        "fail",
+        "The settings app could not be opened and read",
+        code,
+        detail,
+        "Look at the device",
+        manual("Check that the screen is on and unlocked, then run doctor --full again."),
+    )
+
+
+def smoke_payload() -> dict[str, object]:
+    """Close and open the settings, then a snapshot (doctor contract §7)."""
+    app = {"applicationId": _SETTINGS_APP}
+    return {
+        "commandId": build.generated_id("smoke"),
+        "taskId": "doctor-smoke",
+        "source": build.DOCTOR_SOURCE,
+        "expectedFormat": "android-ui-automator",
+        "timeoutMs": SMOKE_MS,
+        "actions": [
+            {"id": "s1", "type": "close_app", "params": app},
+            {"id": "s2", "type": "open_app", "params": app},
+            {"id": "s3", "type": "snapshot_ui"},
+        ],
+    }

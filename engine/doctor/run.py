@@ -1,24 +1,35 @@
-"""The order of the checks, and what each one needs from those before it (doctor contract §3)."""
+"""One run of the doctor: its checks come in fixed order, each as soon as it and all before it are known."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.server import AdbServer
-from clawperator.engine.contracts.envelope import Envelope
-from clawperator.engine.doctor import device as device_checks
-from clawperator.engine.doctor import host, readiness
-from clawperator.engine.doctor.check import Check
+from clawperator.engine.doctor.check import CRITICAL, Check, Status
+from clawperator.engine.doctor.readiness import Send
+from clawperator.engine.doctor.steps import STEPS, Step
+from clawperator.engine.doctor.summary import next_actions, report
+from clawperator.engine.doctor.visit import BlockedError, Visit, project_folder
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.suggestions import command_line
 
-_LOOK = "clawperator observe snapshot --device-id <device_id>"
+if TYPE_CHECKING:
+    from clawperator.engine.adb.server import AdbServer
+    from clawperator.engine.settings import Settings
+
+__all__ = ["Doctor", "next_actions", "report"]
+
+_FAILING = CRITICAL | {"readiness.apk.presence"}
+"""Ids that are said to fail where they cannot be found out; the others only warn."""
 
 
 class Doctor:
-    """One run. ``ping`` sends the handshake to a serial."""
+    """Examines this computer, one device and the Operator app on it.
+
+    ``device_id`` is empty until the device is known. ``ids`` are those of every check that may come, in report order.
+    ``send`` dispatches a command of the doctor's own. ``full`` builds, installs and starts the app as well, from the Gradle
+    project in ``project`` (empty: CLAWPERATOR_ANDROID_PROJECT, else the current folder where it holds one).
+    """
 
     def __init__(
         self,
@@ -26,90 +37,89 @@ class Doctor:
         *,
         device_id: str,
         package: str,
-        env: Mapping[str, str],
-        ping: Callable[[str], Awaitable[Envelope]],
+        settings: Settings,
+        send: Send,
+        full: bool = False,
+        strict: bool = False,
     ) -> None:
         self.device_id = ""
+        self.project = ""
         self._server = server
         self._wanted = device_id
         self._package = package
-        self._env = env
-        self._ping = ping
+        self._settings = settings
+        self._send = send
+        self._strict = strict
+        self._steps = {step.id: step for step in STEPS if full or not step.full}
+        self.ids = tuple(self._steps)
 
-    async def checks(self) -> AsyncIterator[Check]:
-        """Each check as soon as it is done; a critical failure ends the run."""
-        for check in (
-            await host.python_version(),
-            await host.node_version(self._env),
-            await host.git_presence(self._env),
-            await host.adb_presence(self._server, self._env),
-        ):
-            yield check
-            if check.stops:
-                return
-        reached = await host.adb_server(self._server)
-        yield reached
-        if reached.stops:
-            return
-        yield await self._guard("device.discovery", self._discover())
-        if self.device_id:
-            async for check in self._device_checks(self._server.device(self.device_id)):
-                yield check
+    async def checks(self, *, only: str = "", since: str = "") -> AsyncGenerator[Check]:
+        """Each check as soon as it is known; a critical failure ends the run, and what is still being asked with it.
 
-    async def _discover(self) -> Check:
-        found, self.device_id = device_checks.discovery(await self._server.devices(), self._wanted)
-        return found
+        ``only`` runs what that check needs and yields that check alone; ``since`` yields from that check on, what these need
+        runs unseen. A check asked for in these ways whose needs are not met says so instead of being absent.
 
-    async def _device_checks(self, device: AdbDevice) -> AsyncIterator[Check]:
-        yield await self._guard("device.capability", device_checks.capability(device))
-        present = await self._guard("readiness.apk.presence", readiness.apk_presence(device, self._package))
-        yield present
-        fits = present.status == "pass"
-        if fits:
-            compatible = await self._guard(
-                "readiness.version.compatibility", readiness.version_compatibility(device, self._package)
-            )
-            yield compatible
-            if compatible.stops:
-                return
-        yield await self._guard("readiness.settings.dev_options", readiness.developer_options(device))
-        yield await self._guard("readiness.settings.usb_debugging", readiness.usb_debugging(device))
-        if fits:
-            answered = readiness.handshake(lambda: self._ping(device.serial), device.serial, self._package)
-            yield await self._guard("readiness.handshake", answered)
-
-    async def _guard(self, check_id: str, check: Awaitable[Check]) -> Check:
-        """A check that cannot run is a finding, not the end of the run."""
+        Raises ``EngineError`` (USAGE) for an id that is none of ``ids``.
+        """
+        for wanted in filter(None, (only, since)):
+            if wanted not in self._steps:
+                raise EngineError(ErrorCode.USAGE, f"The doctor has no check {wanted!r} in this kind of run")
+        ids = (only,) if only else self.ids[self.ids.index(since) if since else 0 :]
+        visit = self._visit(ids)
         try:
-            return await check
-        except EngineError as exc:
-            return Check(check_id, "fail", f"The check could not run: {exc.message}", exc.code)
-        except Exception as exc:  # noqa: BLE001 -- one crashed check must not hide what the others find
-            summary = f"The check crashed: {type(exc).__name__}: {exc}"
-            return Check(check_id, "fail", summary, ErrorCode.DOCTOR_FAILED)
+            tasks = [visit.begin(check_id) for check_id in ids]
+            for task in tasks:
+                try:
+                    check = await task
+                except BlockedError as exc:
+                    if not (only or since) or task is not tasks[0]:
+                        continue
+                    check = _not_examined(ids[0], exc.check)
+                self.device_id = visit.serial
+                yield check
+                if check.stops:
+                    return
+        finally:
+            await visit.close()
+
+    def _visit(self, ids: tuple[str, ...]) -> Visit:
+        async def find(check_id: str) -> Check:
+            return await _guarded(self._steps[check_id], visit)
+
+        visit = Visit(
+            self._server,
+            wanted=self._wanted,
+            package=self._package,
+            settings=self._settings,
+            send=self._send,
+            project=project_folder(dict(self._settings.environment), self.project),
+            strict=self._strict,
+            ids=ids,
+            find=find,
+        )
+        return visit
 
 
-def report(checks: Sequence[Check], *, device_id: str, package: str) -> dict[str, Any]:
-    """The doctor report (doctor contract §2); ``operatorPackage`` repeats ``receiverPackage`` for callers of the flat names."""
-    critical_ok = not any(check.critical and check.status == "fail" for check in checks)
-    answer: dict[str, Any] = {"ok": critical_ok, "criticalOk": critical_ok}
-    if device_id:
-        answer["deviceId"] = device_id
-    answer |= {"receiverPackage": package, "operatorPackage": package, "checks": [check.to_dict() for check in checks]}
-    if actions := next_actions(checks, device_id):
-        answer["nextActions"] = actions
-    return answer
+async def _guarded(step: Step, visit: Visit) -> Check:
+    """A check that cannot run is a finding, not the end of the run. Raises ``BlockedError``."""
+    status: Status = "fail" if step.id in _FAILING else "warn"
+    try:
+        check = await step.find(visit)
+    except BlockedError:
+        raise
+    except EngineError as exc:
+        check = Check(step.id, status, f"The check could not run: {exc.message}", exc.code)
+    except Exception as exc:  # noqa: BLE001 -- one crashed check must not hide what the others find
+        check = Check(step.id, status, f"The check crashed: {type(exc).__name__}: {exc}", ErrorCode.DOCTOR_FAILED)
+    return replace(check, duration_ms=visit.elapsed.get(step.question, 0.0))
 
 
-def next_actions(checks: Sequence[Check], device_id: str) -> list[str]:
-    if all(check.status == "pass" for check in checks):
-        look = command_line("observe snapshot", device_id) if device_id else _LOOK
-        return ["Everything is ready.", f"Try: {look}"]
-    actions: list[str] = []
-    for check in checks:
-        if check.status == "pass":
-            continue
-        actions += [step.value for step in check.fix]
-        if check.guidance:
-            actions.append(f"On device, open {check.guidance_screen} and follow the listed steps.")
-    return list(dict.fromkeys(actions))
+def _not_examined(check_id: str, because: Check) -> Check:
+    """A check that was asked for by name, and what stands in its way."""
+    return replace(
+        because,
+        id=check_id,
+        status="fail" if check_id in _FAILING else "warn",
+        summary=f"Not examined: {because.summary}",
+        duration_ms=0.0,
+    )

@@ -63,3 +63,8 @@ class Command:
             (last["id"], last["type"]),
             spare_seconds,
         )
+
+    @classmethod
+    def errand(cls, name: str, *, seconds: float) -> Self:
+        """What is no execution but must have the device to itself, as the lock shows it to others; nothing is dispatched."""
+        return cls(name, name, "clawperator", round(seconds * 1000), "", (name, name))

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from weakref import WeakSet
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_package_uids, parse_packages
@@ -36,6 +37,9 @@ class DeviceFacts:
         return self.sdk >= 24 and self.sdk != 33
 
 
+_PROBES: WeakSet[Probe] = WeakSet()
+
+
 def variants(package: str) -> tuple[str, str]:
     """``package`` and its other build variant: a debug id is the release id with ``.dev``."""
     return (package, package.removesuffix(".dev") if package.endswith(".dev") else f"{package}.dev")
@@ -48,6 +52,7 @@ class Probe:
         self._clock = clock
         self._known: dict[tuple[str, str], tuple[float, DeviceFacts]] = {}
         self._versions: dict[tuple[str, str], str] = {}
+        _PROBES.add(self)
 
     async def facts(self, device: AdbDevice, package: str) -> DeviceFacts:
         """Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) when the device answers nonsense."""
@@ -71,13 +76,19 @@ class Probe:
         return self._versions[key]
 
     def forget(self, serial: str) -> None:
-        self.keep_only({known for known, _ in self._known} - {serial})
+        self.keep_only({known for known, _ in (*self._known, *self._versions)} - {serial})
 
     def keep_only(self, serials: Collection[str]) -> None:
         """Forget every other device: who goes away may come back as somebody else."""
         for known in (self._known, self._versions):
             for key in [key for key in known if key[0] not in serials]:
                 del known[key]
+
+
+def forget(serial: str) -> None:
+    """Every probe of this process forgets the device: an app was installed there."""
+    for probe in list(_PROBES):
+        probe.forget(serial)
 
 
 async def ask(device: AdbDevice, package: str) -> DeviceFacts:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Self
 
-from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import parse_packages
+from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
+from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.observe.probe import VERSION_NAME, variants
+from clawperator.engine.observe.probe import variants
+from clawperator.engine.operator.batch import ask_all
 from clawperator.engine.version import CONTRACT_VERSION
 
 ACCEPTED = frozenset({tuple(int(part) for part in CONTRACT_VERSION.split(".")[:2])})
 """``(major, minor)`` of the Operator versions that are wire-compatible with this host."""
 
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-[A-Za-z0-9]+(?:\.\d+)?)?", re.ASCII)
-_VERSION_CODE = re.compile(r"^\s*versionCode=(\d{1,18})\b", re.MULTILINE | re.ASCII)
+_PAIR = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
+_LONGEST_QUOTE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,39 +67,74 @@ class Compatibility:
         return answer
 
 
-async def check_compatibility(device: AdbDevice, package: str, *, strict: bool = False) -> Compatibility:
-    """Probe ``package`` on ``device``. ``strict`` wants the very same ``MAJOR.MINOR.PATCH``, without prerelease label."""
-    missing = await _missing(device, package)
+async def check_compatibility(
+    device: AdbDevice,
+    package: str,
+    *,
+    strict: bool = False,
+    accepted: Collection[str] = (),
+    timeout: float | None = SHELL_TIMEOUT,
+) -> Compatibility:
+    """Probe ``package`` on ``device`` in one round trip; arguments and answer are those of :func:`judge`.
+
+    Raises ``EngineError`` where the device cannot be reached.
+    """
+    commands = (["pm", "list", "packages", package.removesuffix(".dev")], ["dumpsys", "package", package])
+    listed, dump = await ask_all(device, commands, timeout=timeout)
+    return judge(package, listed.text, dump.text, listed.exit_code, dump.exit_code, strict=strict, accepted=accepted)
+
+
+def judge(
+    package: str,
+    listed: str,
+    dump: str,
+    listed_exit: int = 0,
+    dump_exit: int = 0,
+    *,
+    strict: bool = False,
+    accepted: Collection[str] = (),
+) -> Compatibility:
+    """What fetched texts say about ``package`` (doctor contract §6, steps 1 to 8); touches no device.
+
+    ``listed`` is the output of ``pm list packages`` for the release id, which lists both variants, ``dump`` that of
+    ``dumpsys package PACKAGE``; their exit codes are 0 where the command succeeded. ``strict`` wants the very same
+    ``MAJOR.MINOR.PATCH``, without prerelease label. ``accepted`` are further ``major.minor`` to take for compatible
+    (``Settings.accepted_versions``); entries that are no such pair accept nothing.
+    """
+    host = Version.parse(CONTRACT_VERSION)
+    if host is None:
+        message = f"The host's own contract version {CONTRACT_VERSION} is no version"
+        return Compatibility(
+            package, error=EngineError(ErrorCode.CLI_VERSION_INVALID, message), remediation=("Reinstall clawperator.",)
+        )
+    missing = _missing(package, listed, listed_exit)
     if missing is not None:
         return missing
-    result = await device.shell(["dumpsys", "package", package])
-    name = VERSION_NAME.search(result.text)
-    if result.exit_code != 0 or name is None:
+    version = parse_dumpsys_version(dump, package)
+    if dump_exit != 0 or not version.name:
         error = EngineError(
             ErrorCode.APK_VERSION_UNREADABLE, f"The version of {package} cannot be read from dumpsys package"
         )
         return Compatibility(package, error=error, remediation=_reinstall(package))
-    code = _VERSION_CODE.search(result.text)
-    apk_version, apk_code = name[1].strip(), int(code[1]) if code else None
-    verdict = _judge(apk_version, package, strict=strict)
+    code = version.code if version.code >= 0 else None
+    verdict = _verdict(version.name, host, package, strict=strict, accepted=accepted)
     if verdict is None:
-        return Compatibility(package, apk_version, apk_code)
+        return Compatibility(package, version.name, code)
     outdated = verdict.code is ErrorCode.VERSION_INCOMPATIBLE
-    remediation = _upgrade(package, apk_version) if outdated else _reinstall(package)
-    return Compatibility(package, apk_version, apk_code, verdict, remediation)
+    remediation = _upgrade(package, version.name) if outdated else _reinstall(package)
+    return Compatibility(package, version.name, code, verdict, remediation)
 
 
-async def _missing(device: AdbDevice, package: str) -> Compatibility | None:
+def _missing(package: str, listed: str, exit_code: int) -> Compatibility | None:
     other = variants(package)[1]
-    result = await device.shell(["pm", "list", "packages", package.removesuffix(".dev")])
-    if result.exit_code != 0:
+    if exit_code != 0:
         error = EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-            f"The package manager of {device.serial} did not answer",
-            details={"exitCode": result.exit_code, "stderr": result.error_text},
+            "The device's package manager did not answer",
+            details={"exitCode": exit_code, "stderr": listed.strip()[:_LONGEST_QUOTE]},
         )
         return Compatibility(package, error=error, remediation=("Unlock or reboot the device, then run doctor again.",))
-    installed = parse_packages(result.text)
+    installed = parse_packages(listed)
     if package in installed:
         return None
     if other in installed:
@@ -106,21 +144,20 @@ async def _missing(device: AdbDevice, package: str) -> Compatibility | None:
             details={"expected": package, "found": other},
         )
         return Compatibility(package, error=error, remediation=(f"Pass --receiver-package {other}.",))
-    error = EngineError(ErrorCode.RECEIVER_NOT_INSTALLED, f"{package} is not installed on {device.serial}")
-    return Compatibility(package, error=error, remediation=(f"Install the Operator app {package} on {device.serial}.",))
+    error = EngineError(ErrorCode.RECEIVER_NOT_INSTALLED, f"{package} is not installed on the device")
+    remediation = (f"Install the Operator app {package}: clawperator operator setup --apk <path>",)
+    return Compatibility(package, error=error, remediation=remediation)
 
 
-def _judge(apk_version: str, package: str, *, strict: bool) -> EngineError | None:
-    apk, host = Version.parse(apk_version), Version.parse(CONTRACT_VERSION)
-    if host is None:
-        return EngineError(
-            ErrorCode.CLI_VERSION_INVALID, f"The host's own contract version {CONTRACT_VERSION} is no version"
-        )
+def _verdict(
+    apk_version: str, host: Version, package: str, *, strict: bool, accepted: Collection[str]
+) -> EngineError | None:
+    apk = Version.parse(apk_version)
     if apk is None:
         return EngineError(
-            ErrorCode.APK_VERSION_INVALID, f"{package} has the version {apk_version}, which is no version"
+            ErrorCode.APK_VERSION_INVALID, f"{package} has the version {apk_version[:80]}, which is no version"
         )
-    fits = apk == host and not apk.prerelease if strict else (apk.major, apk.minor) in ACCEPTED
+    fits = apk == host and not apk.prerelease if strict else (apk.major, apk.minor) in ACCEPTED | _pairs(accepted)
     if fits:
         return None
     return EngineError(
@@ -130,10 +167,15 @@ def _judge(apk_version: str, package: str, *, strict: bool) -> EngineError | Non
     )
 
 
+def _pairs(accepted: Collection[str]) -> frozenset[tuple[int, int]]:
+    found = (_PAIR.fullmatch(text.strip()) for text in accepted)
+    return frozenset((int(match[1]), int(match[2])) for match in found if match)
+
+
 def _upgrade(package: str, apk_version: str) -> tuple[str, ...]:
     return (
         f"Upgrade clawperator to a version that speaks the contract of {apk_version}.",
-        f"Or install an Operator app {package} of version {CONTRACT_VERSION}.",
+        f"Or install {package} {CONTRACT_VERSION}: clawperator operator setup --apk <path>",
     )
 
 

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 RELEASE_PACKAGE = "com.clawperator.operator"
 DEBUG_PACKAGE = f"{RELEASE_PACKAGE}.dev"
+OPERATOR_PACKAGES = (RELEASE_PACKAGE, DEBUG_PACKAGE)
 AGENT_ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
 """The broadcast action that every generation of the app really listens to."""
 
 SERVICE_CLASS = "clawperator.operator.accessibilityservice.OperatorAccessibilityService"
 LISTENER_CLASS = "action.notification.NotificationListenerService"
+
+
+def service_of(package: str) -> str:
+    """The accessibility service of an Operator app, as the secure settings list it."""
+    return f"{package}/{SERVICE_CLASS}"
+
+
+def listener_of(package: str) -> str:
+    """The notification listener of an Operator app, as the secure settings list it."""
+    return f"{package}/{LISTENER_CLASS}"

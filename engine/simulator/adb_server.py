@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final
 
+from clawperator.engine.simulator.adb_network import UNKNOWN_SERVICE, Network, Refused
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.listener import Listener
 from clawperator.engine.simulator.services import FEATURES, features, guarded, open_service
@@ -29,28 +30,25 @@ _LENGTH = re.compile(rb"[0-9a-fA-F]{4}")
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class _Refused(Exception):  # noqa: N818 - an answer, not a failure of ours
-    """The request is answered with FAIL and this text."""
-
-
 class _Entry:
     """One plugged-in device; each time it is plugged in it gets another transport id."""
 
-    def __init__(self, device: SimulatedDevice, transport_id: int) -> None:
+    def __init__(self, device: SimulatedDevice, serial: str, transport_id: int) -> None:
         self.device = device
+        self.serial = serial
         self.transport_id = transport_id
 
     def row(self, *, long: bool) -> str:
         device = self.device
         state = _NO_PERMISSIONS if device.state == "no permissions" else device.state
         if not long:
-            return f"{device.serial}\t{state}\n"
+            return f"{self.serial}\t{state}\n"
         facts = ""
         if device.state == "device":
             for label in ("product:name", "model:model", "device:device"):
                 key, _, prop = label.partition(":")
                 facts += f" {key}:{_NAME.sub('_', device.props.get(f'ro.product.{prop}', ''))}"
-        return f"{device.serial:<22} {state}{facts} transport_id:{self.transport_id}\n"
+        return f"{self.serial:<22} {state}{facts} transport_id:{self.transport_id}\n"
 
 
 class EmbeddedAdbServer:
@@ -64,6 +62,7 @@ class EmbeddedAdbServer:
         self._listener = Listener(self._serve)
         self._connections: dict[str, set[asyncio.StreamWriter]] = {}
         self._forget: list[Callable[[], None]] = []
+        self.network = Network(self._devices, self)
 
     @property
     def port(self) -> int:
@@ -73,9 +72,11 @@ class EmbeddedAdbServer:
         """Raises OSError when the port is taken."""
         await self._listener.listen(host, port)
         for device in self._devices:
-            self._plug(device)
-            self._forget.append(device.on_disconnect(partial(self._unplug, device)))
-            self._forget.append(device.on_connect(partial(self._plug, device)))
+            self._forget.append(device.on_disconnect(partial(self._gone, device)))
+            self._forget.append(device.on_connect(partial(self._back, device)))
+            if not self.network.has(device):
+                self.plug(device, device.serial)
+        self.network.start()
 
     async def close(self) -> None:
         for forget in self._forget:
@@ -83,16 +84,34 @@ class EmbeddedAdbServer:
         self._forget = []
         await self._listener.close()
 
-    def _plug(self, device: SimulatedDevice) -> None:
+    def plug(self, device: SimulatedDevice, serial: str) -> None:
+        """List ``device`` as ``serial``."""
         self._last_id += 1
-        self._entries[device.serial] = _Entry(device, self._last_id)
+        self._entries[serial] = _Entry(device, serial, self._last_id)
         self._changed.ring()
 
-    def _unplug(self, device: SimulatedDevice) -> None:
-        self._entries.pop(device.serial, None)
-        for writer in self._connections.get(device.serial, ()):
+    def unplug(self, serial: str) -> None:
+        """List it no more, and lose what is connected to it."""
+        self._entries.pop(serial, None)
+        for writer in self._connections.get(serial, ()):
             writer.transport.abort()
         self._changed.ring()
+
+    def listed(self) -> tuple[str, ...]:
+        return tuple(self._entries)
+
+    def _gone(self, device: SimulatedDevice) -> None:
+        serials = tuple(serial for serial, entry in self._entries.items() if entry.device is device)
+        if self.network.has(device):
+            self.network.lost(device, serials)
+        for serial in serials:
+            self.unplug(serial)
+
+    def _back(self, device: SimulatedDevice) -> None:
+        if self.network.has(device):
+            self.network.back(device)
+        else:
+            self.plug(device, device.serial)
 
     # -- one client
 
@@ -106,7 +125,7 @@ class EmbeddedAdbServer:
         await self._changed.heard()
 
     def find(self, wanted: str) -> _Entry:
-        """The device for ``serial:S``, ``id:N``, ``any``, ``usb`` or ``local``. Raises _Refused in adb's words."""
+        """The device for ``serial:S``, ``id:N``, ``any``, ``usb`` or ``local``. Raises Refused in adb's words."""
         kind, _, name = wanted.partition(":")
         if kind == "serial":
             found = [entry for serial, entry in self._entries.items() if serial == name]
@@ -118,9 +137,9 @@ class EmbeddedAdbServer:
             found = [entry for entry in self._entries.values() if kind != "usb"]
             missing = "no devices found" if kind == "usb" else "no devices/emulators found"
         if not found:
-            raise _Refused(missing)
+            raise Refused(missing)
         if len(found) > 1:
-            raise _Refused("more than one emulator" if kind == "local" else "more than one device/emulator")
+            raise Refused("more than one emulator" if kind == "local" else "more than one device/emulator")
         return found[0]
 
     def usable(self, wanted: str) -> _Entry:
@@ -128,14 +147,19 @@ class EmbeddedAdbServer:
         entry = self.find(wanted)
         state = entry.device.state
         if state in ("unauthorized", "authorizing"):
-            raise _Refused(_UNAUTHORIZED if state == "unauthorized" else "device still authorizing")
+            raise Refused(_UNAUTHORIZED if state == "unauthorized" else "device still authorizing")
         if state not in ("device", "recovery", "sideload"):
-            raise _Refused("device offline" if state == "offline" else f"device {state}")
+            raise Refused("device offline" if state == "offline" else f"device {state}")
         return entry
+
+    async def round_trip(self, verb: str) -> None:
+        """Let a question to the server itself take its time; to choose a device is no question."""
+        if self._devices and not verb.startswith(("tport", "transport")):
+            await self._devices[0].round_trips.wait()
 
     def hold(self, entry: _Entry, writer: asyncio.StreamWriter) -> Callable[[], None]:
         """Let ``writer`` fall with the device's transport; call the result when it has ended by itself."""
-        writers = self._connections.setdefault(entry.device.serial, set())
+        writers = self._connections.setdefault(entry.serial, set())
         writers.add(writer)
         return lambda: writers.discard(writer)
 
@@ -154,7 +178,7 @@ class _Client:
             request = await self._request()
             try:
                 again = await self._answer(request)
-            except _Refused as exc:
+            except Refused as exc:
                 self._fail(str(exc))
                 again = False
             await self._writer.drain()
@@ -181,12 +205,13 @@ class _Client:
             scope, verb = _split(request)
             handler = _HOST.get(verb.partition(":")[0])
             if handler is not None:
+                await self._server.round_trip(verb)
                 return await handler(self, scope, verb)
             if verb.startswith("wait-for-"):
                 return await self.wait_for(scope, verb)
-            raise _Refused("unknown host service")
+            raise Refused(UNKNOWN_SERVICE)
         if self._entry is None:
-            raise _Refused("device offline (no transport)")
+            raise Refused("device offline (no transport)")
         await self._run_service(self._entry, request)
         return False
 
@@ -233,7 +258,7 @@ class _Client:
 
     async def state(self, scope: str, verb: str) -> bool:
         entry = self._server.find(scope)
-        texts = {"get-state": entry.device.state, "get-serialno": entry.device.serial, "get-devpath": "unknown"}
+        texts = {"get-state": entry.device.state, "get-serialno": entry.serial, "get-devpath": "unknown"}
         self._okay(self._block(texts[verb]))
         return False
 
@@ -242,9 +267,15 @@ class _Client:
         self._okay(self._block(""))
         return False
 
+    async def network(self, scope: str, verb: str) -> bool:
+        """Discovery, pairing, connections: the answer is one text."""
+        del scope
+        self._okay(self._block(await self._server.network.answer(verb)))
+        return False
+
     async def refuse(self, scope: str, verb: str) -> bool:
         del scope, verb
-        raise _Refused(_NOT_SIMULATED)
+        raise Refused(_NOT_SIMULATED)
 
     async def wait_for(self, scope: str, verb: str) -> bool:
         """``wait-for-TRANSPORT-STATE``: a second OKAY once it is so."""
@@ -254,7 +285,7 @@ class _Client:
         while True:
             try:
                 current = self._server.find(scope).device.state
-            except _Refused:
+            except Refused:
                 current = "disconnect"
             if current == state or (state == "any" and current != "disconnect"):
                 break
@@ -285,7 +316,7 @@ class _Client:
     async def _run_service(self, entry: _Entry, name: str) -> None:
         service = open_service(entry.device, name)
         if service is None:
-            raise _Refused("closed")
+            raise Refused("closed")
         self._okay()
         channel = _SocketChannel(self._writer)
         release = self._server.hold(entry, self._writer)
@@ -351,10 +382,10 @@ def _verb_start(rest: str) -> int:
 
 
 _HOST: Final[dict[str, Callable[[_Client, str, str], Awaitable[bool]]]] = {
-    "connect": _Client.refuse,
+    "connect": _Client.network,
     "devices": _Client.devices,
     "devices-l": _Client.devices,
-    "disconnect": _Client.refuse,
+    "disconnect": _Client.network,
     "emulator": _Client.refuse,
     "features": _Client.features,
     "forward": _Client.refuse,
@@ -365,6 +396,9 @@ _HOST: Final[dict[str, Callable[[_Client, str, str], Awaitable[bool]]]] = {
     "kill": _Client.refuse,
     "killforward-all": _Client.empty,
     "list-forward": _Client.empty,
+    "mdns": _Client.network,
+    "pair": _Client.network,
+    "scan": _Client.network,
     "tport": _Client.tport,
     "track-devices": _Client.track,
     "track-devices-l": _Client.track,

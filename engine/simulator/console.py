@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from clawperator.engine.simulator.device import SimulatedDevice
@@ -21,11 +22,17 @@ HELP: Final = (
 
 
 class Console:
-    """Answers one connection after the other or at once; ``token`` empty asks for no authentication."""
+    """Answers one connection after the other or at once; ``token`` empty asks for no authentication.
 
-    def __init__(self, device: SimulatedDevice, *, token: str = "") -> None:
+    ``on_kill`` is called when somebody ends the emulator; without it, the device goes out of adb's reach.
+    """
+
+    def __init__(
+        self, device: SimulatedDevice, *, token: str = "", on_kill: Callable[[], object] | None = None
+    ) -> None:
         self._device = device
         self._token = token
+        self._on_kill = on_kill or device.disconnect
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, until ``quit`` or its end."""
@@ -48,13 +55,14 @@ class Console:
                 elif not trusted and words[0] not in BEFORE_AUTH:
                     answer = "KO: unknown command, try 'help'\r\n"
                 else:
-                    answer = self._answer(words)
+                    answer = self.answer(words)
                 writer.write(answer.encode())
                 await writer.drain()
         except (EOFError, asyncio.LimitOverrunError):
             pass
 
-    def _answer(self, words: list[str]) -> str:
+    def answer(self, words: list[str]) -> str:
+        """What it says to a command, up to its ``OK`` or ``KO``."""
         match words:
             case ["avd", "name"]:
                 return f"{self._device.avd_name}\r\nOK\r\n"
@@ -69,7 +77,7 @@ class Console:
             case ["help" | "h" | "?", *_]:
                 return f"{HELP}OK\r\n"
             case ["kill"]:
-                self._device.disconnect()
+                self._on_kill()
                 return "OK: killing emulator, bye bye\r\n"
             case _:
                 return "KO: unknown command, try 'help'\r\n"

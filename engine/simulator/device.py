@@ -20,6 +20,7 @@ from clawperator.engine.simulator.apps.huge import huge_app
 from clawperator.engine.simulator.apps.launcher import PACKAGE as LAUNCHER_PACKAGE
 from clawperator.engine.simulator.apps.operator_app import ACTIVITY, operator_app
 from clawperator.engine.simulator.clock import DeviceClock
+from clawperator.engine.simulator.dropbox import DropBox
 from clawperator.engine.simulator.dumpsys import dumpsys
 from clawperator.engine.simulator.filesystem import FileSystem
 from clawperator.engine.simulator.logbuffer import LogBuffer
@@ -27,6 +28,7 @@ from clawperator.engine.simulator.noise import Noise
 from clawperator.engine.simulator.operator import Operator, command_id_of
 from clawperator.engine.simulator.packages import FIRST_APP_UID, Package, version_code_of
 from clawperator.engine.simulator.profile import NOTIFICATIONS, packages, properties, settings
+from clawperator.engine.simulator.round_trips import RoundTrips
 from clawperator.engine.simulator.scenario import Scenario
 from clawperator.engine.simulator.ui import Metrics, Ui, Window
 
@@ -81,8 +83,11 @@ class SimulatedDevice:
         self.avd_name = profile.avd_name or f"{profile.model.replace(' ', '_')}_API_{profile.sdk}"
         self.state: str = scenario.state
         self.clock = DeviceClock(scenario.speed)
-        self.log = LogBuffer(clock=time.time)
-        self.files = FileSystem(clock=time.time)
+        self.round_trips = RoundTrips(scenario.latency_ms.round_trip)
+        self.log = LogBuffer(capacity_bytes=profile.log_buffer_kib * 1024, clock=self._wall_clock)
+        self.files = FileSystem(clock=self._wall_clock)
+        self.dropbox = DropBox()
+        self.locked = profile.locked
         self.props = properties(
             serial=self.serial, model=self.model, avd_name=self.avd_name, sdk=self.sdk, density=profile.density
         )
@@ -101,8 +106,18 @@ class SimulatedDevice:
         self._in_transition_until = 0.0
         self.operators: dict[str, Operator] = {}
         self.ui.listener = self._accessibility_event
+        self.ui.awake = profile.awake
+        self.crashed_services: set[str] = set()
+        """Those that Android has given up until they are switched off and on."""
         if scenario.operator.installed:
-            self._add_operator(enabled=scenario.operator.enabled)
+            self.add_operator(scenario.operator.package, enabled=scenario.operator.enabled)
+        down = scenario.of_device(faults.ServiceDown)
+        if down is not None and down.how == "crashed":
+            self.crashed_services.update(operator.service for operator in self.operators.values())
+
+    def _wall_clock(self) -> float:
+        """Seconds since the epoch, as the device believes."""
+        return time.time() + self.scenario.device.clock_skew_ms / 1000
 
     def _make_ui(self) -> Ui:
         scenario = self.scenario
@@ -197,10 +212,10 @@ class SimulatedDevice:
         """The installed Operator of this scenario's package."""
         return self.operators.get(self.scenario.operator.package)
 
-    def _add_operator(self, *, enabled: bool) -> None:
-        name = self.scenario.operator.package
+    def add_operator(self, name: str, version: str = "", *, enabled: bool = False) -> None:
+        """Install the Operator app ``name``; without a version, the scenario's or the generation's."""
         debug = "-d" if name.endswith(".dev") else ""
-        version = self.scenario.operator.version_name or OPERATOR_VERSIONS[self.generation] + debug
+        version = version or self.scenario.operator.version_name or OPERATOR_VERSIONS[self.generation] + debug
         package = Package(
             name,
             FIRST_APP_UID + 190 + OPERATOR_PACKAGES.index(name),
@@ -225,9 +240,10 @@ class SimulatedDevice:
     def service_bound(self, component: str) -> bool:
         """Whether an accessibility service runs: installed, switched on in the secure settings, not suppressed."""
         package = self.packages.get(component.partition("/")[0])
-        if package is None or not package.enabled or self.scenario.of_device(faults.ServiceDown):
+        if package is None or not package.enabled or component in self.crashed_services or self.ui_automation_held:
             return False
-        if self.clock.now() < self._suppressed_until:
+        down = self.scenario.of_device(faults.ServiceDown)
+        if (down is not None and down.how != "crashed") or self.clock.now() < self._suppressed_until:
             return False
         secure = self.settings["secure"]
         listed = component in secure.get("enabled_accessibility_services", "").split(":")
@@ -235,6 +251,16 @@ class SimulatedDevice:
         if bound:
             package.stopped = False  # binding starts the process
         return bound
+
+    @property
+    def ui_automation_held(self) -> bool:
+        """Whether another program than a passing ``uiautomator dump`` has taken the UiAutomation connection."""
+        return self.scenario.of_device(faults.UiAutomationHeld) is not None
+
+    def settings_written(self) -> None:
+        """Android reacts to changed settings: a service that is switched off is forgiven its crash."""
+        listed = self.settings["secure"].get("enabled_accessibility_services", "").split(":")
+        self.crashed_services.intersection_update(listed)
 
     def disable_service(self, component: str) -> None:
         """Take an accessibility service out of the secure settings, as Android does after a crash."""
@@ -431,6 +457,8 @@ class SimulatedDevice:
 
     async def uiautomator_dump(self) -> str:
         """The same in its own time: a quiet second, or ten in vain; accessibility services are gone meanwhile (7e)."""
+        if self.ui_automation_held:  # one client at a time (android-facts 7f)
+            raise DeviceCommandError("Killed", 137)
         latency = self.scenario.latency_ms
         resting = self.ui.window().screen.idle
         needed = latency.uiautomator / 1000 if resting else IDLE_LIMIT_S
@@ -453,18 +481,10 @@ class SimulatedDevice:
     # --- packages
 
     def install(self, apk: bytes, *, reinstall: bool) -> str:
-        """``pm install`` of an APK's bytes: ``Success`` or ``Failure [...]``. Any ZIP counts as the Operator's APK."""
-        name = self.scenario.operator.package
-        if not apk.startswith(b"PK"):
-            return (
-                "Failure [INSTALL_PARSE_FAILED_NOT_APK: Failed to parse /data/app/vmdl1234567890.tmp/base.apk: "
-                "Failed to load asset path /data/app/vmdl1234567890.tmp/base.apk]"
-            )
-        if name in self.packages and not reinstall:
-            return f"Failure [INSTALL_FAILED_ALREADY_EXISTS: Attempt to re-install {name} without first uninstalling.]"
-        if name not in self.packages:
-            self._add_operator(enabled=False)
-        return "Success"
+        """``pm install`` of an APK's bytes: ``Success`` or ``Failure [...]`` (see ``installing``)."""
+        from clawperator.engine.simulator.installing import install
+
+        return install(self, apk, reinstall=reinstall)
 
     def uninstall(self, package: str) -> str:
         if package not in self.packages or self.packages[package].system:

@@ -161,6 +161,11 @@ class Operator:
         self.device.log.write(
             pid=pid, tid=pid + 17, uid=uid, level="E", tag="AndroidRuntime", message=message, buffer="crash"
         )
+        version = self.device.packages[self.package]
+        facts = f"Process: {self.package}\nPID: {pid}\nFlags: 0x20e8be46\n"
+        facts += f"Package: {self.package} v{version.version_code} ({version.version_name})\nForeground: Yes\n"
+        drop = f"{facts}\n{stack.lstrip()}"
+        self.device.dropbox.add(self.device.log.now_ns() / 1e9, "data_app_crash", drop)
         self.device.disable_service(self.service)
         self.device.noise.system("ActivityManager", f"Process {self.package} (pid {pid}) has died: fg  TOP")
         self.stop()

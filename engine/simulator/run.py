@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from types import TracebackType
 from typing import Final, Literal, Self
 
 from clawperator.engine.adb.protocol import encode_request
+from clawperator.engine.simulator.adb_network import Phone
 from clawperator.engine.simulator.adb_server import EmbeddedAdbServer
 from clawperator.engine.simulator.adbd import Adbd
 from clawperator.engine.simulator.console import Console
@@ -30,7 +31,8 @@ class Simulation:
     Mode ``server``: one embedded adb server on ``port``; point clients at it with ``env()``. Mode ``adbd``: every device has
     a port of its own for ``adb connect``; with ``emulator_pair`` a console port (even) and the adb port above it, so that an
     adb server lists it as ``emulator-<console port>``. Pairs count up from ``port``; 5554 and its successors are found by
-    every adb server that starts, others after ``attach``. Port 0 picks free ones. Raises OSError when a port is taken.
+    every adb server that starts, others after ``attach``. Port 0 picks free ones. ``console`` makes what answers on the
+    console port. Raises OSError when a port is taken.
     """
 
     def __init__(
@@ -41,14 +43,18 @@ class Simulation:
         port: int = 0,
         emulator_pair: bool = False,
         host: str = "127.0.0.1",
+        console: Callable[[SimulatedDevice], Console] = Console,
     ) -> None:
         self.devices = tuple(devices)
         self.mode = mode
         self.host = host
         self.ports: tuple[int, ...] = ()
         """Where clients connect: one adb port per device, or the embedded server's."""
+        self.phones: tuple[Phone, ...] = ()
+        """Mode ``server``: the devices that are in its network instead of plugged in."""
         self._port = port
         self._pair = emulator_pair
+        self._console = console
         self._daemons: list[Adbd] = []
         self._attached: list[tuple[str, int]] = []
         self._announcements: set[asyncio.Task[None]] = set()
@@ -62,7 +68,7 @@ class Simulation:
     def serials(self) -> tuple[str, ...]:
         """How an adb server lists the devices."""
         if self.mode == "server":
-            return tuple(device.serial for device in self.devices)
+            return tuple(device.serial for device in self.devices if device.scenario.wireless is None)
         if self._pair:
             return tuple(f"emulator-{port - 1}" for port in self.ports)
         return tuple(f"{self.host}:{port}" for port in self.ports)
@@ -97,6 +103,7 @@ class Simulation:
 
     async def _start_server(self) -> None:
         server = EmbeddedAdbServer(self.devices)
+        self.phones = server.network.phones
         self._stack.push_async_callback(server.close)
         await server.listen(self.host, self._port)
         self.ports = (server.port,)
@@ -116,7 +123,7 @@ class Simulation:
 
     async def _listen_as_emulator(self, device: SimulatedDevice, daemon: Adbd) -> None:
         """A free pair of ports, or the one that was asked for."""
-        console = Listener(Console(device).serve)
+        console = Listener(self._console(device).serve)
         self._stack.push_async_callback(console.close)
         wanted = self._port + 2 * len(self.ports)
         for base in (wanted,) if self._port else range(FIRST_PAIR, FIRST_PAIR + 2 * PAIR_ATTEMPTS, 2):

@@ -8,7 +8,8 @@
       - {kind: duplicate_envelope, copies: 2, commands: [1]}
       - {kind: late_envelope, delay_ms: 2000, command_id: "check-*"}
 
-Each entry of ``faults`` is one thing that goes wrong. Faults of a command take ``commands`` (1-based numbers of the
+``wireless`` puts the device into the network instead of on a cable, ``adb_server`` says how old the simulator's own adb
+server is: see ``wireless_profile``. Each entry of ``faults`` is one thing that goes wrong. Faults of a command take ``commands`` (1-based numbers of the
 commands that this device received) and ``command_id`` (a shell pattern); without them, every command is hit.
 All times are milliseconds of the device's clock, which runs ``1/speed`` times as fast as ours.
 """
@@ -23,6 +24,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.simulator.wireless_profile import AdbServerProfile, WirelessProfile
 
 MAX_SCENARIO_BYTES = 256 * 1024
 MAX_SCENARIO_DEPTH = 16
@@ -51,6 +53,8 @@ class Latency(_Strict):
     """The quiet second that ``uiautomator dump`` waits for (android-facts 7a)."""
     rebind: Millis = 600
     """From the end of a ``uiautomator dump`` to accessibility services being bound again (android-facts 7e)."""
+    round_trip: Millis = 0
+    """Of the cable: before each answer to an adb client. Real milliseconds, whatever the speed."""
 
 
 class DeviceProfile(_Strict):
@@ -66,6 +70,14 @@ class DeviceProfile(_Strict):
     width: Annotated[int, Field(ge=320, le=4_320)] = 1_080
     height: Annotated[int, Field(ge=480, le=7_680)] = 2_340
     density: Annotated[int, Field(ge=120, le=640)] = 440
+    awake: bool = True
+    """The screen is on."""
+    locked: bool = False
+    """Behind the lock screen."""
+    clock_skew_ms: Annotated[int, Field(ge=-315_360_000_000, le=315_360_000_000)] = 0
+    """How far the device's clock is ahead of ours."""
+    log_buffer_kib: Annotated[int, Field(ge=64, le=262_144)] = 5_120
+    """Size of each log buffer."""
 
 
 class OperatorProfile(_Strict):
@@ -199,9 +211,41 @@ class BroadcastFailure(Fault):
 
 
 class ServiceDown(_Strict):
-    """The accessibility service never connects, whatever the settings say."""
+    """The accessibility service does not connect, whatever the settings say.
+
+    ``crashed``: Android gave it up after a crash and starts it again once it is switched off and on. ``binding``: Android
+    waits for it for ever.
+    """
 
     kind: Literal["service_down"]
+    how: Literal["unbound", "crashed", "binding"] = "unbound"
+
+
+class UiAutomationHeld(_Strict):
+    """Another program holds UiAutomation, which stops accessibility services; ``command`` is its command line in ``ps``."""
+
+    kind: Literal["ui_automation_held"]
+    command: str = "app_process /system/bin com.android.commands.uiautomator.Launcher runtest old.jar"
+    user: str = "shell"
+
+
+class InstallRefused(_Strict):
+    """The package manager refuses every installation with this constant of Android's."""
+
+    kind: Literal["install_refused"]
+    code: Annotated[str, Field(pattern=r"^[A-Z][A-Z_]{0,80}$")] = "INSTALL_FAILED_UPDATE_INCOMPATIBLE"
+    message: str = ""
+
+
+class SettingsRefused(_Strict):
+    """``settings put`` is forbidden for these names, as on devices that want a permission of their own for it."""
+
+    kind: Literal["settings_refused"]
+    names: tuple[str, ...] = ("enabled_accessibility_services",)
+    stderr: str = (
+        "Exception occurred while executing 'put':\njava.lang.SecurityException: Permission denial: writing to settings "
+        "requires:android.permission.WRITE_SECURE_SETTINGS"
+    )
 
 
 class Unauthorized(_Strict):
@@ -239,7 +283,10 @@ CommandFault = (
     | Crash
     | BroadcastFailure
 )
-AnyFault = Annotated[CommandFault | ServiceDown | Unauthorized | Noise | HugeTree, Field(discriminator="kind")]
+AnyFault = Annotated[
+    CommandFault | ServiceDown | UiAutomationHeld | InstallRefused | SettingsRefused | Unauthorized | Noise | HugeTree,
+    Field(discriminator="kind"),
+]
 
 _C = TypeVar("_C", bound=Fault)
 _D = TypeVar("_D", bound=_Strict)
@@ -258,6 +305,10 @@ class Scenario(_Strict):
     start: Start = Start()
     latency_ms: Latency = Latency()
     faults: tuple[AnyFault, ...] = ()
+    wireless: WirelessProfile | None = None
+    """The device is not plugged in but in the network of the simulator's own adb server (see ``wireless_profile``)."""
+    adb_server: AdbServerProfile = AdbServerProfile()
+    """How that server behaves; of several devices, the first one's counts."""
 
     def of_device(self, kind: type[_D]) -> _D | None:
         """The first device-wide fault of that class, if any."""

@@ -62,7 +62,19 @@ async def guarded(service: Service, channel: Channel) -> None:
 
 
 def open_service(device: SimulatedDevice, name: str) -> Service | None:
-    """The service called ``name``, or None: the device closes the stream at once."""
+    """The service called ``name``, or None: the device closes the stream at once. Its answer takes the device's round trip."""
+    service = _find_service(device, name)
+    if service is None:
+        return None
+
+    async def serve(channel: Channel) -> None:
+        await device.round_trips.wait()
+        await service(channel)
+
+    return serve
+
+
+def _find_service(device: SimulatedDevice, name: str) -> Service | None:
     kind, _, rest = name.partition(":")
     base, *options = kind.split(",")
     if base == "shell":

@@ -13,10 +13,12 @@ from clawperator.engine.simulator.commands.screen import input_service, window_m
 from clawperator.engine.simulator.commands.users import user_name
 from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice
 from clawperator.engine.simulator.packages import FIRST_APP_UID
+from clawperator.engine.simulator.scenario import SettingsRefused, UiAutomationHeld
 
 NAMESPACES: Final = ("system", "secure", "global")
 BOOT_MS: Final = 5_000
 _FIRST_APP_PID: Final = 2_100
+_CLIENT_PID: Final = 4_711
 
 
 async def getprop(process: Process) -> int:
@@ -62,9 +64,14 @@ async def settings_service(process: Process, words: list[str]) -> int:
         await process.out(table.get(_argument(rest), "null") + "\n")
     elif verb == "put":
         name = _argument(rest)
+        refused = process.device.scenario.of_device(SettingsRefused)
+        if refused is not None and name in refused.names:
+            raise CommandError(refused.stderr, 255)
         table[name] = _argument(rest[1:])
+        process.device.settings_written()
     elif verb == "delete":
         await process.out(f"Deleted {int(table.pop(_argument(rest), None) is not None)} rows\n")
+        process.device.settings_written()
     return 0
 
 
@@ -142,6 +149,8 @@ class _Row(NamedTuple):
     pid: int
     parent: int
     name: str
+    command: str = ""
+    """Its command line; empty: the name."""
 
 
 def processes(device: SimulatedDevice) -> Iterator[_Row]:
@@ -151,6 +160,10 @@ def processes(device: SimulatedDevice) -> Iterator[_Row]:
     yield _Row("shell", 411, 1, "adbd")
     yield _Row("root", 320, 1, "zygote64")
     yield _Row("system", 601, 320, "system_server")
+    held = device.scenario.of_device(UiAutomationHeld)
+    if held is not None:
+        name = held.command.partition(" ")[0].rpartition("/")[2]
+        yield _Row(held.user, _CLIENT_PID, 1, name, held.command)
     for operator in device.operators.values():
         package = device.packages[operator.package]
         if not package.stopped:
@@ -193,7 +206,7 @@ async def _columns(process: Process, rows: list[_Row], names: str) -> int:
         "PID": lambda row: row.pid,
         "PPID": lambda row: row.parent,
         "NAME": lambda row: row.name,
-        "ARGS": lambda row: row.name,
+        "ARGS": lambda row: row.command or row.name,
         "CMD": lambda row: row.name,
     }
     chosen = [name.strip().upper() for name in names.split(",")]
@@ -257,6 +270,7 @@ SERVICES: Final = (
     "clipboard",
     "connectivity",
     "display",
+    "dropbox",
     "input",
     "input_method",
     "media_session",

@@ -26,7 +26,19 @@ OTHER = DeviceEntry("R5CT", "device")
             "",
             ErrorCode.ADB_NO_USB_PERMISSIONS,
         ),
+        ((DeviceEntry("A", "authorizing"),), "", ErrorCode.DEVICE_UNAUTHORIZED),
+        ((DeviceEntry("A", "offline"), DeviceEntry("B", "unauthorized")), "", ErrorCode.DEVICE_UNAUTHORIZED),
+        ((DeviceEntry("A", "no permissions"), DeviceEntry("B", "offline")), "", ErrorCode.DEVICE_OFFLINE),
+        ((DeviceEntry("A", "no permissions"), DeviceEntry("B", "recovery")), "", ErrorCode.ADB_NO_USB_PERMISSIONS),
+        ((DeviceEntry("A", "offline"), DeviceEntry("B", "unauthorized")), "A", ErrorCode.DEVICE_OFFLINE),
+        ((GOOD, DeviceEntry("A", "no permissions")), "A", ErrorCode.ADB_NO_USB_PERMISSIONS),
         ((GOOD, OTHER), "", ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED),
+        ((GOOD, OTHER, DeviceEntry("A", "offline")), "", ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED),
+        (
+            (DeviceEntry("A", "recovery"), DeviceEntry("B", "bootloader")),
+            "",
+            ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
+        ),
         ((GOOD,), "B", ErrorCode.DEVICE_NOT_FOUND),
         ((DeviceEntry("A", "recovery"),), "A", ErrorCode.DEVICE_NOT_FOUND),
         ((DeviceEntry("A", "bootloader"),), "", ErrorCode.DEVICE_NOT_FOUND),
@@ -51,6 +63,21 @@ def test_what_goes_on(devices: tuple[DeviceEntry, ...], wanted: str) -> None:
     check, serial = discovery(devices, wanted)
     assert (check.status, serial) == ("pass", "emulator-5554")
     assert check.to_dict()["evidence"] == {"serial": "emulator-5554"}
+
+
+@pytest.mark.parametrize(
+    "state", ["sideload", "rescue", "bootloader", "host", "detached", "connecting", "unknown", "never heard of"]
+)
+def test_a_device_in_a_state_without_a_rule_is_not_found(state: str) -> None:
+    check, serial = discovery((DeviceEntry("A", state),), "A")
+    assert (check.status, check.code, serial) == ("fail", ErrorCode.DEVICE_NOT_FOUND, "")
+    assert check.evidence == {"targetState": state}
+
+
+def test_several_devices_are_named_with_what_keeps_the_bad_ones() -> None:
+    check, _ = discovery((GOOD, OTHER, DeviceEntry("A", "offline")), "")
+    assert check.evidence == {"devices": ["emulator-5554", "R5CT", "A"]}
+    assert check.detail == "emulator-5554, R5CT, A (offline)"
 
 
 def test_an_unusable_neighbour_is_mentioned() -> None:

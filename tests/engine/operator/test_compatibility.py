@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
+from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.operator.compatibility import Version, check_compatibility
+from clawperator.engine.operator.compatibility import Version, check_compatibility, judge
 
 PACKAGE = "com.clawperator.operator"
 
@@ -32,18 +38,19 @@ def test_no_versions(text: str) -> None:
 
 
 class Shell:
-    """A device that answers from a table of captured outputs."""
+    """A device that answers the two questions with captured outputs."""
 
     serial = "emulator-5554"
 
     def __init__(self, packages: str, dumpsys: str = "", exit_code: int = 0) -> None:
-        self._answers = {"pm": packages, "dumpsys": dumpsys}
+        self._answers = (packages, dumpsys)
         self._exit_code = exit_code
+        self.round_trips = 0
 
-    async def shell(self, argv: list[str]) -> object:
-        from clawperator.engine.adb.device import ShellResult
-
-        return ShellResult(self._answers[argv[0]].encode(), b"", self._exit_code)
+    async def script(self, script: str, **_: Any) -> ShellResult:
+        self.round_trips += 1
+        mark = script.rpartition("echo ")[2].removesuffix("$?")
+        return ShellResult("".join(f"{text}{mark}{self._exit_code}\n" for text in self._answers).encode(), b"", 0)
 
 
 def dump(version: str) -> str:
@@ -68,7 +75,7 @@ def dump(version: str) -> str:
 )
 async def test_the_rule(version: str, strict: bool, code: ErrorCode | None) -> None:
     device = Shell(f"package:{PACKAGE}\npackage:{PACKAGE}.dev\n", dump(version))
-    found = await check_compatibility(device, PACKAGE, strict=strict)  # type: ignore[arg-type]  # only shell() is used
+    found = await check_compatibility(device, PACKAGE, strict=strict)  # type: ignore[arg-type]  # only script() is used
     answer = found.to_dict()
     assert (found.error.code if found.error else None) == code
     assert answer["compatible"] is (code is None)
@@ -76,6 +83,7 @@ async def test_the_rule(version: str, strict: bool, code: ErrorCode | None) -> N
     assert answer["apkVersion"] == version
     assert answer["apkVersionCode"] == 301900
     assert ("remediation" in answer) == (code is not None)
+    assert device.round_trips == 1
 
 
 @pytest.mark.parametrize(
@@ -88,7 +96,7 @@ async def test_the_rule(version: str, strict: bool, code: ErrorCode | None) -> N
     ],
 )
 async def test_what_keeps_the_version_unknown(device: Shell, code: ErrorCode) -> None:
-    found = await check_compatibility(device, PACKAGE)  # type: ignore[arg-type]  # only shell() is used
+    found = await check_compatibility(device, PACKAGE)  # type: ignore[arg-type]  # only script() is used
     assert found.error is not None
     assert found.error.code is code
     assert found.remediation
@@ -96,6 +104,78 @@ async def test_what_keeps_the_version_unknown(device: Shell, code: ErrorCode) ->
 
 async def test_what_a_refusing_package_manager_says_is_told_wherever_it_says_it() -> None:
     device = Shell("Error: Could not access the Package Manager. Is the system running?\n", exit_code=1)
-    found = await check_compatibility(device, PACKAGE)  # type: ignore[arg-type]  # only shell() is used
+    found = await check_compatibility(device, PACKAGE)  # type: ignore[arg-type]  # only script() is used
     assert found.error is not None
     assert "Is the system running?" in found.error.details["stderr"]
+
+
+# -- the rule alone, on fetched texts
+
+LISTED = f"package:{PACKAGE}\n"
+DATA = Path(__file__).parents[2] / "data" / "device"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "version", "fits"),
+    [
+        ((), "0.5.0", False),
+        (("0.5",), "0.5.9-d", True),
+        (("0.4", " 0.5 "), "0.5.0", True),
+        (("0.5",), "0.3.1", True),
+        (("0.5.1", "0", "five", "", "0.x"), "0.5.0", False),
+    ],
+)
+def test_further_accepted_versions(accepted: tuple[str, ...], version: str, fits: bool) -> None:
+    assert judge(PACKAGE, LISTED, dump(version), accepted=accepted).compatible is fits
+    assert not judge(PACKAGE, LISTED, dump("0.5.0"), strict=True, accepted=accepted).compatible
+
+
+@pytest.mark.parametrize(
+    ("text", "exit_code", "code"),
+    [
+        ("", 0, ErrorCode.APK_VERSION_UNREADABLE),
+        (dump("0.3.1"), 1, ErrorCode.APK_VERSION_UNREADABLE),
+        ("null\n", 0, ErrorCode.APK_VERSION_UNREADABLE),
+        ("    versionCode=301900\n", 0, ErrorCode.APK_VERSION_UNREADABLE),
+        ("    versionName=null\n", 0, ErrorCode.APK_VERSION_INVALID),
+        ("    versionName=\n    versionCode=1\n", 0, ErrorCode.APK_VERSION_UNREADABLE),
+        ("\ufeff  x\r\n    versionName=0.3.4\r\n", 0, None),
+        ("    versionName=0.3.4\n    versionName=0.9.0\n", 0, None),
+    ],
+)
+def test_dumps_of_another_shape(text: str, exit_code: int, code: ErrorCode | None) -> None:
+    found = judge(PACKAGE, LISTED, text, 0, exit_code)
+    assert (found.error.code if found.error else None) == code
+    assert bool(found.remediation) == (code is not None)
+
+
+@pytest.mark.parametrize(
+    ("file", "package", "version", "code", "verdict"),
+    [
+        (
+            "com-paypal-android-p2pmobile",
+            "com.paypal.android.p2pmobile",
+            "5.14",
+            115_005_890,
+            ErrorCode.APK_VERSION_INVALID,
+        ),
+        ("com-yanzhenjie-album-sample", "com.yanzhenjie.album.sample", "1.1", 11, ErrorCode.APK_VERSION_INVALID),
+        ("lufthansa-utf8-bom", "com.lufthansa.android.lufthansa", "4.7.1", 10_210, ErrorCode.VERSION_INCOMPATIBLE),
+    ],
+)
+def test_dumps_of_real_devices(file: str, package: str, version: str, code: int | None, verdict: ErrorCode) -> None:
+    text = (DATA / f"dumpsys-package-{file}.txt").read_text()
+    found = judge(package, f"package:{package}\n", text)
+    assert (found.apk_version, found.apk_version_code) == (version, code)
+    assert found.error is not None
+    assert found.error.code is verdict
+    accepted = (".".join(version.split(".")[:2]),)
+    assert judge(package, f"package:{package}\n", text, accepted=accepted).compatible == (len(version.split(".")) == 3)
+
+
+@given(st.text(max_size=300), st.text(max_size=300), st.integers(0, 255), st.booleans())
+def test_any_text_is_judged(listed: str, text: str, exit_code: int, strict: bool) -> None:
+    for names in (listed, LISTED + listed):
+        for words in (text, f"  versionName={text}"):
+            found = judge(PACKAGE, names, words, 0, exit_code, strict=strict)
+            assert found.compatible == ("error" not in found.to_dict())

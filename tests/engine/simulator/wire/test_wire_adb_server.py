@@ -126,7 +126,7 @@ async def test_the_list_of_devices() -> None:
         ("host:list-forward", ""),
         ("host-serial:emulator-5554:list-forward", ""),
         ("host:kill", "FAIL the simulator's adb server does not do this"),
-        ("host:connect:127.0.0.1:5555", "FAIL the simulator's adb server does not do this"),
+        ("host:connect:127.0.0.1:5555", "failed to connect to '127.0.0.1:5555': Connection refused"),
         ("host-serial:127.0.0.1:5555:get-state", "FAIL device '127.0.0.1:5555' not found"),
         ("host:transport-usb", "FAIL no devices found"),
         ("host:transport-id:9", "FAIL no device with transport id '9'"),

@@ -66,7 +66,7 @@ def test_problems_name_file_and_line(text: str | bytes, message: str) -> None:
 def test_every_fault_has_a_kind_of_its_own_and_is_documented_in_one_word() -> None:
     union = typing.get_args(s.AnyFault)[0]
     kinds = [typing.get_args(fault.model_fields["kind"].annotation)[0] for fault in typing.get_args(union)]
-    assert len(kinds) == len(set(kinds)) == 17
+    assert len(kinds) == len(set(kinds)) == 20
     for kind in kinds:
         extra = {"delay_ms": 1} if kind == "late_envelope" else {"extra_ms": 1} if kind == "slow_action" else {}
         extra = {"lines_per_second": 1} if kind == "noise" else extra

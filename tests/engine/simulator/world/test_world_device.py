@@ -174,7 +174,7 @@ async def test_settings_put_repairs_the_accessibility_service(make: Make, send: 
         f"com.other/.Service:{PACKAGE}/clawperator.operator.accessibilityservice.OperatorAccessibilityService"
     )
     assert "Accessibility service is running" in device.dump_hierarchy()
-    assert "OperatorAccessibilityService]" in device.dumpsys("accessibility")
+    assert "Bound services:{Service[label=" in device.dumpsys("accessibility")
     [envelope] = await send(device, PING)
     assert envelope["stepResults"][0]["data"] == {"developer_options_enabled": "true", "usb_debugging_enabled": "true"}
 

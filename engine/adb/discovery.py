@@ -1,0 +1,140 @@
+"""Which devices announce themselves on the network, as far as the adb server tells."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from clawperator.engine.adb.mdns import PAIRING, MdnsService, discovery_problem, parse_services
+from clawperator.engine.adb.protocol import is_unknown_service
+from clawperator.engine.adb.reachability import no_discovery, nothing_found, too_old
+from clawperator.engine.errors import EngineError
+from clawperator.engine.progress import Stage, StageState, Tell, untold
+
+if TYPE_CHECKING:
+    from clawperator.engine.adb.server import AdbServer
+
+POLL_SECONDS: Final = 1.0
+"""Between two looks at the announcements: the text service can only be asked, it never tells."""
+DISCOVER_SECONDS: Final = 10.0
+
+Say = Callable[[str], object]
+"""What a running stage is told by its body."""
+
+
+@dataclass(frozen=True, slots=True)
+class WirelessSupport:
+    """What the adb server can do. ``problem`` says why it does not discover devices; empty where it does."""
+
+    pairing: bool
+    discovery: bool
+    problem: str = ""
+
+
+class Discovery:
+    """Asks ``server`` for announcements, every ``poll`` seconds where it waits for one. Errors as ``Wireless``."""
+
+    def __init__(self, server: AdbServer, *, poll: float = POLL_SECONDS) -> None:
+        self._server = server
+        self._poll = poll
+
+    async def supported(self) -> WirelessSupport:
+        """Known from ``host:mdns:check``: a server that was built before pairing refuses it as an unknown service.
+
+        ``host-features`` says nothing of pairing, and the protocol version has been 41 since 2018.
+        """
+        try:
+            problem = discovery_problem(await self._server.ask("host:mdns:check"))
+        except EngineError as error:
+            if not is_unknown_service(error):
+                raise
+            return WirelessSupport(pairing=False, discovery=False, problem="it knows no discovery service")
+        return WirelessSupport(pairing=True, discovery=not problem, problem=problem)
+
+    async def require(self) -> None:
+        """Return where the server discovers devices; else raise PAIRING_UNSUPPORTED with what to do about it."""
+        support = await self.supported()
+        if not support.pairing:
+            raise await self.too_old()
+        if not support.discovery:
+            raise no_discovery(support.problem)
+
+    async def services(self) -> tuple[MdnsService, ...]:
+        """What announces itself now, of every type, in the server's order."""
+        try:
+            return parse_services(await self._server.ask("host:mdns:services"))
+        except EngineError as error:
+            raise await self.explained(error) from error
+
+    async def discover(
+        self,
+        kinds: Sequence[str] = (PAIRING,),
+        *,
+        name: str = "",
+        timeout: float = DISCOVER_SECONDS,
+        tell: Tell = untold,
+    ) -> tuple[MdnsService, ...]:
+        """The services of these types (and of this name) as soon as there is one."""
+        await self.require()
+        with step(tell, "discover", timeout) as say:
+            found = await self.first(lambda service: service.kind in kinds and is_named(service, name), timeout, say)
+            if not found:
+                raise nothing_found(kinds, name, timeout)
+        return found
+
+    async def first(self, wanted: Callable[[MdnsService], bool], timeout: float, say: Say) -> tuple[MdnsService, ...]:
+        """What fits at the first look that finds something; empty after ``timeout`` seconds."""
+        end = monotonic() + timeout
+        while True:
+            if found := tuple(service for service in await self.services() if wanted(service)):
+                return found
+            left = end - monotonic()
+            if left <= 0:
+                return ()
+            say("")
+            await asyncio.sleep(min(self._poll, left))
+
+    async def explained(self, error: EngineError, secret: str = "") -> EngineError:
+        """An unknown service is a server that is too old; any other error is the same without the secret."""
+        if is_unknown_service(error):
+            return await self.too_old()
+        if secret and secret in f"{error.message}{error.details}":
+            words = str(error.details.get("adb", error.message)).replace(secret, "***")
+            return EngineError(error.code, f"adb: {words}", hint=error.hint, details={"adb": words})
+        return error
+
+    async def too_old(self) -> EngineError:
+        address = self._server.address
+        version = await self._server.binary_version() if address.is_local else ""
+        return too_old(str(address), version, await self._server.version())
+
+
+def is_named(service: MdnsService, name: str) -> bool:
+    """Whether the announcement has this name. Something may stand behind it: ``name (2)`` where the name was taken.
+
+    Names that are looked for are random, so no other device's begins the same.
+    """
+    return service.name.startswith(name)
+
+
+@contextmanager
+def step(tell: Tell, name: str, limit: float, about: str = "") -> Iterator[Say]:
+    """One stage of the job "wireless": running until the body ends, then done or failed. The body may say what it does."""
+    started, last = monotonic(), about
+
+    def news(state: StageState, message: str = "") -> None:
+        nonlocal last
+        last = message or last
+        tell(Stage("wireless", name, state, (monotonic() - started) * 1000, limit * 1000, message=last))
+
+    news("running")
+    try:
+        yield lambda message: news("running", message)
+    except BaseException:
+        news("failed")
+        raise
+    news("done")

@@ -1,0 +1,112 @@
+"""Pairing over Wi-Fi (Android 11+): what is sent, what comes back, and what a person can do about a refusal. Pure.
+
+Codes and passwords are secrets: they appear in no message, hint, detail or ``repr`` that is made here.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import string
+from dataclasses import dataclass, field
+from typing import Any
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+_ALPHABET = string.ascii_letters + string.digits
+_NAME_LETTERS = 10
+_PASSWORD_LETTERS = 16
+_MAX_CODE = 64
+_PAIRED = re.compile(r"Successfully paired to (.*?)(?: \[guid=(.*)\])?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class QrOffer:
+    """What a QR code asks the device that scans it for: announce a pairing service of this name, with this password."""
+
+    name: str
+    password: str = field(repr=False)
+
+    @classmethod
+    def fresh(cls) -> QrOffer:
+        """An offer that nobody can guess. Letters and digits only, so that neither the code nor adb needs escapes."""
+        return cls(f"clawperator-{_random(_NAME_LETTERS)}", _random(_PASSWORD_LETTERS))
+
+    @property
+    def payload(self) -> str:
+        """The text of the QR code, in the form that Android's scanner takes. It holds the password."""
+        return f"WIFI:T:ADB;S:{self.name};P:{self.password};;"
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """A device that trusts this computer now. ``guid`` is its mDNS name; empty where the server did not say it."""
+
+    address: str
+    guid: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"address": self.address, "guid": self.guid}
+
+
+def check_code(code: str) -> str:
+    """``code`` without blanks. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for what no device shows."""
+    plain = "".join(code.split())
+    if plain and len(plain) <= _MAX_CODE and plain.isascii() and plain.isprintable() and ":" not in plain:
+        return plain
+    raise EngineError(
+        ErrorCode.EXECUTION_VALIDATION_FAILED,
+        "the pairing code must be 1 to 64 printable ASCII characters without a colon",
+        hint="It is the six-digit number in the device's pairing dialog.",
+        details={"path": "code"},
+    )
+
+
+def pair_outcome(words: str, address: str, code: str) -> Paired:
+    """The server's answer to ``host:pair``. Raises ``EngineError`` for every other answer than success."""
+    if match := _PAIRED.fullmatch(" ".join(words.split())):
+        return Paired(address, match[2] or "")
+    said = " ".join(words.replace(code, "***").split())
+    lowered = said.lower()
+    details = {"address": address, "adb": said}
+    if "wrong password" in lowered or "connection was dropped" in lowered:
+        raise _refused(
+            ErrorCode.DEVICE_UNAUTHORIZED,
+            f"{address} did not accept the pairing code, or ended the pairing",
+            "Each dialog has a code of its own: leave it open, and give the code that it shows now. "
+            "Where the code is right, switch Wireless debugging off and on.",
+            details,
+        )
+    if "unable to start pairing client" in lowered or "refused" in lowered or "route" in lowered:
+        raise _refused(
+            ErrorCode.DEVICE_NOT_FOUND,
+            f"nothing answers at {address} for pairing",
+            "Use the address of the pairing dialog, not the one above it: the port is another one, and new each time. "
+            "Leave the dialog open; computer and device must be in the same network.",
+            details,
+        )
+    if "parse" in lowered or "invalid port" in lowered:
+        raise _refused(ErrorCode.EXECUTION_VALIDATION_FAILED, f"adb: {said}", "", {**details, "path": "address"})
+    raise _refused(
+        ErrorCode.ADB_SERVER_FAILED,
+        f"adb: {said or 'no word on the pairing'}",
+        "Open the pairing dialog again and repeat; then restart the adb server.",
+        details,
+    )
+
+
+def _refused(code: ErrorCode, message: str, hint: str, details: dict[str, Any]) -> EngineError:
+    return EngineError(code, message, hint=hint, details=details)
+
+
+def unanswered(target: str, timeout: float) -> EngineError:
+    return EngineError(
+        ErrorCode.DEVICE_NOT_FOUND,
+        f"{target} did not finish the pairing within {timeout:g} s",
+        hint="Leave the pairing dialog open, check the address in it, and that both are in the same network.",
+        details={"address": target, "timeoutMs": round(timeout * 1000)},
+    )

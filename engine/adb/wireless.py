@@ -1,0 +1,274 @@
+"""Devices over the network: discovery, pairing (Android 11+), connecting and disconnecting, all through the adb server.
+
+The server is asked over its socket; no program gets a pairing code as an argument.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from clawperator.engine.adb.addresses import DEFAULT_DEVICE_PORT, parse_endpoint
+from clawperator.engine.adb.discovery import (
+    DISCOVER_SECONDS,
+    POLL_SECONDS,
+    Discovery,
+    Say,
+    WirelessSupport,
+    is_named,
+    step,
+)
+from clawperator.engine.adb.failures import AdbTimeoutError
+from clawperator.engine.adb.mdns import (
+    CONNECT,
+    CONNECTABLE,
+    PAIRING,
+    MdnsService,
+    is_announced_serial,
+    is_network_serial,
+)
+from clawperator.engine.adb.pairing import Paired, QrOffer, check_code, pair_outcome, unanswered
+from clawperator.engine.adb.presence import DeviceState
+from clawperator.engine.adb.reachability import (
+    Connected,
+    connect_outcome,
+    connect_refusal,
+    not_connected,
+    nothing_found,
+    state_refusal,
+)
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.progress import Tell, untold
+
+if TYPE_CHECKING:
+    from clawperator.engine.adb.presence import DeviceEntry
+    from clawperator.engine.adb.server import AdbServer
+
+__all__ = ["Connected", "MdnsService", "Paired", "QrOffer", "Wireless", "WirelessSupport"]
+
+SCAN_SECONDS: Final = 120.0
+"""For a person to find the scanner on the device and point it at the QR code."""
+PAIR_SECONDS: Final = 30.0
+CONNECT_SECONDS: Final = 20.0
+"""The server itself gives up on a device that takes the connection and says nothing after 10 s."""
+FIND_SECONDS: Final = 10.0
+"""For the announcement of a device that was just paired to be seen."""
+SETTLE_SECONDS: Final = 3.0
+"""For a device that was just disconnected to leave the server's list."""
+
+_FIRM = frozenset({"device", "recovery", "sideload", "rescue", "bootloader", "host"})
+"""States that waiting does not change."""
+_WAITING = {
+    "": "not listed yet",
+    DeviceState.OFFLINE: "offline: waiting for its answer",
+    DeviceState.CONNECTING: "connecting",
+    DeviceState.UNAUTHORIZED: "unauthorized: confirm the debugging dialog on the device",
+    DeviceState.AUTHORIZING: "authorizing: confirm the debugging dialog on the device",
+    DeviceState.UNKNOWN: "in an unknown state",
+}
+"""States that may still change, in words for whoever waits."""
+
+
+class Wireless:
+    """Pairs and connects through ``server``. Every coroutine may be cancelled at any point and leaves no task behind.
+
+    All raise ``EngineError``: PAIRING_UNSUPPORTED (the server is too old, or discovers nothing), DEVICE_NOT_FOUND (nothing
+    answers or announces itself), DEVICE_UNAUTHORIZED (wrong code, or the dialog is not confirmed), DEVICE_OFFLINE,
+    EXECUTION_VALIDATION_FAILED (address or code, ``details.path``), and what ``AdbServer`` raises. Times are in seconds.
+    Stages of the job "wireless": discover, pair, find, connect.
+    """
+
+    def __init__(self, server: AdbServer, *, poll: float = POLL_SECONDS) -> None:
+        self._server = server
+        self._discovery = Discovery(server, poll=poll)
+
+    async def supported(self) -> WirelessSupport:
+        """Whether the server can pair, and whether it discovers devices."""
+        return await self._discovery.supported()
+
+    async def services(self) -> tuple[MdnsService, ...]:
+        """What announces itself now, of every type."""
+        return await self._discovery.services()
+
+    async def discover(
+        self, kinds: Sequence[str] = (PAIRING,), *, timeout: float = DISCOVER_SECONDS, tell: Tell = untold
+    ) -> tuple[MdnsService, ...]:
+        """The announcements of these types as soon as there is one."""
+        return await self._discovery.discover(kinds, timeout=timeout, tell=tell)
+
+    # -- pairing -------------------------------------------------------------------------------------------------------
+
+    async def pair(self, address: str, code: str, *, timeout: float = PAIR_SECONDS, tell: Tell = untold) -> Paired:
+        """Pair with the device whose pairing dialog shows this ``host:port`` and this code."""
+        target, secret = str(parse_endpoint(address)), check_code(code)
+        with step(tell, "pair", timeout, target):
+            try:
+                service = f"host:pair:{secret}:{target}"
+                words = await self._server.ask(service, timeout=timeout, label=f"pair with {target}")
+            except AdbTimeoutError:
+                raise unanswered(target, timeout) from None
+            except EngineError as error:
+                raise await self._discovery.explained(error, secret) from None
+            return pair_outcome(words, target, secret)
+
+    async def pair_by_qr(
+        self, show: Callable[[QrOffer], object], *, timeout: float = SCAN_SECONDS, tell: Tell = untold
+    ) -> Paired:
+        """Offer a QR code and pair with the device that scans it within ``timeout``.
+
+        ``show`` gets the offer once it is known that the server can do it, and must draw ``offer.payload``.
+        """
+        await self._discovery.require()
+        offer = QrOffer.fresh()
+        show(offer)
+        service, *_ = await self._discovery.discover(name=offer.name, timeout=timeout, tell=tell)
+        return await self.pair(service.address, offer.password, tell=tell)
+
+    async def connect_paired(
+        self, paired: Paired, *, timeout: float = CONNECT_SECONDS, tell: Tell = untold
+    ) -> Connected | None:
+        """Connect to a device that was just paired; ``None`` where it cannot be found, because its port is another one.
+
+        A newer server connects by itself; then that connection is taken, not a second one made.
+        """
+        if not (await self.supported()).discovery:
+            return None
+        host = parse_endpoint(paired.address).host
+        limit = min(timeout, FIND_SECONDS)
+        with step(tell, "find", limit) as say:
+            found = await self._discovery.first(lambda it: _belongs(it, paired.guid, host), limit, say)
+            if not found:
+                say("it does not announce itself")
+        if not found:
+            return None
+        named = [service for service in found if paired.guid and is_named(service, paired.guid)]
+        return await self.connect_service((named or found)[0], timeout=timeout, tell=tell)
+
+    # -- connecting ----------------------------------------------------------------------------------------------------
+
+    async def connect(self, address: str, *, timeout: float = CONNECT_SECONDS, tell: Tell = untold) -> Connected:
+        """Connect to ``host[:port]`` (default port 5555), or to an announced name, and wait until the device is usable.
+
+        A device that waits for its dialog to be confirmed, or that is asleep, has until ``timeout``.
+        """
+        wanted = address.strip()
+        if not is_announced_serial(wanted):
+            target = str(parse_endpoint(wanted, default_port=DEFAULT_DEVICE_PORT))
+            return await self._connect(await self._known_as(target), timeout, tell)
+        for service in await self.services():
+            if service.serial == wanted:
+                return await self.connect_service(service, timeout=timeout, tell=tell)
+        raise nothing_found(CONNECTABLE, wanted, 0)
+
+    async def _known_as(self, target: str) -> str:
+        """The serial of the device at this address where it is connected by its name already: it must not be listed twice."""
+        listed = {entry.serial for entry in await self._server.devices()}
+        if target in listed or not any(is_announced_serial(serial) for serial in listed):
+            return target
+        same = (service.serial for service in await self.services() if service.address == target)
+        return next((serial for serial in same if serial in listed), target)
+
+    async def connect_service(
+        self, service: MdnsService, *, timeout: float = CONNECT_SECONDS, tell: Tell = untold
+    ) -> Connected:
+        """Connect to an announced device by its name, as the server does by itself: by address, it would be listed twice.
+
+        A server that knows no names gets the address.
+        """
+        try:
+            return await self._connect(service.serial, timeout, tell)
+        except EngineError as error:
+            if "resolve" not in str(error.details.get("adb", "")):
+                raise
+        return await self._connect(service.address, timeout, tell)
+
+    async def _connect(self, target: str, timeout: float, tell: Tell) -> Connected:
+        end = monotonic() + timeout
+        with step(tell, "connect", timeout, target) as say:
+            try:
+                words = await self._server.connect_device(target, timeout=timeout)
+            except AdbTimeoutError:
+                raise await self._no_connection(target, f"{target}: no answer within {timeout:g} s") from None
+            except EngineError as error:
+                words = str(error.details.get("adb", ""))
+                if error.code is not ErrorCode.DEVICE_NOT_FOUND or not words:
+                    raise
+            outcome = connect_outcome(words)
+            if outcome is None:
+                raise await self._no_connection(target, words)
+            serial, already = outcome
+            state = await self._follow(serial, lambda state: state in _FIRM, end - monotonic(), say)
+            if state not in _FIRM:
+                raise state_refusal(serial, state or await self._state(serial))
+            return Connected(serial, state, already)
+
+    async def _follow(self, serial: str, enough: Callable[[str], bool], seconds: float, say: Say) -> str:
+        """The state of ``serial`` ("" for absent) once it is enough, or the last one after ``seconds``. Pushed by the server."""
+        state = ""
+        try:
+            async with asyncio.timeout(max(seconds, 0.0)), aclosing(self._server.track_devices()) as lists:
+                async for entries in lists:
+                    state = next((entry.state for entry in entries if entry.serial == serial), "")
+                    if enough(state):
+                        break
+                    say(_WAITING.get(state, state))
+        except TimeoutError:
+            pass
+        return state
+
+    async def _state(self, serial: str) -> str:
+        return next((entry.state for entry in await self._server.devices() if entry.serial == serial), "")
+
+    async def _no_connection(self, target: str, words: str) -> EngineError:
+        """The server leaves a device that took the connection and kept silent in its list: that is worth another word."""
+        state = await self._state(target)
+        return state_refusal(target, state) if state and state not in _FIRM else connect_refusal(words, target)
+
+    # -- disconnecting -------------------------------------------------------------------------------------------------
+
+    async def disconnect(self, address: str) -> tuple[str, ...]:
+        """End the connection to ``host[:port]`` or to a serial as adb lists it; the serials that are gone now."""
+        wanted = address.strip()
+        entries = await self._server.devices()
+        if not any(entry.serial == wanted for entry in entries):
+            if is_announced_serial(wanted):
+                raise not_connected(wanted, _network_serials(entries))
+            wanted = str(parse_endpoint(address, default_port=DEFAULT_DEVICE_PORT))
+        elif not is_network_serial(wanted):
+            raise EngineError(
+                ErrorCode.EXECUTION_VALIDATION_FAILED,
+                f"{wanted} is not connected over the network",
+                hint="Unplug it; an emulator ends with `clawperator emulator stop`.",
+                details={"path": "address"},
+            )
+        try:
+            await self._server.disconnect_device(wanted)
+        except EngineError as error:
+            if error.code is ErrorCode.DEVICE_NOT_FOUND:
+                raise not_connected(wanted, _network_serials(entries)) from error
+            raise
+        await self._follow(wanted, lambda state: not state, SETTLE_SECONDS, lambda _: None)
+        return (wanted,)
+
+    async def disconnect_all(self) -> tuple[str, ...]:
+        """End every connection over the network, one by one: adb's own "everything" would hit emulators as well."""
+        gone: list[str] = []
+        for serial in _network_serials(await self._server.devices()):
+            try:
+                gone += await self.disconnect(serial)
+            except EngineError as error:
+                if error.code is not ErrorCode.DEVICE_NOT_FOUND:  # it went by itself
+                    raise
+        return tuple(gone)
+
+
+def _belongs(service: MdnsService, guid: str, host: str) -> bool:
+    named = bool(guid) and is_named(service, guid)
+    return service.kind == CONNECT and (named or service.endpoint.host == host)
+
+
+def _network_serials(entries: Sequence[DeviceEntry]) -> tuple[str, ...]:
+    return tuple(entry.serial for entry in entries if is_network_serial(entry.serial))

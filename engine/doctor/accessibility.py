@@ -1,0 +1,193 @@
+"""Is the Operator's accessibility service switched on, does it run, and who keeps it from running? Pure.
+
+Beyond the doctor contract: the handshake only says that something is wrong, these say what.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import NamedTuple
+
+from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.doctor.check import Check, manual, unreadable
+from clawperator.engine.doctor.readiness import SETTINGS_SCREEN, SETTINGS_STEPS, granting, value_of
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.operator.batch import Part
+from clawperator.engine.operator.identity import service_of
+from clawperator.engine.operator.secure_list import contains, entries
+
+_NOT_RUNNING = ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING
+_PROCESSES = 20_000
+_CLIENT = re.compile(
+    r"com\.android\.commands\.uiautomator|(?:^|/)uiautomator(?:\s|$)|uiautomator2?\.(?:server|test)|com\.github\.uiautomator"
+    r"|com\.wetest\.uia2|/u2\.jar|\bam instrument\b|commands\.am\.Am instrument|dev\.mobile\.maestro"
+)
+"""Command lines of programs that take the UiAutomation connection."""
+_STATE = re.compile(r"^[A-Z] (?=\S)")
+"""A column that Android before 8 prints without a heading."""
+_APP = re.compile(r"[A-Za-z]\w*(?:\.\w+)+(?::\w+)?", re.ASCII)
+
+
+class Client(NamedTuple):
+    """A process that may hold UiAutomation; ``command`` is its command line, or its name where that is all there is."""
+
+    pid: int
+    user: str
+    command: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.command[:120]} (pid {self.pid})"
+
+
+def enabled(switch: Part, listed: Part, device_id: str, package: str) -> Check:
+    """Whether the service is switched on: ``accessibility_enabled`` and ``enabled_accessibility_services``.
+
+    Entries are compared whole: the name of another app's service may contain that of ours.
+    """
+    check_id = "readiness.accessibility.enabled"
+    for answer in (switch, listed):
+        if not answer.ok:
+            return unreadable(check_id, "The accessibility settings", answer.text)
+    value = value_of(listed)
+    there, on = contains(value, service_of(package)), value_of(switch) == "1"
+    others = _count(value) - there
+    evidence = {"accessibilityEnabled": value_of(switch)[:80], "listed": there, "otherServices": max(others, 0)}
+    if there and on:
+        return Check(check_id, "pass", "The Operator's accessibility service is switched on", evidence=evidence)
+    summary = (
+        "Accessibility as a whole is switched off" if there else "The Operator's accessibility service is switched off"
+    )
+    return Check(
+        check_id,
+        "warn",
+        summary,
+        _NOT_RUNNING,
+        "Android switches it off after a crash, and when the app is stopped or updated.",
+        "Switch the accessibility service on",
+        granting(device_id, package, force=there),
+        SETTINGS_SCREEN,
+        SETTINGS_STEPS,
+        evidence,
+    )
+
+
+def bound(dump: Part, listed: Part, device_id: str, package: str) -> Check:
+    """Whether the service that is switched on also runs, as ``dumpsys accessibility`` tells it.
+
+    ``listed`` is the setting: Android before 10 does not repeat it in the dump.
+    """
+    check_id = "readiness.accessibility.bound"
+    state = parse_accessibility(dump.text)
+    service = service_of(package)
+    running = state.is_bound(service)
+    switched_on = len(state.enabled) or _count(value_of(listed))
+    if running is None and state.known and not state.enabled and len(state.bound) == switched_on:
+        running = True  # as many run as are switched on
+    evidence = {
+        "bound": len(state.bound),
+        "enabled": switched_on,
+        "binding": len(state.binding),
+        "crashed": len(state.crashed),
+        "uiAutomation": state.ui_automation,
+    }
+    count = f"{len(state.bound)} of {switched_on} services run."
+    if not state.known:
+        return unreadable(check_id, "Whether the accessibility service runs", dump.text)
+    if running:
+        return Check(check_id, "pass", "The Operator's accessibility service runs", evidence=evidence)
+    if running is None:
+        summary = "Which accessibility services run could not be read"
+        return Check(check_id, "warn", summary, detail=count, evidence=evidence)
+    title, fix = "Switch the service off and on again", granting(device_id, package, force=True)
+    if state.ui_automation:
+        reason, title, fix = "UiAutomation is held by another program", "End the program that holds UiAutomation", ()
+    elif service in state.crashed:
+        reason = "Android lists it as crashed"
+    elif service in state.binding:
+        reason, title, fix = (
+            "it is being started",
+            "Wait a moment",
+            manual("Wait three seconds, then run doctor again."),
+        )
+    else:
+        reason = "Android does not list it among the running ones"
+    return Check(
+        check_id,
+        "warn",
+        "The Operator's accessibility service is switched on but does not run",
+        _NOT_RUNNING,
+        f"{reason[0].upper()}{reason[1:]}. {count}",
+        title,
+        fix,
+        evidence=evidence,
+    )
+
+
+def _count(value: str) -> int:
+    """How many services a setting lists. Their names say which apps somebody uses, so they are nobody's evidence."""
+    return len([entry for entry in entries(value) if entry.strip()])
+
+
+def ui_automation(dump: Part, processes: str, device_id: str, package: str) -> Check:
+    """Who holds UiAutomation: while a client has it, Android stops accessibility services (android-facts 7e).
+
+    ``processes`` is the text of ``ps``, with whichever columns the device prints.
+    """
+    check_id = "readiness.uiautomation"
+    state = parse_accessibility(dump.text)
+    if not state.known:
+        return unreadable(check_id, "Who holds UiAutomation", dump.text)
+    found = clients(processes)
+    evidence = {
+        "held": state.ui_automation,
+        "processes": [
+            {"pid": client.pid, "user": client.user, "command": client.command[:200]} for client in found[:20]
+        ],
+    }
+    named = ", ".join(client.label for client in found[:5])
+    stopped = state.is_bound(service_of(package)) is False
+    if not state.ui_automation and not (found and stopped):
+        detail = f"{named} runs but is not connected" if named else ""
+        return Check(check_id, "pass", "Nobody holds UiAutomation", detail=detail, evidence=evidence)
+    if not stopped:
+        holder = named or "another program"
+        detail = "It leaves accessibility services alone."
+        return Check(check_id, "pass", f"UiAutomation is held by {holder}", detail=detail, evidence=evidence)
+    steps = [_ending(client, device_id) for client in found[:5]] or ["End the test program, or reboot the device."]
+    return Check(
+        check_id,
+        "warn",
+        f"UiAutomation is held by {named or 'a program that the device does not name'}",
+        _NOT_RUNNING,
+        "While it is, Android keeps accessibility services from running.",
+        "End that program",
+        manual(*steps),
+        evidence=evidence,
+    )
+
+
+def _ending(client: Client, device_id: str) -> str:
+    adb = f"adb -s {shlex.quote(device_id)} shell"
+    if client.user.startswith("u") and _APP.fullmatch(client.command):
+        return f"{adb} am force-stop {client.command.partition(':')[0]}"
+    return f"{adb} kill {client.pid}"
+
+
+def clients(text: str) -> tuple[Client, ...]:
+    """The processes in a ``ps`` listing that look like clients of UiAutomation; never raises."""
+    found: dict[int, Client] = {}
+    columns: list[str] = []
+    for line in text.splitlines()[:_PROCESSES]:
+        words = line.split()
+        if "PID" in words:
+            columns = words
+            continue
+        if not columns or len(words) < len(columns):
+            continue
+        row = dict(zip(columns, line.split(None, len(columns) - 1), strict=False))
+        pid, command = row.get("PID", ""), _STATE.sub("", row[columns[-1]].strip())
+        if pid.isascii() and pid.isdigit() and len(pid) < 9 and _CLIENT.search(command):
+            found.setdefault(int(pid), Client(int(pid), row.get("USER", ""), command))
+    return tuple(found.values())

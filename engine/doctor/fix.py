@@ -1,0 +1,176 @@
+"""What a check's fix would run, and running it: known steps only, each by a function of ours, never through a shell.
+
+A step is known when it has one of the forms that the doctor itself writes (doctor contract §7); everything else stays with
+the person.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.adb.binary import find_adb
+from clawperator.engine.doctor.check import Check
+from clawperator.engine.doctor.fix_words import Words, understand
+from clawperator.engine.doctor.tools import run_tool
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.progress import Stage, Tell, untold
+from clawperator.engine.suggestions import adb_line
+
+if TYPE_CHECKING:
+    from clawperator.engine.facade import Engine
+
+SERVER_SECONDS = 15.0
+"""How long ending an adb server may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFix:
+    """One shell step that can be run. ``step`` is its text exactly as in the check, ``preview`` the commands behind it.
+
+    ``dangerous`` ones disturb others too (``adb kill-server`` drops everybody's connection) and need a yes.
+    """
+
+    check_id: str
+    step: str
+    preview: tuple[str, ...]
+    dangerous: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FixResult:
+    """What became of one step; ``output`` is what it said, or why it failed."""
+
+    check_id: str
+    step: str
+    ok: bool
+    output: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """One entry of the report's ``fixResults``."""
+        return {"checkId": self.check_id, "step": self.step, "ok": self.ok, "output": self.output}
+
+
+class Fixer:
+    """Runs the shell steps that checks offer, on the engine that the checks came from."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def plan(self, checks: Sequence[Check | Mapping[str, Any]], device_id: str) -> tuple[PlannedFix, ...]:
+        """The known shell steps of the checks that do not pass, in order, no step twice.
+
+        Steps for another device than ``device_id`` (where it is known) are left to the person, too. ``checks`` may be those of
+        a report, as JSON data.
+        """
+        planned: dict[str, PlannedFix] = {}
+        for check_id, step in _shell_steps(checks):
+            words = understand(step)
+            if step in planned or words is None or (device_id and words.device_id not in ("", device_id)):
+                continue
+            planned[step] = PlannedFix(check_id, step, self._preview(words, step), words.verb == "kill-server")
+        return tuple(planned.values())
+
+    def _preview(self, words: Words, step: str) -> tuple[str, ...]:
+        if words.verb in ("kill-server", "start-server"):
+            return (shlex.join(["adb", *self._server_flags(), words.verb]),)
+        if words.verb == "grant-device-permissions":
+            lines = self._engine.operator_app(device_id=words.device_id, receiver_package=words.package).grant_commands(
+                words.device_id, words.package
+            )
+            if not words.force:
+                return lines
+            put = ("shell", "settings", "put", "secure", "enabled_accessibility_services")
+            taken_out = adb_line(words.device_id, *put, f"<the list without the service of {words.package}>")
+            return (lines[0], taken_out, *lines[1:])
+        return (step,)
+
+    def _server_flags(self) -> list[str]:
+        address = self._engine.server.address
+        return ["-L", str(address)] if address.path else ["-P", str(address.port)]
+
+    async def run(self, fix: PlannedFix, tell: Tell = untold) -> FixResult:
+        """Run one step. Never raises for a failing one: the result says why."""
+        words = understand(fix.step)
+        if words is None:
+            return FixResult(fix.check_id, fix.step, ok=False, output="This step is not run by clawperator.")
+        began = time.monotonic()
+        tell(Stage("fix", words.verb, "running", message=fix.step))
+        try:
+            ok, output = True, await self._run(words, tell)
+        except EngineError as exc:
+            ok, output = False, f"{exc.code}: {exc.message}"
+        except Exception as exc:  # noqa: BLE001 -- one failing step must not keep the others from being tried
+            ok, output = False, f"{type(exc).__name__}: {exc}"
+        elapsed = (time.monotonic() - began) * 1000
+        tell(Stage("fix", words.verb, "done" if ok else "failed", elapsed, message=output))
+        return FixResult(fix.check_id, fix.step, ok, output)
+
+    async def _run(self, words: Words, tell: Tell) -> str:
+        """Raises ``EngineError``."""
+        if self._engine.settings.read_only and words.verb != "snapshot":
+            raise EngineError(
+                ErrorCode.READ_ONLY, f"This session may only observe: {words.verb} would change something"
+            )
+        match words.verb:
+            case "kill-server":
+                return await self._kill_server()
+            case "start-server":
+                await self._engine.server.ensure_running(timeout=SERVER_SECONDS)
+                return f"An adb server answers at {self._engine.server.address}"
+            case "grant-device-permissions":
+                app = self._engine.operator_app(device_id=words.device_id, receiver_package=words.package)
+                return (await app.grant(force=words.force, tell=tell)).message
+            case "setup":
+                app = self._engine.operator_app(device_id=words.device_id, receiver_package=words.package or None)
+                return (await app.setup(words.apk, tell=tell)).message
+            case _:
+                return await self._look(words)
+
+    async def _kill_server(self) -> str:
+        """With the adb program, as a person would: it waits until the server has gone. Ours alone, and never a remote one."""
+        server, settings = self._engine.server, self._engine.settings
+        if not server.address.is_local:
+            raise EngineError(
+                ErrorCode.ADB_SERVER_FAILED, f"The adb server at {server.address} is not on this computer"
+            )
+        adb = find_adb(settings.environment, settings.adb_path or None)
+        command = [adb, *self._server_flags(), "kill-server"]
+        try:
+            ran = await run_tool(command, settings.environment, seconds=SERVER_SECONDS)
+        except OSError as exc:
+            raise EngineError(ErrorCode.ADB_NOT_FOUND, f"{adb} cannot be run: {exc.strerror}") from exc
+        except TimeoutError as exc:
+            message = f"The adb server did not end within {SERVER_SECONDS:.0f} s"
+            raise EngineError(ErrorCode.ADB_SERVER_FAILED, message) from exc
+        said = ran.output.strip()
+        if ran.exit_code:
+            raise EngineError(ErrorCode.ADB_SERVER_FAILED, said or f"adb kill-server ended with {ran.exit_code}")
+        return said or f"The adb server at {server.address} was ended"
+
+    async def _look(self, words: Words) -> str:
+        result = await self._engine.snapshot(
+            device_id=words.device_id or None,
+            receiver_package=words.package or None,
+            timeout_ms=words.timeout_ms or None,
+        )
+        if not result.succeeded:
+            error = result.envelope.get("error") or "a step failed"
+            raise EngineError(ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING, f"The Operator answered, but: {error}")
+        return "The Operator answered with a snapshot of the screen"
+
+
+def _shell_steps(checks: Sequence[Check | Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Id and text of each shell step of the checks that do not pass; data of another shape holds none."""
+    for check in checks:
+        data = check.to_dict() if isinstance(check, Check) else check
+        fix = data.get("fix")
+        steps = fix.get("steps") if isinstance(fix, Mapping) else None
+        if data.get("status") == "pass" or not isinstance(steps, Sequence):
+            continue
+        for step in steps:
+            if isinstance(step, Mapping) and step.get("kind") == "shell" and isinstance(step.get("value"), str):
+                yield str(data.get("id", "")), step["value"]

@@ -1,0 +1,85 @@
+"""A doctor run as JUnit XML, which every CI system can show. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from xml.etree import ElementTree as ET
+
+from clawperator.engine.doctor.check import Check
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold in any form."""
+_MAX_TEXT = 20_000
+
+
+def junit_xml(checks: Sequence[Check], ids: Sequence[str], *, device_id: str, package: str, at: float) -> bytes:
+    """One test case per id of ``ids``: failed checks are failures, remarks are output, checks that were not reached are skipped.
+
+    ``at`` is when the run began, in seconds since the epoch.
+    """
+    found = {check.id: check for check in checks}
+    failed = [check for check in checks if check.status == "fail"]
+    skipped = [check_id for check_id in ids if check_id not in found]
+    seconds = sum(_questions(checks)) / 1000
+    totals = {
+        "name": "clawperator doctor",
+        "tests": str(len(ids)),
+        "failures": str(len(failed)),
+        "errors": "0",
+        "skipped": str(len(skipped)),
+        "time": f"{seconds:.3f}",
+    }
+    root = ET.Element("testsuites", totals)
+    suite = ET.SubElement(root, "testsuite", totals)
+    suite.set("timestamp", datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+    properties = ET.SubElement(suite, "properties")
+    for name, value in (("deviceId", device_id), ("receiverPackage", package)):
+        ET.SubElement(properties, "property", {"name": name, "value": xml_text(value)})
+    for check_id in ids:
+        _case(suite, check_id, found.get(check_id))
+    ET.indent(root)
+    data: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return data + b"\n"
+
+
+def _questions(checks: Sequence[Check]) -> list[float]:
+    """Times of the questions; checks that were asked together share theirs, so equal ones count once."""
+    return list({check.duration_ms for check in checks})
+
+
+def _case(suite: ET.Element, check_id: str, check: Check | None) -> None:
+    group, _, name = check_id.partition(".")
+    seconds = 0.0 if check is None else check.duration_ms / 1000
+    case = ET.SubElement(suite, "testcase", {"classname": f"doctor.{group}", "name": name, "time": f"{seconds:.3f}"})
+    if check is None:
+        ET.SubElement(case, "skipped", {"message": "not run: an earlier check failed, or it does not apply"})
+    elif check.status == "fail":
+        failure = ET.SubElement(
+            case, "failure", {"message": xml_text(check.summary), "type": check.code.value if check.code else "failed"}
+        )
+        failure.text = _story(check)
+    else:
+        output = ET.SubElement(case, "system-out")
+        mark = "WARN: " if check.status == "warn" else ""
+        output.text = f"{mark}{xml_text(check.summary)}\n{_story(check)}".rstrip()
+
+
+def _story(check: Check) -> str:
+    """Detail, fix and guidance as lines."""
+    lines = [check.detail] if check.detail else []
+    if check.fix:
+        lines += [f"{check.fix_title}:", *(f"  {step.value}" for step in check.fix)]
+    if check.guidance:
+        lines += [f"On device, open {check.guidance_screen}:", *(f"  {step}" for step in check.guidance)]
+    return xml_text("\n".join(lines))
+
+
+def xml_text(text: str) -> str:
+    """``text`` in characters that XML can hold; others are spelled out by their number."""
+    return _NOT_XML.sub(lambda match: _spelled(ord(match[0])), text[:_MAX_TEXT])
+
+
+def _spelled(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,0 +1,259 @@
+"""AVDs as their files describe them: INI text, compatibility, and where the files are (emulator contract §2). No tool is run."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+DEFAULT_NAME = "clawperator-pixel"
+API_LEVEL = 35
+DEVICE_PROFILE = "pixel_7"
+DEVICE_PROFILES = (DEVICE_PROFILE,)
+PLAY_STORE_TAG = "google_apis_playstore"
+PLAIN_TAG = "google_apis"
+
+MISSING_PLAY_STORE = "missing_play_store"
+UNSUPPORTED_API_LEVEL = "unsupported_api_level"
+UNSUPPORTED_ABI = "unsupported_abi"
+UNSUPPORTED_DEVICE_PROFILE = "unsupported_device_profile"
+
+MAX_INI_BYTES = 1024 * 1024
+"""Real ones have two kilobytes; a larger file is treated as unreadable."""
+_LONGEST_NAME = 128
+_NAME = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
+_API = re.compile(r"android-(\d+)", re.ASCII)
+_LONGEST_NUMBER = 9
+_CHARSET = re.compile(r"(windows-|cp|ms|iso-?8859|gb|big5|shift|euc|koi8)[\w-]{0,20}", re.ASCII | re.IGNORECASE)
+"""What old tools wrote: the charset of the computer. Python's other codecs are none of a file's business."""
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+
+@dataclass(frozen=True, slots=True)
+class Avd:
+    """One AVD (emulator contract §2). ``api_level``, ``abi``, ``device_profile``, ``system_image``: ``None`` where unknown.
+
+    ``running`` is only true where the caller looked. ``unsupported_reasons`` are in the contract's order.
+    """
+
+    name: str
+    exists: bool = False
+    running: bool = False
+    api_level: int | None = None
+    abi: str | None = None
+    play_store: bool = False
+    device_profile: str | None = None
+    system_image: str | None = None
+    unsupported_reasons: tuple[str, ...] = (
+        MISSING_PLAY_STORE,
+        UNSUPPORTED_API_LEVEL,
+        UNSUPPORTED_ABI,
+        UNSUPPORTED_DEVICE_PROFILE,
+    )
+
+    @property
+    def supported(self) -> bool:
+        return not self.unsupported_reasons
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "exists": self.exists,
+            "running": self.running,
+            "apiLevel": self.api_level,
+            "abi": self.abi,
+            "playStore": self.play_store,
+            "deviceProfile": self.device_profile,
+            "systemImage": self.system_image,
+            "supported": self.supported,
+            "unsupportedReasons": list(self.unsupported_reasons),
+        }
+
+
+# -- names and places
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` can be the name of an AVD: it becomes part of paths and of command lines (HTTP contract §2)."""
+    return len(text) <= _LONGEST_NAME and _NAME.fullmatch(text) is not None and text[0] != "-" and text.strip(".") != ""
+
+
+def checked_name(text: str) -> str:
+    """``text``, if it can be a name. Raises ``EngineError`` (INVALID_NAME)."""
+    if is_name(text):
+        return text
+    raise EngineError(
+        ErrorCode.INVALID_NAME,
+        f"not a name for a virtual device: {text[:_LONGEST_NAME]!r}",
+        hint="Use letters, digits, dots, dashes and underscores, with no dash in front.",
+    )
+
+
+def avd_home(env: Mapping[str, str]) -> str:
+    """The folder of the AVD files: ``ANDROID_AVD_HOME``, ``ANDROID_USER_HOME/avd``, else ``~/.android/avd``."""
+    if chosen := env.get("ANDROID_AVD_HOME"):
+        return chosen
+    if user := env.get("ANDROID_USER_HOME"):
+        return os.path.join(user, "avd")
+    return os.path.join(env.get("HOME") or os.path.expanduser("~"), ".android", "avd")
+
+
+# -- files
+
+
+def parse_ini(text: str) -> dict[str, str]:
+    """``key=value`` lines: first ``=``, both sides trimmed, the last of several wins; every other line is ignored."""
+    values: dict[str, str] = {}
+    for line in re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff")):
+        key, equals, value = line.partition("=")
+        key = key.strip()
+        if equals and key and not key.startswith("#"):
+            values[key] = value.strip()
+    return values
+
+
+def decode_ini(data: bytes) -> str:
+    """The text of an INI file: as its byte order mark says, else UTF-8, else what it names itself, else Latin-1."""
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        plain = data.decode("latin-1")
+    named = parse_ini(plain).get("avd.ini.encoding", "")
+    try:
+        return data.decode(named) if _CHARSET.fullmatch(named) else plain
+    except (LookupError, UnicodeError):
+        return plain
+
+
+def read_ini(path: str) -> dict[str, str]:
+    """The values of the file at ``path``; empty where it is missing, unreadable or larger than ``MAX_INI_BYTES``."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe in its place answers at once
+        try:
+            data = os.read(descriptor, MAX_INI_BYTES + 1)
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError):
+        return {}
+    return parse_ini(decode_ini(data)) if len(data) <= MAX_INI_BYTES else {}
+
+
+def read_avd(home: str, name: str, supported_abis: Sequence[str], running: bool = False) -> Avd:
+    """The AVD ``name`` as the files in ``home`` describe it; one without files does not exist and is not supported.
+
+    ``name`` may be any text: one that could not be a name has no files.
+    """
+    if not is_name(name):
+        return Avd(name, running=running)
+    config = read_ini(os.path.join(home, f"{name}.avd", "config.ini"))
+    pointer = read_ini(os.path.join(home, f"{name}.ini"))
+    return describe(name, config, pointer, supported_abis, running=running)
+
+
+def describe(
+    name: str,
+    config: Mapping[str, str],
+    pointer: Mapping[str, str],
+    supported_abis: Sequence[str],
+    *,
+    running: bool = False,
+) -> Avd:
+    """What ``config.ini`` and ``<name>.ini`` say (emulator contract §2)."""
+    folder = config.get("image.sysdir.1")
+    image = folder.replace("\\", "/").rstrip("/").replace("/", ";") if folder else None
+    level = _api_level(config.get("target", ""), pointer.get("target", ""), folder or "")
+    abi = config.get("abi.type") or None
+    profile = config.get("hw.device.name") or None
+    play_store = (
+        config.get("PlayStore.enabled", "").lower() in ("true", "yes")
+        or config.get("tag.id") == PLAY_STORE_TAG
+        or PLAY_STORE_TAG in (folder or "")
+    )
+    conditions = (
+        (MISSING_PLAY_STORE, play_store and PLAY_STORE_TAG in (image or "")),
+        (UNSUPPORTED_API_LEVEL, level == API_LEVEL),
+        (UNSUPPORTED_ABI, abi in supported_abis),
+        (UNSUPPORTED_DEVICE_PROFILE, profile in DEVICE_PROFILES),
+    )
+    return Avd(
+        name,
+        exists=bool(config or pointer),
+        running=running,
+        api_level=level,
+        abi=abi,
+        play_store=play_store,
+        device_profile=profile,
+        system_image=image or None,
+        unsupported_reasons=tuple(reason for reason, holds in conditions if not holds),
+    )
+
+
+def required(reason: str, supported_abis: Sequence[str]) -> str:
+    """What a supported AVD has in the place of an unsupported ``reason``, in words; '' for an unknown one."""
+    return {
+        MISSING_PLAY_STORE: f"a system image with {PLAY_STORE_TAG}",
+        UNSUPPORTED_API_LEVEL: f"API level {API_LEVEL}",
+        UNSUPPORTED_ABI: f"ABI {' or '.join(supported_abis)}",
+        UNSUPPORTED_DEVICE_PROFILE: f"device profile {' or '.join(DEVICE_PROFILES)}",
+    }.get(reason, "")
+
+
+def _api_level(*places: str) -> int | None:
+    """The number after the first ``android-`` of the first place that has one."""
+    for text in places:
+        if (found := _API.search(text)) and len(found[1]) <= _LONGEST_NUMBER:
+            return int(found[1])
+    return None
+
+
+# -- what is to be made
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a new AVD is made of."""
+
+    name: str
+    image: str
+    profile: str
+
+    def details(self) -> dict[str, str]:
+        return {"name": self.name, "systemImage": self.image, "deviceProfile": self.profile}
+
+
+def recipe(
+    name: str,
+    supported_abis: Sequence[str],
+    *,
+    api_level: int | None = None,
+    device_profile: str | None = None,
+    abi: str | None = None,
+    play_store: bool | None = None,
+) -> Recipe:
+    """A supported AVD, or what the caller wants instead (emulator contract §4). The ABI is the first supported one.
+
+    Raises ``EngineError`` INVALID_NAME, or EXECUTION_VALIDATION_FAILED for values that no image or profile can have.
+    """
+    level = API_LEVEL if api_level is None else api_level
+    chosen_abi = supported_abis[0] if abi is None and supported_abis else abi or ""
+    profile = DEVICE_PROFILE if device_profile is None else device_profile
+    if level not in range(1, 1000):
+        raise _impossible("apiLevel", level)
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]*", chosen_abi, re.ASCII):
+        raise _impossible("abi", chosen_abi)
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_ .()\"-]*", profile, re.ASCII) or len(profile) > _LONGEST_NAME:
+        raise _impossible("deviceProfile", profile)
+    tag = PLAIN_TAG if play_store is False else PLAY_STORE_TAG
+    return Recipe(checked_name(name), f"system-images;android-{level};{tag};{chosen_abi}", profile)
+
+
+def _impossible(path: str, value: object) -> EngineError:
+    message = f"{path} cannot be {str(value)[:_LONGEST_NAME]!r}"
+    return EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint="", details={"path": path})

@@ -1,0 +1,155 @@
+"""What the faces of the product use: one object for the virtual devices of this computer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+
+from clawperator.engine.adb.server import AdbServer
+from clawperator.engine.emulators.avds import DEFAULT_NAME, Avd, avd_home, checked_name, is_name, recipe
+from clawperator.engine.emulators.lifecycle import Lifecycle, Stopped
+from clawperator.engine.emulators.limits import Limits
+from clawperator.engine.emulators.provision import Provisioned, Provisioning, ProvisionPlan
+from clawperator.engine.emulators.running import RunningEmulator, Scanner
+from clawperator.engine.emulators.sdk import Sdk, ToolTimeoutError
+from clawperator.engine.emulators.telling import Telling
+from clawperator.engine.emulators.words import advice, complaint
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.progress import Tell, untold
+from clawperator.engine.settings import Settings
+
+_LOG_LINES = ("INFO", "WARNING", "HAX")
+
+
+class EmulatorManager:
+    """The AVDs of this computer and the emulators that run. ``home`` is the folder of the AVD files.
+
+    All methods raise ``EngineError``: INVALID_NAME for what cannot be a name, READ_ONLY where the settings forbid changes, and
+    what they say themselves. Whoever is cancelled leaves nothing running that it had started.
+    """
+
+    def __init__(self, server: AdbServer, settings: Settings, limits: Limits | None = None) -> None:
+        env = settings.environment or dict(os.environ)
+        self.home = avd_home(env)
+        self.supported_abis = tuple(settings.emulator_supported_abis)
+        self.limits = limits or Limits(install_image=settings.emulator_image_seconds)
+        self._settings = settings
+        self._sdk = Sdk(env, settings.adb_path)
+        self._scanner = Scanner(server, env, self.home, self.supported_abis, self.limits)
+        self._lifecycle = Lifecycle(self._sdk, self._scanner, self.home, self.supported_abis, self.limits)
+        self._provisioning = asyncio.Lock()
+
+    # -- looking
+
+    async def avds(self) -> tuple[Avd, ...]:
+        """Every AVD that the emulator lists, in its order. Raises ``EngineError`` ANDROID_SDK_TOOL_MISSING, UNKNOWN."""
+        names, running = await asyncio.gather(self._names(), self._running_names())
+        return tuple(self._lifecycle.avd(name, running=name in running) for name in names)
+
+    async def inspect(self, name: str) -> Avd:
+        """One AVD as its files describe it; of an unknown one ``exists`` is false."""
+        checked_name(name)
+        return self._lifecycle.avd(name, running=name in await self._running_names())
+
+    async def status(self) -> tuple[RunningEmulator, ...]:
+        """Every emulator that takes commands, in adb's order. Raises ``EngineError`` as the adb server does."""
+        return await self._scanner.running()
+
+    async def plan(self, name: str = "") -> ProvisionPlan:
+        """What ``provision`` would do now. Raises ``EngineError`` EMULATOR_UNSUPPORTED, ANDROID_SDK_TOOL_MISSING."""
+        return await self._wish(name).plan()
+
+    # -- changing
+
+    async def create(
+        self,
+        name: str = "",
+        *,
+        force: bool = False,
+        tell: Tell = untold,
+        api_level: int | None = None,
+        device_profile: str | None = None,
+        abi: str | None = None,
+        play_store: bool | None = None,
+    ) -> Avd:
+        """Create an AVD and install its system image; '' is the default name, ``None`` what is supported.
+
+        Raises ``EngineError`` ANDROID_AVD_CREATE_FAILED (also where it exists and ``force`` is not given),
+        ANDROID_SYSTEM_IMAGE_INSTALL_FAILED, ANDROID_SDK_TOOL_MISSING, EXECUTION_VALIDATION_FAILED.
+        """
+        self._refuse_read_only("creating a virtual device")
+        wanted = recipe(
+            name or DEFAULT_NAME,
+            self.supported_abis,
+            api_level=api_level,
+            device_profile=device_profile,
+            abi=abi,
+            play_store=play_store,
+        )
+        return await self._lifecycle.create(wanted, Telling("create", tell), force=force)
+
+    async def start(self, name: str, *, tell: Tell = untold, log: str = "") -> RunningEmulator:
+        """Start an AVD and wait until it has booted; ``log`` is a file for what the emulator says.
+
+        Raises ``EngineError`` EMULATOR_NOT_FOUND, EMULATOR_ALREADY_RUNNING, EMULATOR_START_FAILED, EMULATOR_BOOT_TIMEOUT,
+        ANDROID_SDK_TOOL_MISSING.
+        """
+        self._refuse_read_only("starting a virtual device")
+        return await self._lifecycle.start(name, Telling("start", tell), log=log)
+
+    async def stop(self, name: str, *, tell: Tell = untold) -> Stopped:
+        """Stop a running AVD. Raises ``EngineError`` EMULATOR_NOT_RUNNING, EMULATOR_STOP_FAILED."""
+        self._refuse_read_only("stopping a virtual device")
+        return await self._lifecycle.stop(name, Telling("stop", tell))
+
+    async def delete(self, name: str) -> None:
+        """Delete an AVD that does not run.
+
+        Raises ``EngineError`` EMULATOR_ALREADY_RUNNING, EMULATOR_NOT_FOUND, EMULATOR_DELETE_FAILED, ANDROID_SDK_TOOL_MISSING.
+        """
+        self._refuse_read_only("deleting a virtual device")
+        await self._lifecycle.delete(name)
+
+    async def provision(self, name: str = "", *, tell: Tell = untold) -> Provisioned:
+        """Get a supported, booted emulator: reuse, else start, else create the AVD ``name`` ('' is the default name).
+
+        Raises ``EngineError`` EMULATOR_UNSUPPORTED, and what ``create`` and ``start`` raise.
+        """
+        self._refuse_read_only("provisioning a virtual device")
+        wish = self._wish(name)
+        async with self._provisioning:  # of two wishes at once, the second reuses what the first has got
+            return await wish.provision(Telling("provision", tell))
+
+    # -- what they share
+
+    def _wish(self, name: str) -> Provisioning:
+        wanted = recipe(name or DEFAULT_NAME, self.supported_abis)
+        return Provisioning(self._lifecycle, self._names, wanted)
+
+    async def _names(self) -> list[str]:
+        try:
+            done = await self._sdk.run("emulator", ["-list-avds"], timeout=self.limits.list_names)
+        except ToolTimeoutError as exc:
+            raise EngineError(ErrorCode.UNKNOWN, str(exc), hint="") from exc
+        if not done.ok:
+            raise EngineError(ErrorCode.UNKNOWN, complaint("emulator", done), hint=advice(done) or "")
+        return listed_names(done.stdout)
+
+    async def _running_names(self) -> set[str]:
+        """Nothing runs where there is no adb to ask: files can be read all the same."""
+        with suppress(EngineError):
+            return {emulator.avd_name for emulator in await self._scanner.running()}
+        return set()
+
+    def _refuse_read_only(self, what: str) -> None:
+        if self._settings.read_only:
+            raise EngineError(
+                ErrorCode.READ_ONLY, f"{what} is refused: this session only observes", hint="Leave read-only mode."
+            )
+
+
+def listed_names(text: str) -> list[str]:
+    """The names that ``emulator -list-avds`` prints, without the lines that it logs among them (emulator contract §4)."""
+    lines = (line.strip() for line in text.splitlines())
+    return list(dict.fromkeys(line for line in lines if is_name(line) and not line.startswith(_LOG_LINES)))

@@ -1,0 +1,146 @@
+"""What runs: emulators in adb's list with the names of their AVDs and whether they have booted (emulator contract §5)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from clawperator.engine.adb.parse import DeviceEntry, DeviceState
+from clawperator.engine.adb.quote import device_command
+from clawperator.engine.adb.server import AdbServer
+from clawperator.engine.emulators import console
+from clawperator.engine.emulators.avds import Avd, read_avd
+from clawperator.engine.emulators.limits import Limits
+from clawperator.engine.errors import EngineError
+
+UNKNOWN_NAME = "unknown"
+BOOT_PROPERTIES = ("sys.boot_completed", "dev.bootcomplete")
+NAME_PROPERTIES = ("ro.boot.qemu.avd_name", "ro.kernel.qemu.avd_name")
+"""Asked in this order, before the console (android-facts 5d)."""
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RunningEmulator:
+    """One running emulator; ``unsupported_reasons`` are those of its AVD's files, all four where the AVD is not known."""
+
+    avd_name: str
+    serial: str
+    booted: bool
+    unsupported_reasons: tuple[str, ...] = ()
+
+    @property
+    def supported(self) -> bool:
+        return not self.unsupported_reasons
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self.started(),
+            "supported": self.supported,
+            "unsupportedReasons": list(self.unsupported_reasons),
+        }
+
+    def started(self) -> dict[str, Any]:
+        """The result of a start (emulator contract §6)."""
+        return {"type": "emulator", "avdName": self.avd_name, "serial": self.serial, "booted": self.booted}
+
+
+class Scanner:
+    """Asks adb and its emulators. ``home`` is the folder of the AVD files."""
+
+    def __init__(
+        self, server: AdbServer, env: Mapping[str, str], home: str, supported_abis: Sequence[str], limits: Limits
+    ) -> None:
+        self.server = server
+        self._env = env
+        self._home = home
+        self._abis = supported_abis
+        self._limits = limits
+
+    async def running(self) -> tuple[RunningEmulator, ...]:
+        """Every emulator that takes commands, in adb's order."""
+        serials = ready(await self.server.devices(timeout=self._limits.device))
+        return tuple(await asyncio.gather(*map(self.emulator, serials)))
+
+    async def emulator(self, serial: str) -> RunningEmulator:
+        """What runs behind ``serial``; nothing it does or says makes this fail."""
+        name, booted = await self._identity(serial)
+        reasons = (read_avd(self._home, name, self._abis) if name else Avd("")).unsupported_reasons
+        return RunningEmulator(name or UNKNOWN_NAME, serial, booted, reasons)
+
+    async def booted(self, serial: str) -> bool:
+        """Whether both properties say so; an emulator that does not answer has not booted."""
+        return (await self._properties(serial, BOOT_PROPERTIES)) == ["1", "1"]
+
+    async def named(self, name: str) -> tuple[str, bool] | None:
+        """Serial of the emulator of the AVD ``name``, and whether it takes commands; ``None`` where it does not run.
+
+        One that is still booting is offline in adb's list, but its console has a name for it.
+        """
+        entries = await self.server.devices(timeout=self._limits.device)
+        for serial in ready(entries):
+            if (await self._identity(serial))[0] == name:
+                return serial, True
+        for serial in waiting(entries):
+            if await self._console_name(serial) == name:
+                return serial, False
+        return None
+
+    async def find(self, entries: Iterable[DeviceEntry], name: str) -> str:
+        """The first serial of the list that takes commands and runs the AVD ``name``; '' where none does."""
+        for serial in ready(entries):
+            if (await self._identity(serial))[0] == name:
+                return serial
+        return ""
+
+    async def lists(self) -> AsyncGenerator[tuple[DeviceEntry, ...]]:
+        """The list of adb whenever it changes, and the last one again after ``poll`` seconds without a change."""
+        async with aclosing(self.server.track_devices(reconnect=True)) as pushed:
+            latest: tuple[DeviceEntry, ...] = ()
+            coming = asyncio.ensure_future(anext(pushed))
+            try:
+                while True:
+                    done, _ = await asyncio.wait({coming}, timeout=self._limits.poll)
+                    if done:
+                        latest = coming.result()
+                        coming = asyncio.ensure_future(anext(pushed))
+                    yield latest
+            finally:
+                coming.cancel()
+                with suppress(asyncio.CancelledError, EngineError, StopAsyncIteration):
+                    await coming
+
+    async def _identity(self, serial: str) -> tuple[str, bool]:
+        """The AVD's name ('' where nobody says it) and whether it has booted, in one round trip where the device answers."""
+        answers = await self._properties(serial, (*NAME_PROPERTIES, *BOOT_PROPERTIES))
+        names, booted = answers[: len(NAME_PROPERTIES)], answers[len(NAME_PROPERTIES) :] == ["1", "1"]
+        name = next((name for name in names if name), "") or await self._console_name(serial)
+        return name[:_LONGEST_NAME], booted
+
+    async def _console_name(self, serial: str) -> str:
+        with suppress(EngineError):
+            return await console.avd_name(serial, self._env, timeout=self._limits.device)
+        return ""
+
+    async def _properties(self, serial: str, names: Sequence[str]) -> list[str]:
+        """``getprop`` of each, trimmed; nothing where the device does not answer that question in so many lines."""
+        script = "; ".join(device_command(["getprop", name]) for name in names)
+        with suppress(EngineError):
+            done = await self.server.device(serial).script(script, timeout=self._limits.device)
+            lines = done.text.removesuffix("\n").split("\n")
+            if len(lines) == len(names):
+                return [line.strip() for line in lines]
+        return []
+
+
+def ready(entries: Iterable[DeviceEntry]) -> list[str]:
+    """Serials of the emulators that take commands, in adb's order."""
+    return [entry.serial for entry in entries if entry.is_emulator and entry.usable]
+
+
+def waiting(entries: Iterable[DeviceEntry]) -> list[str]:
+    """Serials of the emulators that boot, or have lost their connection."""
+    return [entry.serial for entry in entries if entry.is_emulator and entry.state == DeviceState.OFFLINE]

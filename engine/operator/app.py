@@ -1,0 +1,106 @@
+"""The Operator app on one device: installing it, granting what it needs, asking how it is."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.operator.reports import CrashLog, GrantReport, OperatorStatus, SetupReport
+from clawperator.engine.progress import Tell, untold
+from clawperator.engine.settings import Settings
+
+if TYPE_CHECKING:
+    from clawperator.engine.operator.compatibility import Compatibility
+
+
+class OperatorApp:
+    """``resolve`` finds the device, anew for each call; ``package`` is the chosen Operator app, '' for the installed one.
+
+    ``hold`` keeps a device from executions while its app is replaced or its service is off, which would break them.
+
+    All methods raise ``EngineError``; those of finding the device (NO_DEVICES …) leave as they come. What changes the
+    device raises READ_ONLY in a session that may only observe.
+    """
+
+    def __init__(
+        self,
+        resolve: Callable[[], Awaitable[AdbDevice]],
+        *,
+        package: str,
+        settings: Settings,
+        hold: Callable[[str], AbstractAsyncContextManager[object]] = nullcontext,
+    ) -> None:
+        self._resolve = resolve
+        self._hold = hold
+        self._package = package
+        self._settings = settings
+
+    async def setup(self, apk: str = "", *, sha256: str = "", tell: Tell = untold) -> SetupReport:
+        """Check the file, install it, grant what it needs and look whether it is there (doctor contract §9).
+
+        ``apk`` is a path (``~`` is the home folder); '' takes what lies in ``~/.clawperator/downloads``. ``sha256`` is the
+        hex digest that the file must have, '' for any. Nothing has touched the device before the file is found good.
+
+        Raises ``EngineError``: OPERATOR_APK_NOT_FOUND, OPERATOR_INSTALL_FAILED, OPERATOR_VERIFY_FAILED,
+        OPERATOR_GRANT_FAILED, with ``receiverPackage`` and the objects of the phases reached in ``extra``;
+        EXECUTION_CONFLICT_IN_FLIGHT before anything is installed, while an execution has the device.
+        """
+        self._refuse_observers("operator setup installs an app")
+        from clawperator.engine.operator.setup import set_up
+
+        return await set_up(
+            self._resolve,
+            apk,
+            package=self._package,
+            sha256=sha256,
+            env=self._settings.environment,
+            tell=tell,
+            hold=self._hold,
+        )
+
+    async def grant(self, *, force: bool = False, tell: Tell = untold) -> GrantReport:
+        """Give the installed app its permissions (doctor contract §8); ``force`` switches its service off and on again.
+
+        Raises ``EngineError``: GRANT_DEVICE_PERMISSIONS_FAILED with all three objects in ``extra``; RECEIVER_NOT_INSTALLED;
+        OPERATOR_VERIFY_FAILED where both variants are installed and none is chosen; with ``force``
+        EXECUTION_CONFLICT_IN_FLIGHT while an execution has the device.
+        """
+        self._refuse_observers("granting permissions changes the device")
+        from clawperator.engine.operator.granting import grant_alone
+
+        device = await self._resolve()
+        async with self._hold(device.serial) if force else nullcontext():
+            return await grant_alone(device, self._package, force=force, tell=tell)
+
+    async def status(self) -> OperatorStatus:
+        """What is installed, granted, enabled and bound, in one round trip."""
+        from clawperator.engine.operator.status import status
+
+        return await status(await self._resolve(), self._package, accepted=self._settings.accepted_versions)
+
+    async def crash_log(self, *, lines: int = 200) -> CrashLog:
+        """What the device wrote down about crashes of the app, newest first, at most ``lines`` lines in all."""
+        from clawperator.engine.operator.crashes import crash_log
+
+        return await crash_log(await self._resolve(), self._package, lines=lines)
+
+    async def compatibility(self, *, strict: bool = False) -> Compatibility:
+        """Whether the chosen app (else the one that the settings name) speaks this host's contract."""
+        from clawperator.engine.operator.compatibility import check_compatibility
+
+        package = self._package or self._settings.receiver_package
+        accepted = self._settings.accepted_versions
+        return await check_compatibility(await self._resolve(), package, strict=strict, accepted=accepted)
+
+    def grant_commands(self, serial: str, package: str) -> tuple[str, ...]:
+        """The adb lines that granting comes to, for showing them before (``<current>`` is what the list holds then)."""
+        from clawperator.engine.operator.granting import command_lines
+
+        return command_lines(serial, package)
+
+    def _refuse_observers(self, what: str) -> None:
+        if self._settings.read_only:
+            raise EngineError(ErrorCode.READ_ONLY, f"This session may only observe: {what}")

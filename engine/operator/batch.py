@@ -1,0 +1,66 @@
+"""Several commands for a device's shell in one round trip, each with its own output and exit code."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
+from clawperator.engine.adb.failures import broken
+from clawperator.engine.adb.quote import device_command, device_script
+
+_LONGEST_EXIT_CODE = 3
+
+
+class Part(NamedTuple):
+    """One command's output, stdout and stderr in the order of their writing, and its exit code.
+
+    ``data`` is what it wrote, to the last byte; ``text`` shows bytes that are no UTF-8 as U+FFFD.
+    """
+
+    data: bytes
+    exit_code: int
+
+    @property
+    def text(self) -> str:
+        return self.data.decode(errors="replace")
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0
+
+
+async def ask_all(
+    device: AdbDevice, commands: Iterable[Sequence[str]], *, timeout: float | None = SHELL_TIMEOUT
+) -> list[Part]:
+    """Run each argument vector after the other, whatever became of the one before it: as many answers as commands.
+
+    Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE and others of the transport, where not all of them answered.
+    """
+    return await run_all(device, [device_command(argv) for argv in commands], timeout=timeout)
+
+
+async def run_all(device: AdbDevice, scripts: Sequence[str], *, timeout: float | None = SHELL_TIMEOUT) -> list[Part]:
+    """The same for shell texts made by ``quote.device_command`` or ``quote.device_script``."""
+    mark = f"clawperator-{secrets.token_hex(8)}:"
+    report = device_script("echo {mark}$?", mark=mark)
+    script = "; ".join(f"{{ {script}; }} 2>&1 </dev/null; {report}" for script in scripts)
+    result = await device.script(script, timeout=timeout)
+    return _split(result.stdout, mark.encode(), len(scripts), device.serial)
+
+
+def _split(output: bytes, mark: bytes, count: int, serial: str) -> list[Part]:
+    """Nobody on the device can know the mark beforehand, so it is never part of an answer."""
+    head, *rest = output.split(mark)
+    parts: list[Part] = []
+    for piece in rest:
+        code, _, following = piece.partition(b"\n")
+        code = code.strip()
+        if not code.isdigit() or len(code) > _LONGEST_EXIT_CODE:
+            break
+        parts.append(Part(head, int(code)))
+        head = following
+    if len(parts) != count:
+        raise broken(f"the device answered {len(parts)} of {count} questions", serial=serial)
+    return parts

@@ -1,0 +1,110 @@
+"""The Operator's APKs that lie on this computer, and where they come from (doctor contract §6). Nothing is downloaded by itself."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.operator.apk import ApkFacts, read_apk, refused
+from clawperator.engine.operator.identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
+from clawperator.engine.settings import home_folder
+from clawperator.engine.version import CONTRACT_VERSION
+
+NEWEST_URL = "https://clawperator.com/operator.apk"
+VERSION_URL = f"https://downloads.clawperator.com/operator/v{CONTRACT_VERSION}/operator-v{CONTRACT_VERSION}.apk"
+RELEASE_FILE, DEBUG_FILE = "operator.apk", "operator-debug.apk"
+MAX_LOOKED_AT = 2_000
+MAX_READ = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ApkProblem:
+    """A file that calls itself an APK and is none, or not the Operator's."""
+
+    path: str
+    error: EngineError
+
+
+def folder(env: Mapping[str, str]) -> str:
+    """``~/.clawperator/downloads``."""
+    return os.path.join(home_folder(env), "downloads")
+
+
+def found_apks(env: Mapping[str, str]) -> tuple[ApkFacts | ApkProblem, ...]:
+    """Every ``*.apk`` of the folder, newest first, with what is wrong with those that cannot be installed.
+
+    Reads the disk: call it in a thread. Never raises; a folder that is not there or cannot be read is empty.
+    """
+    return tuple(_read(path) for path in islice(_newest_first(folder(env)), MAX_READ))
+
+
+def choose_apk(env: Mapping[str, str], package: str = "") -> ApkFacts:
+    """The file to install where none is named: ``operator.apk``, then ``operator-debug.apk``, then the newest other one.
+
+    ``package`` wants the APK of that Operator app; for the debug one, its file comes first. Reads the disk: call it in a thread.
+
+    Raises ``EngineError``: OPERATOR_APK_NOT_FOUND that says where the app comes from; that of the first file, if it is broken.
+    """
+    paths = list(islice(_newest_first(folder(env)), MAX_READ))
+    order = (DEBUG_FILE, RELEASE_FILE) if package == DEBUG_PACKAGE else (RELEASE_FILE, DEBUG_FILE)
+    paths.sort(key=lambda path: order.index(name) if (name := os.path.basename(path)) in order else len(order))
+    problems: list[ApkProblem] = []
+    for path in paths:
+        found = _read(path)
+        if isinstance(found, ApkFacts):
+            if package in ("", found.package):
+                return found
+        elif os.path.basename(path) in order:
+            raise found.error
+        else:
+            problems.append(found)
+    raise _missing(env, package, problems)
+
+
+def _missing(env: Mapping[str, str], package: str, problems: list[ApkProblem]) -> EngineError:
+    what = f"APK of {package}" if package else "Operator APK"
+    error = EngineError(
+        ErrorCode.OPERATOR_APK_NOT_FOUND,
+        f"There is no {what} in {folder(env)}",
+        hint=f"Download {NEWEST_URL} (or {VERSION_URL}, with its .sha256) into that folder as {RELEASE_FILE}, or give its path with "
+        "--apk. Nothing is downloaded by itself.",
+        details={"folder": folder(env), "urls": [NEWEST_URL, VERSION_URL]},
+    )
+    if problems:
+        error.details["unusable"] = [
+            {"path": problem.path, "reason": problem.error.message} for problem in problems[:10]
+        ]
+    return error
+
+
+def _newest_first(path: str) -> Iterator[str]:
+    found: list[tuple[float, str]] = []
+    try:
+        with os.scandir(path) as entries:
+            for entry in islice(entries, MAX_LOOKED_AT):
+                if not entry.name.lower().endswith(".apk") or entry.name.startswith("."):
+                    continue
+                try:
+                    facts = entry.stat()
+                except OSError:
+                    continue
+                if stat.S_ISREG(facts.st_mode):
+                    found.append((facts.st_mtime, entry.path))
+    except OSError:
+        return
+    found.sort(key=lambda item: (-item[0], item[1]))
+    yield from (path for _, path in found)
+
+
+def _read(path: str) -> ApkFacts | ApkProblem:
+    try:
+        apk = read_apk(path)
+    except EngineError as exc:
+        return ApkProblem(path, exc)
+    if apk.package not in OPERATOR_PACKAGES:
+        return ApkProblem(path, refused(path, f"it is {apk.package}, not the Operator app"))
+    return apk

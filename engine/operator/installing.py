@@ -1,0 +1,152 @@
+"""Sending an APK to a device, and what the package manager's refusals mean (doctor contract §9)."""
+
+from __future__ import annotations
+
+import time
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.parse import InstallResult
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.operator.apk import ApkFacts
+from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.suggestions import adb_line
+
+INSTALL_SECONDS = 180.0
+EXIT_REFUSED = 1
+"""What ``adb install`` ends with when the package manager refuses."""
+_LONGEST_ERROR = 2_000
+_DEVICE_ERRORS = frozenset(
+    {
+        ErrorCode.DEVICE_NOT_FOUND,
+        ErrorCode.NO_DEVICES,
+        ErrorCode.DEVICE_UNAUTHORIZED,
+        ErrorCode.DEVICE_OFFLINE,
+        ErrorCode.ADB_SERVER_FAILED,
+    }
+)
+"""Of a device that vanished or was never usable: they leave as they are, nothing has been installed."""
+
+_UNINSTALL = "Uninstall the app that is there first (its data is lost): {uninstall}"
+_ADVICE: dict[str, tuple[str, str]] = {
+    "UPDATE_INCOMPATIBLE": ("the installed app is signed with another key", _UNINSTALL),
+    "SHARED_USER_INCOMPATIBLE": ("the installed app is signed with another key", _UNINSTALL),
+    "INCONSISTENT_CERTIFICATES": ("the installed app is signed with another key", _UNINSTALL),
+    "UID_CHANGED": ("the device holds data of a former installation", _UNINSTALL),
+    "ALREADY_EXISTS": ("the app is already installed", _UNINSTALL),
+    "DUPLICATE_PACKAGE": ("the app is already installed", _UNINSTALL),
+    "VERSION_DOWNGRADE": ("a newer version is installed", f"Install a newer APK. {_UNINSTALL}"),
+    "PERMISSION_MODEL_DOWNGRADE": ("a newer version is installed", f"Install a newer APK. {_UNINSTALL}"),
+    "INSUFFICIENT_STORAGE": ("the device's storage is full", "Free storage on the device, then run setup again."),
+    "DEXOPT": ("the device could not prepare its code", "Free storage on the device, then run setup again."),
+    "MEDIA_UNAVAILABLE": ("the device's storage is not available", "Check the device's storage, then run setup again."),
+    "CONTAINER_ERROR": ("the device's storage is not available", "Check the device's storage, then run setup again."),
+    "NO_MATCHING_ABIS": (
+        "its native code{abis} is for another processor",
+        "Take the APK for this device's processor, or the one for all of them.",
+    ),
+    "CPU_ABI_INCOMPATIBLE": (
+        "its native code{abis} is for another processor",
+        "Take the APK for this device's processor, or the one for all of them.",
+    ),
+    "OLDER_SDK": ("the device's Android is too old{min_sdk}", "Use a device with a newer Android, or an older APK."),
+    "DEPRECATED_SDK_VERSION": ("the APK is for an Android that is too old for this device", "Take a newer APK."),
+    "NEWER_SDK": ("the APK is for an older Android only", "Take a newer APK."),
+    "USER_RESTRICTED": (
+        "the device does not allow it",
+        "Unlock the device, confirm its dialog, and switch 'Install via USB' on in the developer options if it has that.",
+    ),
+    "VERIFICATION_FAILURE": (
+        "the device's verifier refused it",
+        "Unlock the device and confirm its dialog, or switch off 'Verify apps over USB' in the developer options.",
+    ),
+    "VERIFICATION_TIMEOUT": (
+        "the device's verifier did not answer",
+        "Unlock the device and confirm its dialog, or switch off 'Verify apps over USB' in the developer options.",
+    ),
+    "ABORTED": ("it was cancelled on the device", "Unlock the device, confirm its dialog, then run setup again."),
+    "TEST_ONLY": ("it is a test-only build", "Take a released APK."),
+    "NO_CERTIFICATES": ("it is not signed", "Take a released APK."),
+    "INVALID_APK": ("the device says that it is damaged", "Download the APK again."),
+    "NOT_APK": ("the device says that it is no APK", "Download the APK again."),
+    "BAD_MANIFEST": ("the device cannot read its manifest", "Download the APK again."),
+    "MANIFEST_MALFORMED": ("the device cannot read its manifest", "Download the APK again."),
+    "UNEXPECTED_EXCEPTION": ("the device cannot read it", "Download the APK again."),
+    "CONFLICTING_PROVIDER": (
+        "another app provides the same content",
+        "Uninstall the other variant of the Operator app first.",
+    ),
+    "MISSING_FEATURE": ("the device lacks a feature that it needs", "Use another device."),
+    "MISSING_SHARED_LIBRARY": ("the device lacks a library that it needs", "Use another device."),
+    "INTERNAL_ERROR": ("the device's package manager failed", "Reboot the device, then run setup again."),
+}
+"""The end of Android's constant → what it means, what to do. ``{uninstall}``, ``{abis}``, ``{min_sdk}`` are filled in."""
+_TEXTS = (
+    ("can't find service", "INTERNAL_ERROR"),
+    ("is the system running", "INTERNAL_ERROR"),
+    ("not enough space", "INSUFFICIENT_STORAGE"),
+    ("no space left", "INSUFFICIENT_STORAGE"),
+    ("user restricted", "USER_RESTRICTED"),
+    ("canceled by user", "USER_RESTRICTED"),
+)
+"""Words of refusals without a constant."""
+
+
+async def install(device: AdbDevice, apk: ApkFacts, tell: Tell, *, seconds: float = INSTALL_SECONDS) -> None:
+    """Install ``apk`` over what is there, telling how much of it has been sent.
+
+    A cancelled installation leaves nothing behind: the device abandons a session whose bytes end early.
+
+    Raises ``EngineError``: OPERATOR_INSTALL_FAILED with ``install`` in ``extra``; the transport's own errors where there is
+    no device any more.
+    """
+    began = time.monotonic()
+
+    def sent(size: int) -> None:
+        fraction = size / apk.size if apk.size else 1.0
+        message = "the device is installing it" if size >= apk.size else ""
+        elapsed = (time.monotonic() - began) * 1000
+        tell(Stage("setup", "install", "running", elapsed, seconds * 1000, min(fraction, 1.0), message))
+
+    try:
+        result = await device.install(apk.path, progress=sent, timeout=seconds)
+    except EngineError as exc:
+        if exc.code in _DEVICE_ERRORS:
+            raise
+        raise _failed(
+            exc.message, exc.message, hint="Check the connection to the device, then run setup again."
+        ) from exc
+    if not result.ok:
+        raise refusal(result, apk, device.serial)
+
+
+def refusal(result: InstallResult, apk: ApkFacts, serial: str) -> EngineError:
+    """The package manager's refusal with what it means and what to do."""
+    reason, advice = _advice(result)
+    uninstall = adb_line(serial, "uninstall", apk.package)
+    abis = f" ({', '.join(apk.abis)})" if apk.abis else ""
+    min_sdk = f": it needs API level {apk.min_sdk}" if apk.min_sdk else ""
+    said = ": ".join(dict.fromkeys(text for text in (result.code, result.message) if text))[:_LONGEST_ERROR]
+    meaning = reason.format(abis=abis, min_sdk=min_sdk)
+    message = (
+        f"{apk.package} was not installed: {meaning} ({said})"
+        if meaning
+        else f"{apk.package} was not installed: {said}"
+    )
+    return _failed(message, said, hint=advice.format(uninstall=uninstall), code=result.code, exit_code=EXIT_REFUSED)
+
+
+def _advice(result: InstallResult) -> tuple[str, str]:
+    short = result.code.removeprefix("INSTALL_").removeprefix("PARSE_").removeprefix("FAILED_")
+    if short in _ADVICE:
+        return _ADVICE[short]
+    said = result.message.lower()
+    known = next((name for words, name in _TEXTS if words in said), "")
+    return _ADVICE.get(known, ("", "Check the device's storage and screen, then run setup again."))
+
+
+def _failed(message: str, said: str, *, hint: str, code: str = "", exit_code: int | None = None) -> EngineError:
+    phase: dict[str, object] = {"ok": False, "error": said}
+    if exit_code is not None:
+        phase["exitCode"] = exit_code
+    details = {"installCode": code} if code else None
+    return EngineError(ErrorCode.OPERATOR_INSTALL_FAILED, message, hint=hint, details=details, extra={"install": phase})

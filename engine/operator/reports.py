@@ -1,0 +1,257 @@
+"""What setting up, granting and asking answer, in the shapes of the command line contract §3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clawperator.engine.operator.compatibility import Compatibility
+
+UNKNOWN_PACKAGE = "<unknown>"
+"""Stands for the package in an error before it is known (command line contract §3.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListGrant:
+    """A component in one of the secure lists. ``already_enabled``: nothing had to be written. ``error`` is empty when ``ok``."""
+
+    ok: bool
+    already_enabled: bool = False
+    error: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"ok": self.ok, "alreadyEnabled": self.already_enabled}
+        return {**answer, "error": self.error} if self.error else answer
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationGrant:
+    """The right to post notifications. ``skipped``: this Android has no such right to give; ``error`` is what it said."""
+
+    ok: bool
+    skipped: bool = False
+    error: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"ok": self.ok, "skipped": self.skipped}
+        return {**answer, "error": self.error} if self.error else answer
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """The three grants, in the order in which they are attempted (doctor contract §8)."""
+
+    accessibility: ListGrant
+    notification: NotificationGrant
+    notification_listener: ListGrant
+
+    @property
+    def ok(self) -> bool:
+        return self.accessibility.ok and self.notification.ok and self.notification_listener.ok
+
+    @property
+    def error(self) -> str:
+        """What the first failing grant says; empty when all succeeded."""
+        grants = (self.accessibility, self.notification, self.notification_listener)
+        return next((grant.error or "refused without a reason" for grant in grants if not grant.ok), "")
+
+    @property
+    def already_enabled(self) -> bool:
+        """Nothing was missing before."""
+        listed = self.accessibility.already_enabled and self.notification_listener.already_enabled
+        return listed and not self.notification.skipped
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "accessibility": self.accessibility.to_dict(),
+            "notification": self.notification.to_dict(),
+            "notificationListener": self.notification_listener.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GrantReport:
+    """The answer of ``grant-device-permissions``."""
+
+    device_id: str
+    package: str
+    permissions: Permissions
+
+    @property
+    def message(self) -> str:
+        if self.permissions.already_enabled:
+            return f"{self.package} already had its permissions"
+        return f"{self.package} has its permissions; give its service 2 to 3 seconds before the first command"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "receiverPackage": self.package,
+            **self.permissions.to_dict(),
+            "message": self.message,
+            "deviceId": self.device_id,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SetupReport:
+    """The answer of ``operator setup``; every phase succeeded. ``apk`` is the path of the file that was installed."""
+
+    device_id: str
+    package: str
+    apk: str
+    version_name: str
+    permissions: Permissions
+
+    @property
+    def message(self) -> str:
+        if self.permissions.already_enabled:
+            return f"{self.package} is installed; its permissions were already enabled"
+        return f"{self.package} is installed and ready; run clawperator doctor to check everything"
+
+    def to_dict(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {
+            "receiverPackage": self.package,
+            "install": {"ok": True},
+            "permissions": self.permissions.to_dict(),
+            "verification": {"ok": True, "packageInstalled": True},
+            "message": self.message,
+            "deviceId": self.device_id,
+            "apk": self.apk,
+        }
+        return {**answer, "apkVersion": self.version_name} if self.version_name else answer
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledVariant:
+    """One of the two Operator packages on the device; ``version_name`` empty and ``version_code`` -1 where unreadable."""
+
+    package: str
+    version_name: str = ""
+    version_code: int = -1
+
+    def to_dict(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"package": self.package, "versionName": self.version_name or None}
+        return {**answer, "versionCode": self.version_code if self.version_code >= 0 else None}
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorStatus:
+    """How the Operator app on a device is. ``package`` is the variant that the rest is about.
+
+    ``listed`` is its accessibility service in the secure list, ``enabled`` the same with accessibility switched on,
+    ``bound`` whether the service runs, ``None`` where Android does not tell. ``notifications`` is ``None`` where there is
+    no such right. ``suspended``: a test client holds UiAutomation, which stops accessibility services meanwhile.
+    """
+
+    device_id: str
+    package: str
+    installed: tuple[InstalledVariant, ...]
+    compatibility: Compatibility
+    listed: bool = False
+    enabled: bool = False
+    bound: bool | None = None
+    suspended: bool = False
+    notifications: bool | None = None
+    listener: bool = False
+
+    @property
+    def ready(self) -> bool:
+        """Commands can be expected to work: it fits, and nothing says that its service does not run."""
+        return self.compatibility.compatible and self.enabled and self.bound is not False
+
+    @property
+    def message(self) -> str:
+        """The most important finding, with the next step."""
+        if self.compatibility.error is not None:
+            steps = " ".join(self.compatibility.remediation[:1])
+            return f"{self.compatibility.error.message}. {steps}".strip()
+        if not self.enabled:
+            return f"The accessibility service is switched off. Run clawperator grant-device-permissions{self._of()}"
+        if self.bound is False:
+            return f"The accessibility service is on but does not run. Run clawperator grant-device-permissions --force{self._of()}"
+        return (
+            f"{self.package} is ready"
+            if self.bound
+            else f"{self.package} is enabled; run clawperator doctor to hear it answer"
+        )
+
+    def _of(self) -> str:
+        return f" --device-id {self.device_id} --receiver-package {self.package}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "deviceId": self.device_id,
+            "receiverPackage": self.package,
+            "ready": self.ready,
+            "installed": [variant.to_dict() for variant in self.installed],
+            "compatibility": self.compatibility.to_dict(),
+            "accessibility": {"listed": self.listed, "enabled": self.enabled, "bound": self.bound},
+            "uiAutomationHeld": self.suspended,
+            "notification": {"granted": self.notifications},
+            "notificationListener": {"listed": self.listener},
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CrashReport:
+    """One crash as the device wrote it down. ``at`` is the device's own local time, as far as it told it.
+
+    ``kind`` is ``java`` or ``native``, ``source`` ``crash-buffer`` or ``dropbox``; ``pid`` is 0 where it is not told. ``cut``
+    counts lines that were left out at the end.
+    """
+
+    at: str
+    kind: str
+    source: str
+    process: str
+    pid: int
+    summary: str
+    lines: tuple[str, ...]
+    cut: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {
+            "at": self.at,
+            "kind": self.kind,
+            "source": self.source,
+            "process": self.process,
+            "pid": self.pid or None,
+            "summary": self.summary,
+            "lines": list(self.lines),
+        }
+        return {**answer, "cutLines": self.cut} if self.cut else answer
+
+
+@dataclass(frozen=True, slots=True)
+class CrashLog:
+    """Crashes of the Operator app, newest first; ``left_out`` counts older ones beyond the limit of lines.
+
+    ``trouble`` maps a place of the device that could not be read to what it said.
+    """
+
+    device_id: str
+    packages: tuple[str, ...]
+    crashes: tuple[CrashReport, ...]
+    left_out: int = 0
+    trouble: Mapping[str, str] | None = None
+
+    @property
+    def message(self) -> str:
+        if not self.crashes:
+            return f"The device wrote down no crash of {' or '.join(self.packages)}"
+        plural = "" if len(self.crashes) == 1 else "es"
+        more = f", {self.left_out} older left out" if self.left_out else ""
+        return f"{len(self.crashes)} crash{plural}, the newest first{more}"
+
+    def to_dict(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {
+            "deviceId": self.device_id,
+            "packages": list(self.packages),
+            "crashes": [crash.to_dict() for crash in self.crashes],
+            "count": len(self.crashes),
+            "leftOut": self.left_out,
+            "message": self.message,
+        }
+        return {**answer, "trouble": dict(self.trouble)} if self.trouble else answer

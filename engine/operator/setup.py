@@ -1,0 +1,153 @@
+"""``operator setup``: check, install, grant, verify (doctor contract §9). No phase runs after one that failed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.observe import probe
+from clawperator.engine.operator.apk import ApkFacts, read_apk, refused, sha256_of
+from clawperator.engine.operator.batch import ask_all
+from clawperator.engine.operator.choosing import installed, list_command
+from clawperator.engine.operator.downloads import choose_apk
+from clawperator.engine.operator.granting import grant
+from clawperator.engine.operator.identity import OPERATOR_PACKAGES
+from clawperator.engine.operator.installing import INSTALL_SECONDS, install
+from clawperator.engine.operator.reports import UNKNOWN_PACKAGE, Permissions, SetupReport
+from clawperator.engine.operator.stages import stage
+from clawperator.engine.progress import Tell
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_INSTALLED = {"ok": True}
+
+
+async def set_up(
+    resolve: Callable[[], Awaitable[AdbDevice]],
+    apk: str,
+    *,
+    package: str,
+    sha256: str,
+    env: Mapping[str, str],
+    tell: Tell,
+    hold: Callable[[str], AbstractAsyncContextManager[object]] = nullcontext,
+    seconds: float = INSTALL_SECONDS,
+) -> SetupReport:
+    """See ``OperatorApp.setup``; ``package`` is the chosen Operator app, '' for whichever the file holds."""
+    wanted = _digest(sha256)
+    with stage("setup", "check", tell):
+        try:
+            facts = await asyncio.to_thread(_checked, apk, package, wanted, env)
+        except EngineError as exc:
+            raise _with_phases(exc, package or UNKNOWN_PACKAGE, {"ok": False, "error": exc.message}) from exc
+        device = await resolve()
+    async with hold(device.serial):
+        return await _install_and_grant(device, facts, tell, seconds)
+
+
+async def _install_and_grant(device: AdbDevice, facts: ApkFacts, tell: Tell, seconds: float) -> SetupReport:
+    try:
+        with stage(
+            "setup", "install", tell, limit=seconds, message=f"{facts.package} {facts.version_name} to {device.serial}"
+        ):
+            await install(device, facts, tell, seconds=seconds)
+    except EngineError as exc:
+        raise _with_phases(exc, facts.package) from exc
+    finally:
+        probe.forget(device.serial)  # even a cancelled or failed installation may have changed the app
+    with stage("setup", "permissions", tell):
+        await _verify(device, facts.package)
+        try:
+            permissions = await grant(device, facts.package)
+        except EngineError as exc:
+            raise _phase_error(ErrorCode.OPERATOR_GRANT_FAILED, exc.message, facts.package, None) from exc
+        if not permissions.ok:
+            raise _phase_error(ErrorCode.OPERATOR_GRANT_FAILED, permissions.error, facts.package, permissions)
+    with stage("setup", "verify", tell):
+        await _verify(device, facts.package, permissions)
+    return SetupReport(device.serial, facts.package, facts.path, facts.version_name, permissions)
+
+
+# -- the file
+
+
+def _digest(text: str) -> str:
+    """Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for what is no SHA-256 in hex."""
+    digest = text.strip().lower().removeprefix("sha256:")
+    if not digest or _DIGEST.fullmatch(digest):
+        return digest
+    reason = "sha256 must be 64 hexadecimal digits"
+    raise EngineError(
+        ErrorCode.EXECUTION_VALIDATION_FAILED,
+        reason,
+        details={"path": "sha256", "reason": f"{reason}, got {text[:80]!r}"},
+    )
+
+
+def _checked(apk: str, package: str, digest: str, env: Mapping[str, str]) -> ApkFacts:
+    """The file to install, found good. Blocks on the disk; raises ``EngineError`` (OPERATOR_APK_NOT_FOUND, OPERATOR_INSTALL_FAILED)."""
+    facts = read_apk(os.path.abspath(_expanded(apk, env))) if apk else choose_apk(env, package)
+    if package and facts.package != package:
+        error = refused(facts.path, f"it is {facts.package}, but --receiver-package says {package}")
+        error.hint = f"Nothing was installed. Give the APK of {package}, or choose {facts.package}."
+        raise error
+    if not package and facts.package not in OPERATOR_PACKAGES:
+        reason = f"it is {facts.package}, not the Operator app ({' or '.join(OPERATOR_PACKAGES)})"
+        error = refused(facts.path, reason)
+        error.hint = f"Nothing was installed. If it is meant, pass --receiver-package {facts.package}."
+        raise error
+    if digest and (found := sha256_of(facts.path)) != digest:
+        raise refused(facts.path, f"its SHA-256 is {found}, not {digest}")
+    return facts
+
+
+def _expanded(path: str, env: Mapping[str, str]) -> str:
+    """``~`` is the home folder of the surroundings that we were given."""
+    home = env.get("HOME", "")
+    if home and (path == "~" or path.startswith("~/")):
+        return home + path[1:]
+    return os.path.expanduser(path)
+
+
+# -- the phases
+
+
+async def _verify(device: AdbDevice, package: str, permissions: Permissions | None = None) -> None:
+    """Whether the device lists the app under exactly this name. Raises ``EngineError`` (OPERATOR_VERIFY_FAILED)."""
+    try:
+        (listed,) = await ask_all(device, [list_command(package)])
+        found = installed(listed, device.serial)
+    except EngineError as exc:
+        message = f"Whether {package} is installed could not be read: {exc.message}"
+        raise _phase_error(ErrorCode.OPERATOR_VERIFY_FAILED, message, package, permissions, verified=False) from exc
+    if package in found:
+        return
+    others = [name for name in OPERATOR_PACKAGES if name in found]
+    there = f"; {' and '.join(others)} is there" if others else ""
+    message = f"{package} is not listed on {device.serial} after the installation{there}"
+    raise _phase_error(ErrorCode.OPERATOR_VERIFY_FAILED, message, package, permissions, verified=False)
+
+
+def _phase_error(
+    code: ErrorCode, message: str, package: str, permissions: Permissions | None, *, verified: bool = True
+) -> EngineError:
+    """An error after the installation, with the objects of the phases reached (command line contract §3.1)."""
+    extra: dict[str, Any] = {"receiverPackage": package, "install": _INSTALLED}
+    if permissions is not None:
+        extra["permissions"] = permissions.to_dict()
+    if not verified:
+        extra["verification"] = {"ok": False, "packageInstalled": False, "error": message}
+    return EngineError(code, message, extra=extra)
+
+
+def _with_phases(exc: EngineError, package: str, phase: Mapping[str, Any] | None = None) -> EngineError:
+    """The same error with the package, and with the object of its phase where it has none yet."""
+    extra: dict[str, Any] = {"receiverPackage": package}
+    if phase is not None and exc.code is ErrorCode.OPERATOR_INSTALL_FAILED:
+        extra["install"] = phase
+    return EngineError(exc.code, exc.message, hint=exc.hint, details=exc.details, extra={**extra, **exc.extra})

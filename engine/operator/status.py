@@ -1,0 +1,93 @@
+"""How the Operator app on a device is: installed, granted, enabled, bound. One round trip, read-only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.parse import parse_dumpsys_version
+from clawperator.engine.errors import EngineError
+from clawperator.engine.operator import secure_list
+from clawperator.engine.operator.batch import Part, ask_all
+from clawperator.engine.operator.choosing import installed, list_command
+from clawperator.engine.operator.compatibility import judge
+from clawperator.engine.operator.granting import LISTENERS, POST_NOTIFICATIONS, SERVICES, SWITCH, settings_value
+from clawperator.engine.operator.identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, listener_of, service_of
+from clawperator.engine.operator.reports import InstalledVariant, OperatorStatus
+
+_GRANTED = re.compile(rf"^\s*{re.escape(POST_NOTIFICATIONS)}: granted=(true|false)\b", re.MULTILINE)
+_REQUESTED = re.compile(rf"^\s*{re.escape(POST_NOTIFICATIONS)}\s*$", re.MULTILINE)
+_FIRST_WITH_RIGHT = 33
+
+
+async def status(device: AdbDevice, package: str, *, accepted: Collection[str] = ()) -> OperatorStatus:
+    """``package`` '' reports on the installed variant, of several on the release one.
+
+    Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE where the device or its package manager does not answer.
+    """
+    known = tuple(dict.fromkeys([*([package] if package else []), *OPERATOR_PACKAGES]))
+    listed, sdk, services, switch, listeners, dump, *dumps = await ask_all(
+        device,
+        [
+            list_command(package),
+            ("getprop", "ro.build.version.sdk"),
+            ("settings", "get", "secure", SERVICES),
+            ("settings", "get", "secure", SWITCH),
+            ("settings", "get", "secure", LISTENERS),
+            ("dumpsys", "accessibility"),
+            *(("dumpsys", "package", name) for name in known),
+        ],
+    )
+    found = installed(listed, device.serial)
+    texts = dict(zip(known, dumps, strict=True))
+    present = tuple(name for name in known if name in found)
+    chosen = package or (present[0] if present else RELEASE_PACKAGE)
+    compatibility = judge(
+        chosen, listed.text, texts[chosen].text, listed.exit_code, texts[chosen].exit_code, accepted=accepted
+    )
+    variants = tuple(_variant(name, texts[name]) for name in present)
+    if chosen not in present:
+        return OperatorStatus(device.serial, chosen, variants, compatibility)
+    entries = _entries(services)
+    state = parse_accessibility(dump.text)
+    in_list = secure_list.contains(entries, service_of(chosen))
+    enabled = in_list and switch.text.strip() == "1"
+    count = len([entry for entry in secure_list.entries(entries) if entry.strip()])
+    return OperatorStatus(
+        device.serial,
+        chosen,
+        variants,
+        compatibility,
+        listed=in_list,
+        enabled=enabled,
+        bound=state.is_bound(service_of(chosen), count) if enabled else False,
+        suspended=state.ui_automation,
+        notifications=_may_notify(texts[chosen].text, sdk.text),
+        listener=secure_list.contains(_entries(listeners), listener_of(chosen)),
+    )
+
+
+def _entries(answer: Part) -> str:
+    """The list; empty where the device does not tell it."""
+    try:
+        return settings_value(answer)
+    except EngineError:
+        return ""
+
+
+def _variant(package: str, dump: Part) -> InstalledVariant:
+    version = parse_dumpsys_version(dump.text, package)
+    return InstalledVariant(package, version.name[:200], version.code)
+
+
+def _may_notify(dump: str, sdk: str) -> bool | None:
+    """``None`` on Android before 13, which has no such right, and where the dump does not tell."""
+    level = sdk.strip()
+    if not (level.isascii() and level.isdigit() and len(level) < 4) or int(level) < _FIRST_WITH_RIGHT:
+        return None
+    granted = _GRANTED.search(dump)
+    if granted is not None:
+        return granted[1] == "true"
+    return False if _REQUESTED.search(dump) else None

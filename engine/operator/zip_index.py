@@ -1,0 +1,106 @@
+"""The directory of a ZIP file and one entry of it, with bounds: an APK from anywhere must not cost memory or time.
+
+The few fields that an APK has; no ZIP64, no encryption, no spanning — Android installs none of those either. ``zipfile`` would
+read a directory of any size and any number of entries.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+MAX_DIRECTORY = 16 << 20
+MAX_ENTRIES = 65_535
+_END = struct.Struct("<4s4H2LH")
+_ENTRY = struct.Struct("<4s6H3L5H2L")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_END_MAGIC, _ENTRY_MAGIC, _LOCAL_MAGIC = b"PK\x05\x06", b"PK\x01\x02", b"PK\x03\x04"
+_LONGEST_COMMENT = 65_535
+_STORED, _DEFLATED = 0, 8
+
+
+class ZipError(Exception):
+    """The file is no ZIP that can be read; the text says why, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZipEntry:
+    """One file of the archive, as its directory tells; sizes in bytes."""
+
+    name: str
+    method: int
+    encrypted: bool
+    crc: int
+    packed_size: int
+    size: int
+    offset: int
+
+
+def read_directory(stream: BinaryIO) -> tuple[ZipEntry, ...]:
+    """Every entry, in the order of the directory. Raises ``ZipError``; ``OSError`` from the stream."""
+    total = stream.seek(0, os.SEEK_END)
+    tail_at = max(0, total - _LONGEST_COMMENT - _END.size)
+    stream.seek(tail_at)
+    tail = stream.read(total - tail_at)
+    at = tail.rfind(_END_MAGIC, 0, max(0, len(tail) - _END.size + len(_END_MAGIC)))
+    if at < 0:
+        stream.seek(0)
+        begun = stream.read(4) == _LOCAL_MAGIC
+        raise ZipError("it is cut off: a ZIP archive without its end" if begun else "it is no ZIP archive")
+    _, disk, first_disk, _, count, size, offset, _ = _END.unpack_from(tail, at)
+    if disk or first_disk or 0xFFFFFFFF in (size, offset):
+        raise ZipError("it is a ZIP archive in several parts or beyond 4 GB")
+    if size > MAX_DIRECTORY:
+        raise ZipError(f"its directory of {size} bytes is too large")
+    if offset + size > tail_at + at:
+        raise ZipError("it is damaged: its directory lies outside the file")
+    stream.seek(offset)
+    return tuple(_entries(stream.read(size), count))
+
+
+def _entries(directory: bytes, count: int) -> Iterator[ZipEntry]:
+    at = 0
+    for _ in range(count):
+        if at + _ENTRY.size > len(directory):
+            raise ZipError("it is damaged: its directory ends early")
+        fields = _ENTRY.unpack_from(directory, at)
+        if fields[0] != _ENTRY_MAGIC:
+            raise ZipError("it is damaged: its directory cannot be read")
+        flags, method, crc, packed, size = fields[3], fields[4], fields[7], fields[8], fields[9]
+        name_size, extra_size, comment_size = fields[10:13]
+        name = directory[at + _ENTRY.size : at + _ENTRY.size + name_size].decode("utf-8", "replace")
+        yield ZipEntry(name, method, bool(flags & 1), crc, packed, size, fields[16])
+        at += _ENTRY.size + name_size + extra_size + comment_size
+
+
+def read_entry(stream: BinaryIO, entry: ZipEntry, *, limit: int) -> bytes:
+    """The content of one entry, at most ``limit`` bytes. Raises ``ZipError``; ``OSError`` from the stream."""
+    if entry.encrypted:
+        raise ZipError(f"its {entry.name} is encrypted")
+    if entry.size > limit or entry.packed_size > limit:
+        raise ZipError(f"its {entry.name} is larger than {limit} bytes")
+    stream.seek(entry.offset)
+    header = stream.read(_LOCAL.size)
+    if len(header) < _LOCAL.size or header[:4] != _LOCAL_MAGIC:
+        raise ZipError(f"it is damaged: its {entry.name} is not where the directory says")
+    name_size, extra_size = _LOCAL.unpack(header)[9:11]
+    stream.seek(name_size + extra_size, os.SEEK_CUR)
+    data = _unpacked(stream.read(entry.packed_size), entry, limit)
+    if len(data) != entry.size or zlib.crc32(data) != entry.crc:
+        raise ZipError(f"it is damaged: its {entry.name} does not have its checksum")
+    return data
+
+
+def _unpacked(packed: bytes, entry: ZipEntry, limit: int) -> bytes:
+    if entry.method == _STORED:
+        return packed
+    if entry.method != _DEFLATED:
+        raise ZipError(f"its {entry.name} is packed in an unknown way ({entry.method})")
+    try:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, min(limit, entry.size) + 1)
+    except zlib.error as exc:
+        raise ZipError(f"it is damaged: its {entry.name} cannot be unpacked") from exc

@@ -1,0 +1,77 @@
+"""What the package manager makes of an APK's bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clawperator.engine.operator.apk import ApkFacts, facts_of
+from clawperator.engine.operator.identity import OPERATOR_PACKAGES
+from clawperator.engine.operator.zip_index import ZipError
+from clawperator.engine.simulator import scenario as faults
+from clawperator.engine.simulator.packages import FIRST_APP_UID, Package, version_code_of
+from clawperator.engine.simulator.profile import NOTIFICATIONS
+
+if TYPE_CHECKING:
+    from clawperator.engine.simulator.device import SimulatedDevice
+
+_STAGED = "/data/app/vmdl1234567890.tmp/base.apk"
+_FIRST_INSTALLED_UID = FIRST_APP_UID + 300
+
+
+def install(device: SimulatedDevice, apk: bytes, *, reinstall: bool) -> str:
+    """``Success`` or ``Failure [CODE: words]``, and the app among the packages.
+
+    A ZIP whose manifest cannot be read counts as the Operator of the scenario, so that tests need no real APK.
+    """
+    refused = device.scenario.of_device(faults.InstallRefused)
+    if refused is not None:
+        return f"Failure [{refused.code}: {refused.message}]" if refused.message else f"Failure [{refused.code}]"
+    if not apk.startswith(b"PK"):
+        reason = f"Failed to parse {_STAGED}: Failed to load asset path {_STAGED}"
+        return f"Failure [INSTALL_PARSE_FAILED_NOT_APK: {reason}]"
+    facts = _facts(apk)
+    name = facts.package if facts else device.scenario.operator.package
+    present = device.packages.get(name)
+    if present is not None and not reinstall:
+        return f"Failure [INSTALL_FAILED_ALREADY_EXISTS: Attempt to re-install {name} without first uninstalling.]"
+    if facts and (refusal := _refusal(device, facts, present)):
+        return refusal
+    _put(device, name, facts, present)
+    return "Success"
+
+
+def _facts(apk: bytes) -> ApkFacts | None:
+    try:
+        return facts_of(apk)
+    except ZipError:
+        return None
+
+
+def _refusal(device: SimulatedDevice, facts: ApkFacts, present: Package | None) -> str:
+    if facts.min_sdk > device.sdk:
+        reason = f"Failed parse during installPackageLI: {_STAGED}: Requires newer sdk version #{facts.min_sdk} (current version is #{device.sdk})"
+        return f"Failure [INSTALL_FAILED_OLDER_SDK: {reason}]"
+    if facts.abis and device.props.get("ro.product.cpu.abi") not in facts.abis:
+        reason = "INSTALL_FAILED_NO_MATCHING_ABIS: Failed to extract native libraries, res=-113"
+        return f"Failure [INSTALL_FAILED_NO_MATCHING_ABIS: {reason}]"
+    if present is not None and 0 <= facts.version_code < present.version_code:
+        reason = (
+            f"Downgrade detected: Update version code {facts.version_code} is older than current {present.version_code}"
+        )
+        return f"Failure [INSTALL_FAILED_VERSION_DOWNGRADE: {reason}]"
+    return ""
+
+
+def _put(device: SimulatedDevice, name: str, facts: ApkFacts | None, present: Package | None) -> None:
+    version = facts.version_name if facts else ""
+    if present is None and name in OPERATOR_PACKAGES:
+        device.add_operator(name, version)
+    elif present is None:
+        uid = _FIRST_INSTALLED_UID + len(device.packages)
+        device.packages[name] = Package(name, uid, version or "1.0", requested=(NOTIFICATIONS,))
+    elif version:
+        present.version_name = version
+    if facts:
+        package = device.packages[name]
+        package.version_code = facts.version_code if facts.version_code >= 0 else version_code_of(version)
+        package.min_sdk = facts.min_sdk or package.min_sdk

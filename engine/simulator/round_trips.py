@@ -1,0 +1,35 @@
+"""How often a client had to wait for an answer, and how long each of these waits takes."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class RoundTrips:
+    """Counts requests of adb clients, and delays their answers by ``latency_ms`` (real milliseconds, whatever the device's speed).
+
+    A round trip is one question with the wait for its answer: a ``host:`` question, or a service of the device (a shell
+    command, a file transfer). Choosing the device belongs to the question that follows it on the same connection. Questions
+    that wait at the same time count as one in ``in_sequence``, which therefore needs a latency to mean anything.
+    """
+
+    def __init__(self, latency_ms: float = 0.0) -> None:
+        self.latency_ms = latency_ms
+        self.total = 0
+        """Of all questions so far."""
+        self.in_sequence = 0
+        """The longest chain of questions of which each was asked after the answer to the one before."""
+        self._answered = 0
+
+    def reset(self) -> None:
+        """Count from zero again; questions that wait now are counted with the next ones."""
+        self.total = self.in_sequence = self._answered = 0
+
+    async def wait(self) -> None:
+        """One question has come in; return when it may be answered."""
+        depth = self._answered + 1
+        self.total += 1
+        self.in_sequence = max(self.in_sequence, depth)
+        if self.latency_ms:
+            await asyncio.sleep(self.latency_ms / 1000)
+        self._answered = max(self._answered, depth)

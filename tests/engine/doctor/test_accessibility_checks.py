@@ -1,0 +1,237 @@
+"""Is the service switched on, does it run, and who keeps it from running: from texts of real shape, and from any text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.engine.doctor import accessibility
+from clawperator.engine.doctor.check import Check
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.operator.batch import Part
+from clawperator.engine.operator.identity import service_of
+from tests.engine.doctor.conftest import Admit
+
+PACKAGE = "com.clawperator.operator"
+SERVICE = service_of(PACKAGE)
+DEVICE = "emulator-5554"
+GRANT = f"clawperator grant-device-permissions --device-id {DEVICE} --receiver-package {PACKAGE}"
+ANY = st.one_of(st.text(), st.sampled_from(["", "null", "\0", "{" * 50, "User state[", "Bound services:{", SERVICE]))
+
+
+def part(text: str, exit_code: int = 0) -> Part:
+    return Part(text.encode(), exit_code)
+
+
+def enabled(switch: str, listed: str, exit_code: int = 0) -> Check:
+    return accessibility.enabled(part(switch), part(listed, exit_code), DEVICE, PACKAGE)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        SERVICE,
+        f"a.b/c.d:{SERVICE}",
+        f"{SERVICE}:a.b/c.d",
+        f":{SERVICE}:",
+        f"{SERVICE}\r\n",
+        f"WARNING: linker\n{SERVICE}\n",
+    ],
+)
+def test_switched_on(listed: str) -> None:
+    assert enabled("1\n", listed).status == "pass"
+
+
+@pytest.mark.parametrize(
+    "listed", ["", "null", "null\n", f"{SERVICE}2", f"x{SERVICE}", f"{SERVICE};a.b/c.d", f"a.b/{SERVICE}", "\0"]
+)
+def test_switched_off(listed: str) -> None:
+    """Whole entries are compared: another service's name may contain ours."""
+    check = enabled("1", listed)
+    assert (check.status, check.code) == ("warn", ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING)
+    assert [(step.kind, step.value) for step in check.fix] == [("shell", GRANT)]
+    assert check.guidance_screen == "Accessibility Settings"
+
+
+def test_listed_while_accessibility_as_a_whole_is_off() -> None:
+    check = enabled("0", SERVICE)
+    assert check.summary == "Accessibility as a whole is switched off"
+    assert [step.value for step in check.fix] == [f"{GRANT} --force"]
+
+
+def test_settings_that_do_not_answer() -> None:
+    check = enabled("1", "cmd: Can't find service: settings", 20)
+    assert (check.status, check.code) == ("warn", None)
+    assert check.summary.endswith("could not be read")
+
+
+# -- the dump, in the shape of Android 13
+
+
+def dump(*, bound: int = 0, listed: str = "", binding: str = "", crashed: str = "", held: bool = False) -> Part:
+    running = ", \n                     ".join(
+        "Service[label=Some service, feedbackType[FEEDBACK_GENERIC], capabilities=1, eventTypes=TYPES_ALL_MASK]"
+        for _ in range(bound)
+    )
+    return part(
+        "ACCESSIBILITY MANAGER (dumpsys accessibility)\n\ncurrentUserId=0\nUser state[\n"
+        "     attributes:{id=0, touchExplorationEnabled=false, installedServiceCount=3}\n"
+        f"     shortcut key:{{}}\n     Bound services:{{{running}}}\n     Enabled services:{{{listed}}}\n"
+        f"     Binding services:{{{binding}}}\n     Crashed services:{{{crashed}}}]\n"
+        + ("\nUi Automation[eventTypes=TYPES_ALL_MASK, notificationTimeout=0]\n" if held else "")
+    )
+
+
+OURS = f"{{{SERVICE}}}"
+BOTH = f"{OURS}, {{com.other/com.other.Service}}"
+
+
+def bound(text: Part, listed: str = SERVICE) -> Check:
+    return accessibility.bound(text, part(listed), DEVICE, PACKAGE)
+
+
+def test_bound() -> None:
+    assert bound(dump(bound=1, listed=OURS)).status == "pass"
+    assert bound(dump(bound=2, listed=BOTH)).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "steps"),
+    [
+        (dump(listed=OURS), "Android does not list it", [f"{GRANT} --force"]),
+        (dump(bound=1, listed=BOTH, crashed=OURS), "Android lists it as crashed. 1 of 2", [f"{GRANT} --force"]),
+        (dump(listed=OURS, binding=OURS), "It is being started", ["Wait three seconds, then run doctor again."]),
+        (dump(listed=OURS, held=True), "UiAutomation is held by another program", []),
+    ],
+)
+def test_enabled_but_not_bound(text: Part, reason: str, steps: list[str]) -> None:
+    check = bound(text)
+    assert (check.status, check.code) == ("warn", ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING)
+    assert check.summary == "The Operator's accessibility service is switched on but does not run"
+    assert check.detail.startswith(reason)
+    assert [step.value for step in check.fix] == steps
+
+
+def test_which_of_several_runs_is_not_guessed() -> None:
+    check = bound(dump(bound=1, listed=BOTH))
+    assert (check.status, check.code) == ("warn", None)
+    assert check.detail == "1 of 2 services run."
+
+
+def test_android_before_10_does_not_repeat_the_setting() -> None:
+    old = "User state[attributes:{id=0, currentUser=true}\n           services:{Service[label=X, capabilities=1]}]\n"
+    assert bound(part(old)).status == "pass"
+    assert bound(part(old), f"{SERVICE}:a.b/c.D").code is None
+    assert bound(part(old.replace("Service[label=X, capabilities=1]", ""))).status == "warn"
+
+
+def test_a_real_dump_of_another_maker(corpus: Path) -> None:
+    """Nothing is switched on there, so nothing runs."""
+    check = bound(part((corpus / "device" / "dumpsys-accessibility.txt").read_text()))
+    assert (check.status, check.code) == ("warn", ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING)
+    nobody = accessibility.ui_automation(
+        part((corpus / "device" / "dumpsys-accessibility.txt").read_text()),
+        (corpus / "device" / "ps-a.txt").read_text(),
+        DEVICE,
+        PACKAGE,
+    )
+    assert (nobody.status, nobody.evidence) == ("pass", {"held": False, "processes": []})
+
+
+# -- who holds UiAutomation
+
+PS = (
+    "  PID USER         ARGS\n    1 root         init second_stage\n"
+    "  482 shell        app_process /system/bin com.android.commands.uiautomator.Launcher runtest old.jar\n"
+    " 2300 u0_a210      io.appium.uiautomator2.server\n 2301 u0_a9 com.example.automatic\n"
+)
+
+
+def test_the_holder_is_named() -> None:
+    check = accessibility.ui_automation(dump(listed=OURS, held=True), PS, DEVICE, PACKAGE)
+    assert check.status == "warn"
+    assert "uiautomator.Launcher runtest old.jar (pid 482)" in check.summary
+    assert [(step.kind, step.value) for step in check.fix] == [
+        ("manual", f"adb -s {DEVICE} shell kill 482"),
+        ("manual", f"adb -s {DEVICE} shell am force-stop io.appium.uiautomator2.server"),
+    ]
+
+
+def test_a_holder_that_leaves_services_alone_is_no_problem() -> None:
+    assert accessibility.ui_automation(dump(bound=1, listed=OURS, held=True), PS, DEVICE, PACKAGE).status == "pass"
+
+
+def test_an_unknown_holder() -> None:
+    check = accessibility.ui_automation(dump(listed=OURS, held=True), "PID USER ARGS\n", DEVICE, PACKAGE)
+    assert check.status == "warn"
+    assert check.fix[0].value == "End the test program, or reboot the device."
+
+
+def test_a_client_beside_a_dead_service_is_suspected() -> None:
+    assert accessibility.ui_automation(dump(listed=OURS), PS, DEVICE, PACKAGE).status == "warn"
+    assert accessibility.ui_automation(dump(bound=1, listed=OURS), PS, DEVICE, PACKAGE).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("listing", "expected"),
+    [
+        ("USER PID PPID NAME\nshell 77 1 uiautomator\n", 77),
+        ("USER     PID   PPID  VSIZE  RSS     WCHAN    PC        NAME\nshell 12 1 1 1 f p S uiautomator\n", 12),
+        ("PID USER ARGS\n9 shell CLASSPATH=/data/local/tmp/u2.jar app_process / com.wetest.uia2.Main\n", 9),
+        ("PID USER ARGS\n9 shell app_process /system/bin com.android.commands.am.Am instrument -w x\n", 9),
+    ],
+)
+def test_a_client_in_any_columns(listing: str, expected: int) -> None:
+    assert [client.pid for client in accessibility.clients(listing)] == [expected]
+
+
+@pytest.mark.parametrize("text", ["", "null", "USER PID\nshell", "PID ARGS\nx uiautomator\n", "9 uiautomator"])
+def test_listings_that_say_nothing(text: str) -> None:
+    assert accessibility.clients(text) == ()
+
+
+@given(ANY, ANY, ANY)
+def test_no_text_is_too_odd(one: str, two: str, three: str) -> None:
+    made = [
+        enabled(one, two),
+        bound(part(one), two),
+        accessibility.ui_automation(part(one), f"PID USER ARGS\n{two}\n{three}", DEVICE, PACKAGE),
+    ]
+    for check in made:
+        assert check.status in ("pass", "warn")
+        assert check.to_dict()["summary"]
+
+
+# -- on the simulated device
+
+
+@pytest.mark.parametrize("sdk", [23, 28, 34])
+async def test_a_service_that_crashed(admit: Admit, sdk: int) -> None:
+    patient = await admit(device={"sdk": sdk}, faults=[{"kind": "service_down", "how": "crashed"}])
+    checks = await patient.by_id()
+    assert checks["readiness.accessibility.enabled"].status == "pass"
+    assert checks["readiness.accessibility.bound"].code is ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING
+    assert checks["readiness.handshake"].code is ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING
+    assert [step.value for step in checks["readiness.handshake"].fix] == [GRANT]
+
+
+async def test_a_leftover_client(admit: Admit) -> None:
+    patient = await admit(faults=[{"kind": "ui_automation_held"}])
+    checks = await patient.by_id()
+    assert "com.android.commands.uiautomator.Launcher" in checks["readiness.uiautomation"].summary
+    assert checks["readiness.accessibility.bound"].detail.startswith("UiAutomation is held")
+
+
+async def test_a_service_switched_off(admit: Admit) -> None:
+    patient = await admit()
+    patient.world.settings["secure"]["enabled_accessibility_services"] = "com.other/.Service"
+    checks = await patient.by_id()
+    assert checks["readiness.accessibility.enabled"].evidence == {
+        "accessibilityEnabled": "1",
+        "listed": False,
+        "otherServices": 1,
+    }
+    assert "readiness.accessibility.bound" not in checks

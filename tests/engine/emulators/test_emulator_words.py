@@ -1,0 +1,500 @@
+"""Everything that is decided without a process: AVD files, names, choices, command lines, what tools say."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from clawperator.engine.emulators import avds, console, lifecycle, provision, telling, words
+from clawperator.engine.emulators.avds import Avd, avd_home, decode_ini, describe, is_name, parse_ini, read_avd, recipe
+from clawperator.engine.emulators.image import is_listed
+from clawperator.engine.emulators.limits import Limits
+from clawperator.engine.emulators.manager import listed_names
+from clawperator.engine.emulators.running import RunningEmulator
+from clawperator.engine.emulators.sdk import MAX_STDERR, MAX_STDOUT, Ran, Sdk
+from clawperator.engine.emulators.sdk import Heard as Output
+from clawperator.engine.errors import EngineError, ErrorCode
+from tests.engine.emulators.conftest import Heard
+
+DATA = Path(__file__).parents[2] / "data" / "avd"
+ARM = ("arm64-v8a",)
+ALL_REASONS = ("missing_play_store", "unsupported_api_level", "unsupported_abi", "unsupported_device_profile")
+SUPPORTED = {
+    "PlayStore.enabled": "true",
+    "abi.type": "arm64-v8a",
+    "hw.device.name": "pixel_7",
+    "image.sysdir.1": "system-images/android-35/google_apis_playstore/arm64-v8a/",
+    "tag.id": "google_apis_playstore",
+}
+
+
+def captured(name: str) -> dict[str, str]:
+    return parse_ini(decode_ini((DATA / name).read_bytes()))
+
+
+# -- INI
+
+
+def test_ini_lines() -> None:
+    text = "\ufeff# a comment\n\n a = b = c \r\nempty=\n=no key\nno equals\n  #x=1\na=last\rold.mac=1\nu=a\u2028b"
+    assert parse_ini(text) == {"a": "last", "empty": "", "old.mac": "1", "u": "a\u2028b"}
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"\xef\xbb\xbfa=\xc3\xa4", "ä"),
+        ("a=ä".encode("utf-16"), "ä"),
+        (b"\xfe\xff" + "a=ä".encode("utf-16-be"), "ä"),
+        (b"a=\xe4", "ä"),
+        (b"avd.ini.encoding=windows-1251\na=\xe4", "д"),
+        (b"avd.ini.encoding=shift_jis\na=\x83\x41\xff", "\x83A\xff"),
+        (b"avd.ini.encoding=idna\na=\xe4", "ä"),
+        (b"avd.ini.encoding=zlib_codec\na=\xe4", "ä"),
+        (b"avd.ini.encoding=cp99999\na=\xe4", "ä"),
+    ],
+)
+def test_ini_charsets(data: bytes, expected: str) -> None:
+    assert parse_ini(decode_ini(data))["a"] == expected
+
+
+@given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: text.encode(errors="surrogatepass")))
+@example(b"\xff\xfe\x00")
+@example(b"avd.ini.encoding=\xe4")
+def test_no_bytes_are_too_odd_for_an_ini_file(data: bytes) -> None:
+    values = parse_ini(decode_ini(data))
+    assert all(key and key == key.strip() and value == value.strip() for key, value in values.items())
+    made = describe("x", values, values, ARM)
+    assert made.supported == (made.unsupported_reasons == ())
+    assert made.exists == bool(values)
+    assert list(made.to_dict()) == list(Avd("x").to_dict())
+
+
+keys = st.text(st.characters(exclude_characters="=\r\n#", codec="utf-8"), min_size=1).map(str.strip)
+
+
+@given(st.lists(st.tuples(keys.filter(bool), st.text(st.characters(exclude_characters="\r\n", codec="utf-8")))))
+def test_what_is_written_is_read_and_the_last_one_wins(pairs: list[tuple[str, str]]) -> None:
+    text = "".join(f"{key} = {value}\n" for key, value in pairs)
+    expected = {key.removeprefix("\ufeff").strip(): value.strip() for key, value in pairs}
+    assert {key.removeprefix("\ufeff").strip(): value for key, value in parse_ini(text).items()} == expected
+
+
+@given(st.dictionaries(st.sampled_from([*SUPPORTED, "target"]), st.text(max_size=40)), st.text(max_size=40))
+@example({"target": "android-" + "9" * 5000}, "")
+@example({"image.sysdir.1": "////"}, "android-٣٥")
+def test_no_value_is_too_odd_for_an_avd(config: dict[str, str], target: str) -> None:
+    made = describe("x", config, {"target": target}, ARM)
+    assert [reason for reason in ALL_REASONS if reason in made.unsupported_reasons] == list(made.unsupported_reasons)
+
+
+def test_files_that_cannot_be_read_are_empty(tmp_path: Path) -> None:
+    (tmp_path / "folder.avd" / "config.ini").mkdir(parents=True)
+    (tmp_path / "huge.avd").mkdir()
+    (tmp_path / "huge.avd" / "config.ini").write_bytes(b"a=b\n" * (avds.MAX_INI_BYTES // 4 + 1))
+    (tmp_path / "pipe.avd").mkdir()
+    os.mkfifo(tmp_path / "pipe.avd" / "config.ini")
+    for name in ("folder", "huge", "pipe", "nothing", "../nothing", "x\0y", ""):
+        assert read_avd(str(tmp_path), name, ARM) == Avd(name)
+    assert Avd("x").unsupported_reasons == ALL_REASONS
+
+
+def test_an_avd_of_which_only_the_pointer_is_there(tmp_path: Path) -> None:
+    (tmp_path / "half.ini").write_text("target=android-35\n")
+    half = read_avd(str(tmp_path), "half", ARM)
+    assert (half.exists, half.api_level, half.abi) == (True, 35, None)
+    assert half.unsupported_reasons == ("missing_play_store", "unsupported_abi", "unsupported_device_profile")
+
+
+# -- AVDs
+
+
+@pytest.mark.parametrize(
+    ("name", "api_level", "abi", "play_store", "profile", "image"),
+    [
+        ("avdmanager-1", 28, "x86", False, None, "system-images;android-28;google_apis;x86"),
+        ("nexus-5x-api-24", 24, "x86", True, "Nexus 5X", "system-images;android-24;google_apis;x86"),
+        ("pixel-2-api-28", 28, "x86", False, "pixel_2", "system-images;android-28;google_apis;x86"),
+    ],
+)
+def test_captured_avds(name: str, api_level: int, abi: str, play_store: bool, profile: str | None, image: str) -> None:
+    made = describe(name, captured(f"avd-{name}-config.ini"), captured(f"avd-{name}-pointer.ini"), ARM)
+    assert made.exists
+    assert (made.api_level, made.abi, made.play_store) == (api_level, abi, play_store)
+    assert (made.device_profile, made.system_image) == (profile, image)
+    assert made.unsupported_reasons == ALL_REASONS
+
+
+def test_an_avd_of_newer_tools() -> None:
+    made = describe("Medium_Phone_API_35", captured("avd-config-spaces-around-equals.ini"), {}, ARM)
+    assert made.to_dict() == {
+        "name": "Medium_Phone_API_35",
+        "exists": True,
+        "running": False,
+        "apiLevel": 35,
+        "abi": "arm64-v8a",
+        "playStore": True,
+        "deviceProfile": None,
+        "systemImage": "system-images;android-35;google_apis_playstore;arm64-v8a",
+        "supported": False,
+        "unsupportedReasons": ["unsupported_device_profile"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "reasons"),
+    [
+        ({}, ()),
+        ({"PlayStore.enabled": "no", "tag.id": ""}, ()),  # the image says it
+        ({"image.sysdir.1": ""}, ("missing_play_store", "unsupported_api_level")),
+        ({"image.sysdir.1": "system-images/android-35/google_apis/arm64-v8a"}, ("missing_play_store",)),
+        ({"image.sysdir.1": "system-images\\android-35\\google_apis_playstore\\arm64-v8a\\"}, ()),
+        ({"target": "android-34"}, ("unsupported_api_level",)),
+        ({"target": "Google Inc.:Google APIs:24"}, ()),
+        ({"target": "android-35-ext15"}, ()),
+        ({"abi.type": "x86_64"}, ("unsupported_abi",)),
+        ({"abi.type": ""}, ("unsupported_abi",)),
+        ({"hw.device.name": "pixel_8"}, ("unsupported_device_profile",)),
+    ],
+)
+def test_compatibility(change: dict[str, str], reasons: tuple[str, ...]) -> None:
+    assert describe("x", {**SUPPORTED, **change}, {}, ARM).unsupported_reasons == reasons
+
+
+def test_the_settings_may_allow_more_abis() -> None:
+    made = describe("x", {**SUPPORTED, "abi.type": "x86_64"}, {}, ("arm64-v8a", "x86_64"))
+    assert made.supported
+
+
+def test_every_reason_has_words() -> None:
+    assert [avds.required(reason, ("arm64-v8a", "x86_64")) for reason in ALL_REASONS] == [
+        "a system image with google_apis_playstore",
+        "API level 35",
+        "ABI arm64-v8a or x86_64",
+        "device profile pixel_7",
+    ]
+    assert avds.required("news", ()) == ""
+
+
+@pytest.mark.parametrize(
+    ("env", "home"),
+    [
+        ({"HOME": "/h"}, "/h/.android/avd"),
+        ({"HOME": "/h", "ANDROID_USER_HOME": "/u"}, "/u/avd"),
+        ({"HOME": "/h", "ANDROID_USER_HOME": "/u", "ANDROID_AVD_HOME": "/a"}, "/a"),
+        ({"HOME": "/h", "ANDROID_USER_HOME": "", "ANDROID_AVD_HOME": ""}, "/h/.android/avd"),
+    ],
+)
+def test_where_the_avds_are(env: dict[str, str], home: str) -> None:
+    assert avd_home(env) == home
+
+
+@given(st.text(max_size=20))
+def test_no_name_leads_out_of_the_folder(name: str) -> None:
+    if is_name(name):
+        assert os.path.dirname(os.path.normpath(f"/avds/{name}.avd")) == "/avds"
+        assert os.path.dirname(os.path.normpath(f"/avds/{name}.ini")) == "/avds"
+        assert not name.startswith("-")
+
+
+def test_names_among_log_lines() -> None:
+    text = (DATA / "emulator-list-avds-with-log-lines.txt").read_text()
+    assert listed_names(text) == ["Medium_Phone_API_35", "Pixel_2_API_28"]
+    more = "\n a \r\nWARNING\nHAXM is working\nINFO\nx/y\nb\na\n-c\n"
+    assert listed_names(more) == ["a", "b"]
+
+
+# -- command lines
+
+
+def test_command_lines() -> None:
+    made = recipe("mine", ARM)
+    image = "system-images;android-35;google_apis_playstore;arm64-v8a"
+    assert lifecycle.create_arguments(made) == [
+        *("create", "avd", "--force", "--name", "mine"),
+        *("--package", image, "--device", "pixel_7"),
+    ]
+    assert lifecycle.start_arguments("mine") == ["@mine", "-no-snapshot-load", "-no-boot-anim"]
+    assert lifecycle.delete_arguments("mine") == ["delete", "avd", "--name", "mine"]
+    assert recipe("mine", ("x86_64", "arm64-v8a")).image.endswith(";x86_64")
+    assert recipe("mine", ARM, abi="x86").image.endswith(";x86")
+    other = recipe("mine", ARM, api_level=34, play_store=False, device_profile='7.4" Rollable (x)')
+    assert (other.image, other.profile) == ("system-images;android-34;google_apis;arm64-v8a", '7.4" Rollable (x)')
+
+
+@pytest.mark.parametrize(
+    ("chosen", "path"),
+    [
+        ({"api_level": 0}, "apiLevel"),
+        ({"abi": "x86;rm"}, "abi"),
+        ({"abi": "-x"}, "abi"),
+        ({"abi": ""}, "abi"),
+        ({"device_profile": "--force"}, "deviceProfile"),
+        ({"device_profile": ""}, "deviceProfile"),
+    ],
+)
+def test_values_that_no_avd_has(chosen: dict[str, object], path: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        recipe("mine", ARM, **chosen)  # type: ignore[arg-type]
+    assert (caught.value.code, caught.value.details["path"]) == (ErrorCode.EXECUTION_VALIDATION_FAILED, path)
+
+
+def test_the_limits_of_the_contract() -> None:
+    limits = Limits()
+    assert (limits.register, limits.boot, limits.poll) == (60, 180, 2)
+    assert (limits.list_names, limits.list_images, limits.licences, limits.create, limits.delete) == (
+        10,
+        30,
+        120,
+        120,
+        60,
+    )
+    assert (limits.install_image, limits.booting, limits.vanish, limits.tool_help) == (1800, 10, 20, 5)
+
+
+def test_where_the_tools_are(tmp_path: Path) -> None:
+    sdk = tmp_path / "sdk"
+    (sdk / "emulator").mkdir(parents=True)
+    (sdk / "emulator" / "emulator").touch()
+    found = Sdk({"ANDROID_SDK_ROOT": str(sdk), "ANDROID_HOME": "", "AVDMANAGER_PATH": "/x/avdmanager"})
+    assert found.path("emulator") == str(sdk / "emulator" / "emulator")
+    assert found.path("avdmanager") == "/x/avdmanager"
+    assert found.path("sdkmanager") == "sdkmanager"
+    assert Sdk({"ANDROID_HOME": "/nowhere", "ANDROID_SDK_ROOT": str(sdk)}).path("emulator") == "emulator"
+    latest = sdk / "cmdline-tools" / "latest" / "bin"
+    latest.mkdir(parents=True)
+    (latest / "sdkmanager").touch()
+    assert Sdk({"ANDROID_HOME": str(sdk)}).path("sdkmanager") == str(latest / "sdkmanager")
+
+
+# -- choices
+
+
+def an_avd(name: str, *, supported: bool = True) -> Avd:
+    return Avd(name, exists=True, unsupported_reasons=() if supported else ALL_REASONS)
+
+
+def an_emulator(name: str, *, supported: bool = True, booted: bool = True) -> RunningEmulator:
+    return RunningEmulator(name, f"emulator-{name}", booted, () if supported else ALL_REASONS)
+
+
+@pytest.mark.parametrize(
+    ("running", "chosen"),
+    [
+        ([], None),
+        ([an_emulator("a", supported=False)], None),
+        ([an_emulator("b"), an_emulator("a")], "b"),
+        ([an_emulator("b"), an_emulator("wanted")], "wanted"),
+        ([an_emulator("b"), an_emulator("wanted", booted=False)], "wanted"),
+        ([an_emulator("wanted", supported=False), an_emulator("b")], "b"),
+    ],
+)
+def test_which_running_one_is_reused(running: list[RunningEmulator], chosen: str | None) -> None:
+    found = provision.choose_running(running, "wanted")
+    assert (found.avd_name if found else None) == chosen
+
+
+@pytest.mark.parametrize(
+    ("configured", "chosen"),
+    [
+        ([], None),
+        ([an_avd("a", supported=False)], None),
+        ([an_avd("c"), an_avd("b")], "b"),
+        ([an_avd("c"), an_avd("wanted"), an_avd("a")], "wanted"),
+        ([an_avd("wanted", supported=False), an_avd("c")], "c"),
+    ],
+)
+def test_which_configured_one_is_started(configured: list[Avd], chosen: str | None) -> None:
+    found = provision.choose_configured(configured, "wanted")
+    assert (found.name if found else None) == chosen
+
+
+def test_what_stands_in_the_way_is_not_overwritten() -> None:
+    provision.refuse_unsupported(Avd("x"))
+    provision.refuse_unsupported(an_avd("x"))
+    with pytest.raises(EngineError) as caught:
+        provision.refuse_unsupported(an_avd("x", supported=False))
+    assert caught.value.details == {"name": "x", "unsupportedReasons": list(ALL_REASONS)}
+
+
+# -- what tools say
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("Warning: An error occurred while preparing SDK package X: No space left on device.", "the disk is full"),
+        ("Warning: License for package X not accepted.", "the licences were not accepted"),
+        ("Skipping following packages as the license is not accepted:", "the licences were not accepted"),
+        ("Warning: Failed to find package 'system-images;x'", "there is no such system image"),
+        ("Error: Package path is not valid. Valid system image paths are:null", "there is no such system image"),
+        ("Error: Android Virtual Device 'x' already exists.", "the name is taken"),
+        ("Warning: Failed to download any source lists!", "the download failed"),
+        ("ERROR: JAVA_HOME is not set and no 'java' command could be found in your PATH.", "there is no fitting Java"),
+        ("All SDK package licenses accepted", None),
+        ("Warning: This version only understands SDK XML versions up to 3 but an SDK XML file of version 4", None),
+        ("", None),
+    ],
+)
+def test_known_misfortunes(text: str, sentence: str | None) -> None:
+    found = words.misfortune(text)
+    assert (found.sentence if found else None) == sentence
+
+
+@pytest.mark.parametrize(
+    ("ran", "message"),
+    [
+        (Ran(1, "out", "\nerr\n"), "err"),
+        (Ran(1, "a\nthe last line\n", " \n"), "tool failed: the last line"),
+        (Ran(3, "", ""), "tool failed: exit code 3"),
+        (Ran(0, "No space left on device\nend", ""), "tool: the disk is full: end"),
+        (
+            Ran(0, "License for package X not accepted\nend", "Warning: SDK XML"),
+            "tool: the licences were not accepted: end",
+        ),
+    ],
+)
+def test_complaints(ran: Ran, message: str) -> None:
+    assert words.complaint("tool", ran) == message
+
+
+@given(st.text(), st.text(), st.integers(-64, 255))
+def test_every_tool_that_fails_has_a_message(stdout: str, stderr: str, exit_code: int) -> None:
+    assert words.complaint("tool", Ran(exit_code, stdout, stderr)).strip()
+
+
+def test_an_image_is_listed_only_under_its_whole_name() -> None:
+    listing = (
+        "  system-images;android-34;google_apis;x86_64 | 8 | Intel | place\r\n  system-images;android-34;default;x86\n"
+    )
+    assert is_listed("system-images;android-34;google_apis;x86_64", listing)
+    assert is_listed("system-images;android-34;default;x86", listing)
+    assert not is_listed("system-images;android-34;google_apis;x86", listing)
+
+
+def heard_lines(*pieces: bytes) -> tuple[list[str], str]:
+    lines = list[str]()
+    output = Output(MAX_STDOUT, lines.append)
+    for piece in pieces:
+        output.take(piece)
+    output.end()
+    return lines, output.text
+
+
+def test_lines_that_are_written_over_each_other() -> None:
+    """Every step that arrives by itself is told; of those that arrive together, only the last, as a terminal shows it."""
+    lines, text = heard_lines(b"[=] 10%\r", b"[==] 20%\r[===] 30%\r", b"[====] 1", b"00%\ndone\r\n\n  \nend")
+    assert lines == ["[=] 10%", "[===] 30%", "[====] 100%", "done", "end"]
+    assert text.endswith("done\r\n\n  \nend")
+
+
+@given(st.lists(st.binary(max_size=50)))
+def test_no_output_is_too_odd(pieces: list[bytes]) -> None:
+    _, text = heard_lines(*pieces)
+    assert text == b"".join(pieces).decode(errors="replace")
+
+
+def test_what_is_kept_of_a_talkative_tool() -> None:
+    beginning, end = Output(MAX_STDOUT, None), Output(MAX_STDERR, None, tail=True)
+    for number in range(100):
+        beginning.take(f"{number:<65536}".encode())
+        end.take(f"{number:<65536}".encode())
+    assert (len(beginning.text), beginning.text[:1]) == (MAX_STDOUT, "0")
+    assert (len(end.text), end.text[:2]) == (MAX_STDERR, "99")
+
+
+# -- stages
+
+
+def test_a_stage_ends_once_whatever_happens(heard: Heard) -> None:
+    told = telling.Telling("start", heard)
+    with told.stage("a", 2.0) as stage:
+        stage.line("[===   ] 150% of it")
+        stage.result = "x" * 10_000
+    with pytest.raises(ZeroDivisionError), told.stage("b", left=lambda _: "its process is stopped"):
+        raise ZeroDivisionError
+    with pytest.raises(asyncio.CancelledError), told.stage("c"):
+        raise asyncio.CancelledError
+    told.skipped("d", "e")
+    assert heard.ends == [("a", "done"), ("b", "failed"), ("c", "failed"), ("d", "skipped"), ("e", "skipped")]
+    assert heard.messages("b") == ["ZeroDivisionError; its process is stopped"]
+    assert heard.messages("c") == ["cancelled"]
+    assert [(stage.fraction, stage.limit_ms) for stage in heard if stage.name == "a"][1] == (1.0, 2000)
+    assert heard.messages("a")[0] == "of it"
+    assert len(heard.messages("a")[-1]) == 500
+
+
+# -- the console
+
+
+async def scripted(answers: list[bytes], serial_of: list[str], env: dict[str, str], command: str) -> list[str]:
+    """Ask a console that sends ``answers``, one at once and one after each line, and then hangs up."""
+    received: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answers[0])
+        for answer in answers[1:]:
+            received.append(await reader.readline())
+            writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        serial = f"emulator-{server.sockets[0].getsockname()[1]}"
+        serial_of.append(serial)
+        try:
+            return await console.ask(serial, command, env, timeout=20)
+        finally:
+            serial_of += [line.decode().strip() for line in received]
+
+
+AUTH = (DATA / "emulator-console-auth-required.txt").read_bytes()
+
+
+async def test_the_console_wants_its_token(tmp_path: Path) -> None:
+    (tmp_path / ".emulator_console_auth_token").write_text("s3cret\n")
+    asked: list[str] = []
+    env = {"HOME": str(tmp_path)}
+    assert await scripted([AUTH, b"Android Console: help\r\nOK\r\n", b"OK: bye\r\n"], asked, env, "kill") == []
+    assert asked[1:] == ["auth s3cret", "kill"]
+    assert await scripted([AUTH, b"Medium_Phone_API_35\r\nOK\r\n"], asked, env, "avd name") == ["Medium_Phone_API_35"]
+    assert asked[-1] == "avd name"
+
+
+async def test_the_console_may_hang_up_when_it_is_killed() -> None:
+    assert await scripted([b"OK\r\n", b""], [], {"HOME": "/nowhere"}, "kill") == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ([b"OK\r\n", b"KO: unknown command\r\n"], "KO: unknown command"),
+        ([b"OK\r\n", b"half an ans"], "expected"),
+        ([b""], "expected"),
+        ([b"x" * 10_000], "limit"),
+        ([b"x\n" * 1000], "does not end"),
+        ([b"\0\xff\xfe\n" * 2], "expected"),
+    ],
+)
+async def test_a_console_that_does_not_answer(answers: list[bytes], words: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        await scripted(answers, [], {"HOME": "/nowhere"}, "avd name")
+    assert caught.value.code is ErrorCode.DEVICE_SHELL_UNAVAILABLE
+    assert words in caught.value.message
+
+
+async def test_a_console_that_is_silent_or_absent() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        serial = f"emulator-{silent.getsockname()[1]}"
+        with pytest.raises(EngineError, match=r"no answer within 0\.05 s"):
+            await console.ask(serial, "avd name", {}, timeout=0.05)
+    for other in (serial, "emulator-", "emulator-99999", "emulator-٣", "emulator-123456", "192.0.2.1:5555"):
+        with pytest.raises(EngineError):
+            await console.ask(other, "avd name", {}, timeout=5)
