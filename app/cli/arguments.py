@@ -33,6 +33,9 @@ _GLOBAL_VALUES = (
 )
 _GLOBAL_SWITCHES = ("--json", "--verbose", "--version", "--no-daemon", *_HELP)
 FORMATS = ("json", "pretty")
+_SPELLINGS = {"emulators": "emulator"}
+_CANONICAL = {"setup": "operator setup", "install": "operator setup"}
+"""First words that are no commands, and what is meant (command line contract §3.1)."""
 
 
 class HelpWantedError(Exception):
@@ -147,12 +150,12 @@ def find_command(arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
                 if not (words or help_wanted):
                     raise unrecognised(name, _GLOBAL_VALUES + _GLOBAL_SWITCHES)
                 searching = False
-        elif searching and ((found := f"{words} {argument}".strip()) in COMMANDS or found in GROUPS):
+        elif searching and ((found := _joined(words, argument)) in COMMANDS or found in GROUPS):
             words = found
         elif words in COMMANDS:
             rest.append(argument)
             searching = False
-        elif help_wanted:
+        elif help_wanted or (words and argument == "help"):
             raise HelpWantedError(words)
         else:
             raise _unknown_word(words, argument)
@@ -161,9 +164,17 @@ def find_command(arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
     return words, rest, after_dashes
 
 
+def _joined(words: str, word: str) -> str:
+    """The words so far with one more, in the table's spelling."""
+    return f"{words} {_SPELLINGS.get(word, word)}" if words else _SPELLINGS.get(word, word)
+
+
 def _unknown_word(group: str, word: str) -> EngineError:
     from clawperator.app.cli.suggest import closest_command
 
+    if not group and word in _CANONICAL:
+        canonical = f"clawperator {_CANONICAL[word]}"
+        return EngineError(ErrorCode.USAGE, f"Use {canonical}", extra={"canonical": canonical})
     nearest = closest_command(word, subcommands(group) if group else first_words())
     extra = {"suggestion": f"{group} {nearest}".strip()} if nearest else {}
     meant = f" Did you mean '{nearest}'?" if nearest else ""

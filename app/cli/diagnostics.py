@@ -45,6 +45,36 @@ def note(text: str) -> None:
     _write(f"[clawperator] {visible(text)}\n")
 
 
+def raw(line: str) -> None:
+    """A line for machines, in which nothing has to be made visible any more."""
+    _write(f"{line}\n")
+
+
+def redraw(text: str) -> None:
+    """The last line of the terminal, written over what stood there; an empty text leaves it empty."""
+    import shutil
+
+    room = max(shutil.get_terminal_size().columns - 1, 1)
+    _write(f"\r\x1b[K{visible(text)[:room]}")
+
+
+def is_terminal() -> bool:
+    """Whether people look at stderr directly."""
+    try:
+        return sys.stderr is not None and sys.stderr.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def takes(text: str) -> bool:
+    """Whether stderr has these characters in its encoding."""
+    try:
+        text.encode((sys.stderr and sys.stderr.encoding) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
 def can_ask() -> bool:
     """Whether a person sits at the terminal, reads what we say there and can answer."""
     try:
@@ -57,6 +87,20 @@ def ask(question: str) -> bool:
     """Ask the person at the terminal; only ``y`` and ``yes`` mean yes."""
     _write(f"{visible(question)} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def prompt(question: str) -> str:
+    """Ask the person at the terminal for a line."""
+    _write(visible(question))
+    return read_line()
+
+
+def read_line() -> str:
+    """One line of stdin, without its end; empty where there is none."""
+    try:
+        return sys.stdin.readline(4096).strip() if sys.stdin is not None else ""
+    except (OSError, ValueError):  # closed, or not text
+        return ""
 
 
 def _write(text: str) -> None:

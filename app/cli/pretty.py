@@ -5,25 +5,35 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from clawperator.app.cli.drawing import BAD, FAINT, GOOD, UNSURE, plain_table, safe_text, warnings
 from clawperator.app.cli.output import visible
 from clawperator.app.cli.pretty_config import bundle, checked, places, settings  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_doctor import doctor  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_emulator import (  # noqa: F401 -- asked for by name
+    avd,
+    avd_deleted,
+    avds,
+    emulator_stopped,
+    emulator_up,
+    emulators,
+    provisioned,
+)
 from clawperator.app.cli.pretty_history import exported, pruned, run, run_tree, runs  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_operator import crash_log, granted, operator_setup, operator_status  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_trees import changes, draw_view, matches, suggestions, tree_view  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_wireless import announced, connected, disconnected, paired  # noqa: F401 -- asked for by name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
+    from clawperator.engine.adb.mdns import MdnsService
     from clawperator.engine.adb.parse import DeviceEntry
 
-_MARKS = {"pass": ("[OK]", GOOD), "warn": ("[WARN]", UNSURE), "fail": ("[FAIL]", BAD)}
 _LONG_VALUE = 160
 
 
@@ -56,6 +66,11 @@ def devices(entries: Sequence[DeviceEntry]) -> Iterator[RenderableType]:
             safe_text(connection, FAINT),
         )
     yield table
+
+
+def discovered(data: tuple[Sequence[DeviceEntry], Sequence[MdnsService]]) -> Iterator[RenderableType]:
+    yield from devices(data[0])
+    yield from announced(data[1])
 
 
 def packages(data: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -172,52 +187,6 @@ def event(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     told = {key: value for key, value in data.items() if key not in ("at", "event", "deviceId", "text", "raw")}
     words = "  ".join(f"{key}={value}" for key, value in told.items())
     yield Text.assemble((clock, FAINT), "  ", (visible(data["event"]), GOOD), "  ", visible(words))
-
-
-def doctor(data: tuple[Mapping[str, Any], Iterable[str]]) -> Iterator[RenderableType]:
-    """The report in the layout of the doctor contract §2: critical checks, advisory findings, verdict, next actions."""
-    report, critical_ids = data
-    checks = report["checks"]
-    critical = [check for check in checks if check["id"] in critical_ids]
-    advisory = [check for check in checks if check["id"] not in critical_ids]
-    findings = [check for check in advisory if check["status"] != "pass"]
-    yield Text("Clawperator doctor", "bold")
-    yield safe_text(f"Device: {report.get('deviceId', '(auto-detect)')}")
-    yield safe_text(f"Receiver package: {report['receiverPackage']}")
-    for title, listed in (("Critical checks", critical), ("Advisory checks", findings)):
-        if listed:
-            yield Text(f"\n{title}", "bold")
-            yield Group(*(line for check in listed for line in _check(check)))
-    if passed := len(advisory) - len(findings):
-        yield safe_text(f"\nAdditional passed checks: {passed}", lines=True)
-    yield Text("")
-    yield _verdict(report, checks)
-    if report.get("nextActions"):
-        yield Text("\nNext actions:", "bold")
-        for action in report["nextActions"]:
-            yield safe_text(f"  - {action}")
-
-
-def _verdict(report: Mapping[str, Any], checks: Sequence[Mapping[str, Any]]) -> Text:
-    if not report["criticalOk"]:
-        return Text("[FAIL] Something critical is missing.", BAD)
-    if any(check["status"] != "pass" for check in checks):
-        return Text("[WARN] Usable, with remarks.", UNSURE)
-    return Text("[OK] Everything is ready.", GOOD)
-
-
-def _check(check: Mapping[str, Any]) -> Iterator[RenderableType]:
-    mark, style = _MARKS.get(check["status"], ("[?]", UNSURE))
-    yield Text.assemble("  ", (mark, style), " ", visible(check["summary"]))
-    if check["status"] == "pass":
-        return
-    lines = [check["detail"]] if check.get("detail") else []
-    if fix := check.get("fix"):
-        lines += [fix["title"], *(f"  {step['value']}" for step in fix["steps"])]
-    if guidance := check.get("deviceGuidance"):
-        lines += [f"On device, open {guidance['screen']}:", *(f"  {step}" for step in guidance["steps"])]
-    for line in lines:
-        yield Padding(safe_text(line, lines=True), (0, 0, 0, 6), expand=False)
 
 
 def _facts(data: Mapping[str, Any]) -> Iterator[RenderableType]:

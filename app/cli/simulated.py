@@ -76,5 +76,6 @@ def address(simulation: Simulation) -> dict[str, Any]:
         "serials": list(simulation.serials),
     }
     if simulation.mode == "server":
-        return {**where, "env": dict(simulation.env())}
+        network = {"wireless": [phone.to_dict() for phone in simulation.phones]} if simulation.phones else {}
+        return {**where, **network, "env": dict(simulation.env())}
     return {**where, "connect": [f"adb connect {simulation.host}:{port}" for port in simulation.ports]}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clawperator.app.cli.arguments import Parser
 
 SHELLS = ("bash", "zsh", "tcsh")
+_RESERVED = frozenset({"execute best-effort"})
 
 
 class Completion(Command):
@@ -41,18 +42,23 @@ class Completion(Command):
 
 
 def root_parser() -> ArgumentParser:
-    """All commands as one argparse tree, which shtab can read. Reserved words that only extend a command are left out."""
+    """All commands as one argparse tree, which shtab can read."""
     root = _completed(CommandParser("clawperator"))
     words_of = {"": root.add_subparsers(parser_class=ArgumentParser)}
+    alone: dict[str, ArgumentParser] = {}
     for words, (_, summary) in COMMANDS.items():
         first, _, second = words.partition(" ")
-        if second and first in COMMANDS:
+        if words in _RESERVED:
             continue
-        if second and first not in words_of:
-            group = words_of[""].add_parser(first, help=GROUPS[first], add_help=False)
+        if second and first not in words_of:  # a group, or a command that has others below it
+            group = alone.get(first) or words_of[""].add_parser(first, help=GROUPS[first], add_help=False)
             words_of[first] = group.add_subparsers(parser_class=ArgumentParser)
         parents = [_completed(build_parser(load(words)))]
-        words_of[first if second else ""].add_parser(second or first, help=summary, parents=parents, add_help=False)
+        parser = words_of[first if second else ""].add_parser(
+            second or first, help=summary, parents=parents, add_help=False
+        )
+        if not second:
+            alone[first] = parser
     return root
 
 

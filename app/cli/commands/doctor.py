@@ -1,44 +1,139 @@
-"""``doctor``: every check in its order, and what to do about those that do not pass."""
+"""``doctor``: every check in its order, what to do about those that do not pass, and doing it."""
 
 from __future__ import annotations
 
+from clawperator.app.cli import asking, diagnostics
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from typing import Any
+    from collections.abc import Sequence
 
     from clawperator.app.cli.arguments import Parser
     from clawperator.engine import Engine
     from clawperator.engine.doctor.check import Check
+    from clawperator.engine.doctor.fix import FixResult, PlannedFix
 
 
 class Doctor(Command):
-    usage = "[--check-only] [options]"
-    notes = "Exit code 1 when a critical check fails, unless --check-only is given."
-    examples = ("", "--output pretty", "--device-id emulator-5554 --check-only")
+    usage = "[--fix] [--full] [--check-only] [options]"
+    notes = (
+        "Exit code 1 when a critical check fails, unless --check-only is given. --fix runs the automatic steps of the checks "
+        "that do not pass once, in order, and checks nothing again; what disturbs others as well needs a yes."
+    )
+    examples = ("", "--output pretty", "--device-id emulator-5554 --check-only", "--fix", "--junit doctor.xml")
 
     def configure(self, parser: Parser) -> None:
+        parser.switch("--fix", about="run the automatic steps of what does not pass")
+        parser.switch("--full", about="build, install and start the app as well, and try it out")
         parser.switch("--check-only", about="exit 0 whatever the checks find")
+        parser.switch("--strict-version", about="want the Operator app of exactly this contract version")
+        parser.value("--project", metavar="<folder>", about="the Operator's Android project, for --full", file=True)
+        parser.value("--junit", metavar="<file>", about="write the result as JUnit XML, too", file=True)
+        asking.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
+        from clawperator.app.cli.junit_file import junit_file
         from clawperator.app.cli.session import run
+        from clawperator.engine.doctor.run import report
 
-        checks, report = run(options, _examine)
-        critical = {check.id for check in checks if check.critical}
-        failed = not report["criticalOk"] and not options.check_only
-        return Answer(report, view="doctor", data=(report, critical), failed=failed, indent=2)
+        with junit_file(options.junit) as write_junit:
+            found = run(options, lambda engine: _examine(engine, options))
+            if options.junit is not None:
+                write_junit(found.junit())
+        wanted = [fix for fix in found.fixes if _allowed(options, fix)]
+        results = run(options, lambda engine: _fix(engine, wanted)) if wanted else []
+        executed = {result.step for result in results}
+        answer = report(found.checks, device_id=found.device_id, package=found.package, executed=executed)
+        if options.fix:
+            answer["fixResults"] = [result.to_dict() for result in results]
+        critical = {check.id for check in found.checks if check.critical}
+        failed = not answer["criticalOk"] and not options.check_only
+        return Answer(answer, view="doctor", data=(answer, critical), failed=failed, indent=2)
 
 
-async def _examine(engine: Engine) -> tuple[list[Check], dict[str, Any]]:
-    from clawperator.engine.doctor.run import report
+class _Found:
+    """What one examination came to; ``ids`` are those of every check that could have come, ``fixes`` what may be run."""
+
+    def __init__(self, ids: Sequence[str], package: str, began: float) -> None:
+        self.ids = ids
+        self.package = package
+        self.device_id = ""
+        self.checks: list[Check] = []
+        self.fixes: Sequence[PlannedFix] = ()
+        self._began = began
+
+    def junit(self) -> bytes:
+        from clawperator.engine.doctor.junit import junit_xml
+
+        return junit_xml(self.checks, self.ids, device_id=self.device_id, package=self.package, at=self._began)
+
+
+async def _examine(engine: Engine, options: Namespace) -> _Found:
+    import time
+
     from clawperator.engine.events import CheckFinished
 
-    doctor = engine.doctor()
-    checks: list[Check] = []
-    async for check in doctor.checks():
-        checks.append(check)
-        engine.events.publish(CheckFinished(device_id=doctor.device_id or None, check=check.to_dict()))
-    return checks, report(checks, device_id=doctor.device_id, package=engine.settings.receiver_package)
+    doctor = engine.doctor(full=options.full, strict=options.strict_version)
+    doctor.project = options.project or ""
+    found = _Found(doctor.ids, engine.settings.receiver_package, time.time())
+    progress = _Progress(doctor.ids)
+    try:
+        progress.tell(found.checks)
+        async for check in doctor.checks():
+            found.checks.append(check)
+            progress.tell(found.checks)
+            engine.events.publish(CheckFinished(device_id=doctor.device_id or None, check=check.to_dict()))
+    finally:
+        progress.end()
+    found.device_id = doctor.device_id
+    if options.fix:
+        found.fixes = engine.fixer().plan(found.checks, doctor.device_id)
+    return found
+
+
+def _allowed(options: Namespace, fix: PlannedFix) -> bool:
+    """Whether a step may be run: one that disturbs others only after a yes, so never without a person to ask."""
+    if not fix.dangerous or options.yes:
+        return True
+    question = f"Run `{fix.preview[-1]}`? It ends every program's connections to devices."
+    if asking.may_ask(options) and diagnostics.ask(question):
+        return True
+    diagnostics.note(f"fix for {fix.check_id}: not run without a yes (--yes): {fix.step}")
+    return False
+
+
+async def _fix(engine: Engine, wanted: Sequence[PlannedFix]) -> list[FixResult]:
+    """Run each step once, in order, and say so."""
+    fixer = engine.fixer()
+    results: list[FixResult] = []
+    for fix in wanted:
+        for line in fix.preview:
+            diagnostics.note(f"fix for {fix.check_id}: {line}")
+        result = await fixer.run(fix)
+        diagnostics.note(f"fix for {fix.check_id}: {'done' if result.ok else 'failed'}: {result.output}")
+        results.append(result)
+    return results
+
+
+class _Progress:
+    """Where the run is: one line at the end of the terminal, written over again; nothing where nobody looks."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._ids = ids
+        self._shown = diagnostics.is_terminal()
+
+    def tell(self, checks: Sequence[Check]) -> None:
+        if not self._shown:
+            return
+        done = self._ids.index(checks[-1].id) + 1 if checks else 0
+        bad = sum(check.status != "pass" for check in checks)
+        now = self._ids[done] if done < len(self._ids) else "done"
+        remarks = f", {bad} not passed" if bad else ""
+        diagnostics.redraw(f"[clawperator] doctor {done}/{len(self._ids)}{remarks}: {now}")
+
+    def end(self) -> None:
+        if self._shown:
+            diagnostics.redraw("")

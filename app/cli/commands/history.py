@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from clawperator.app.cli import diagnostics, output
+from clawperator.app.cli import asking, diagnostics, output
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.values import duration, integer, invalid
@@ -118,8 +118,7 @@ class Prune(Command):
         parser.value("--older-than", metavar="<age>", about="remove runs older than this, such as 7d or 12h")
         parser.value("--max-megabytes", metavar="<n>", about="remove the oldest until the rest takes no more than that")
         parser.switch("--all", about="remove everything, the audit too")
-        parser.switch("--yes", about="do not ask")
-        parser.switch("--no-input", about="never ask: refuse instead")
+        asking.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
         older_than = duration("--older-than", options.older_than)
@@ -131,7 +130,8 @@ class Prune(Command):
             older_than, megabytes = chosen.history_days * 86_400.0, chosen.history_megabytes
         with _open(chosen) as history:
             if options.all:
-                _confirm(history, options)
+                question = f"Remove all {history.count()} runs of {history.path}?"
+                asking.confirm(options, question, refusal="history prune --all removes everything")
             done = history.prune(older_than=older_than, megabytes=megabytes, everything=options.all)
             kept = history.count()
         document = {
@@ -205,16 +205,6 @@ def _tree(record: RunRecord, key: str, path: str) -> TreeRecord:
         message = f"Run {record.summary.number} has no tree {key}"
         raise EngineError(ErrorCode.HISTORY_NOT_FOUND, message, hint="", details={"trees": known, "path": path})
     return found[-1]
-
-
-def _confirm(history: History, options: Namespace) -> None:
-    """Ask whether everything shall go; raises ``EngineError`` (USAGE) where the answer is no, or nobody can give one."""
-    if options.yes:
-        return
-    if options.no_input or not diagnostics.can_ask():
-        raise EngineError(ErrorCode.USAGE, "history prune --all removes everything: add --yes")
-    if not diagnostics.ask(f"Remove all {history.count()} runs of {history.path}?"):
-        raise EngineError(ErrorCode.USAGE, "Nothing was removed", hint="Answer y, or add --yes.")
 
 
 # -- export

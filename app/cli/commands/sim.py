@@ -23,7 +23,7 @@ class Sim(Command):
     notes = (
         "Prints one JSON line as soon as the devices can be reached, then serves them until Ctrl-C. By default each device "
         "is a port for `adb connect`; --emulator-pair takes a pair of ports that adb finds by itself; --server is a "
-        "whole adb server, for machines without adb."
+        "whole adb server, for machines without adb. There, a scenario with `wireless:` is a device to pair with."
     )
     examples = ("", "--devices 3 --generation 0.5", "--scenario faults.yaml", "--server --port 6037")
 

@@ -47,7 +47,7 @@ REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     (("devices", "--devcie-id", "x"), "USAGE", "unrecognized flag '--devcie-id'. Did you mean '--device-id'?"),
     (("--validate-only", "devices"), "USAGE", "unrecognized flag '--validate-only'"),
     (("devices", "--third-party"), "USAGE", "unrecognized flag '--third-party'"),
-    (("doctor", "--fix"), "USAGE", "unrecognized flag '--fix'"),
+    (("doctor", "--fux"), "USAGE", "unrecognized flag '--fux'. Did you mean '--fix'?"),
     (("devices", "-x"), "USAGE", "unrecognized flag '-x'"),
     (("action", "type", "--selector", OK, "--txet=--json"), "USAGE", "unrecognized flag '--txet'. Did you mean '--text'?"),
     # flags and their values

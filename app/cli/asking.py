@@ -1,0 +1,36 @@
+"""What is asked before something is done that cannot be taken back; without a person to ask it is refused."""
+
+from __future__ import annotations
+
+from clawperator.app.cli import diagnostics
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from clawperator.app.cli.arguments import Parser
+
+
+def configure(parser: Parser) -> None:
+    """The flags of a command that asks."""
+    parser.switch("--yes", about="do not ask")
+    parser.switch("--no-input", about="never ask: refuse instead")
+
+
+def may_ask(options: Namespace) -> bool:
+    """Whether somebody can be asked, and may be."""
+    return not options.no_input and diagnostics.can_ask()
+
+
+def confirm(options: Namespace, question: str, *, refusal: str) -> None:
+    """Return if the person says yes, or ``--yes`` said it before.
+
+    Raises ``EngineError`` (USAGE): nobody can be asked (``refusal`` says what would have been done), or the answer is no.
+    """
+    if options.yes:
+        return
+    if not may_ask(options):
+        raise EngineError(ErrorCode.USAGE, f"{refusal}: give --yes to confirm it", hint="Nothing was done.")
+    if not diagnostics.ask(question):
+        raise EngineError(ErrorCode.USAGE, "Not confirmed: nothing was done")
