@@ -1,16 +1,14 @@
-"""The devices that adb sees, and one of them in full."""
+"""The devices that adb sees."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
 from clawperator.widgets import keys
-from clawperator.widgets.folded import FoldedText
-from clawperator.widgets.format.devices import device_detail, device_row
-from clawperator.widgets.format.lines import Row
+from clawperator.widgets.format.devices import NO_FACTS, DeviceFacts, device_row
 from clawperator.widgets.row_list import ListRow, RowList
 
 if TYPE_CHECKING:
@@ -38,25 +36,35 @@ class DeviceList(RowList):
         self.devices: Sequence[DeviceEntry] = ()
         self.chosen = ""
 
-    def show(self, devices: Sequence[DeviceEntry], chosen: str, busy: Mapping[str, str] | None = None) -> None:
-        """``busy`` names, by serial, who holds a device."""
+    def show(
+        self,
+        devices: Sequence[DeviceEntry],
+        chosen: str,
+        busy: Mapping[str, str] | None = None,
+        facts: Mapping[str, DeviceFacts] | None = None,
+    ) -> None:
+        """``busy`` names, by serial, who holds a device; ``facts`` are what was found on them last."""
+        first = not self.devices and self.value is None
         self.devices, self.chosen = devices, chosen
-        locks = busy or {}
-        first = not self.rows
-        self.show_rows(self._row(device, locks.get(device.serial, "")) for device in devices)
+        self.show_rows(self.all_rows(busy or {}, facts or {}))
         if first and chosen:
             self.to_device(chosen)
 
-    def _row(self, device: DeviceEntry, lock: str) -> ListRow:
+    def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceFacts]) -> Iterator[ListRow]:
+        """One row per device."""
+        for device in self.devices:
+            yield self._row(device, busy.get(device.serial, ""), facts.get(device.serial, NO_FACTS))
+
+    def _row(self, device: DeviceEntry, lock: str, facts: DeviceFacts) -> ListRow:
         chosen = device.serial == self.chosen
         return ListRow(
-            lambda width: device_row(device, width, self.symbols, chosen=chosen, lock=lock),
+            lambda width: device_row(device, width, self.symbols, chosen=chosen, lock=lock, facts=facts),
             value=device.serial,
             role="" if device.usable else "warn",
         )
 
     def to_device(self, serial: str) -> None:
-        place = next((index for index, device in enumerate(self.devices) if device.serial == serial), None)
+        place = next((index for index, row in enumerate(self.rows) if row.value == serial), None)
         if place is not None:
             self.move_to(place)
 
@@ -68,19 +76,3 @@ class DeviceList(RowList):
     def action_choose(self) -> None:
         if self.device is not None:
             self.post_message(self.DeviceChosen(self.device.serial))
-
-
-class DeviceDetail(FoldedText):
-    """One device in full, with the steps for a state that cannot be used."""
-
-    EMPTY = "Choose a device."
-
-    def show(self, device: DeviceEntry | None, *, chosen: bool = False) -> None:
-        self._device, self._chosen = device, chosen
-        self.fold()
-
-    _device: DeviceEntry | None = None
-    _chosen = False
-
-    def folded(self, width: int) -> Iterable[Row]:
-        return () if self._device is None else device_detail(self._device, width, self.symbols, chosen=self._chosen)

@@ -2,51 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
 from clawperator.widgets import keys
 from clawperator.widgets.folded import FoldedText
-from clawperator.widgets.format.checks import Check, check_detail, check_row, group_of, status_of
+from clawperator.widgets.format.checks import check_detail, check_row
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.checkup import Check, DoctorReport, id_of, status_of
 from clawperator.widgets.row_list import ListRow, RowList, heading
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
+__all__ = ["CheckDetail", "DoctorPanel", "DoctorReport"]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorReport:
-    """One run of the doctor: its checks so far, whether it still runs, and when it ended (0: not yet)."""
-
-    EMPTY: ClassVar[DoctorReport]
-
-    checks: tuple[Check, ...] = ()
-    running: bool = False
-    ended: float = 0.0
-    device_id: str = ""
-    problem: str = ""
-
-    def worst(self) -> Status:
-        """The state of the whole: failed, warn or ok; running and idle while there is nothing to say."""
-        found = {status_of(check) for check in self.checks}
-        for status in (Status.FAILED, Status.WARN):
-            if status in found:
-                return status
-        if self.running:
-            return Status.RUNNING
-        return Status.OK if self.checks else Status.IDLE
-
-
-DoctorReport.EMPTY = DoctorReport()
+_NEEDS_ATTENTION = (Status.FAILED, Status.WARN)
 
 
 class DoctorPanel(RowList):
-    """All checks, grouped by what they look at. ``problems_only`` makes the short summary of mode 1."""
+    """All checks, critical ones first. ``summary`` makes the short list of mode 1: what does not pass comes first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("doctor")]
 
@@ -68,35 +46,41 @@ class DoctorPanel(RowList):
 
     @property
     def check(self) -> Check | None:
-        """The check under the cursor."""
-        return next((check for check in self.report.checks if check.get("id") == self.value), None)
+        """The check under the cursor, with or without a result."""
+        return next((check for check in self.report.rows() if check.get("id") == self.value), None)
+
+    def to_check(self, name: str) -> bool:
+        """Put the cursor on a check; whether it is in the list."""
+        place = next((index for index, row in enumerate(self.rows) if row.value == name), None)
+        if place is not None:
+            self.move_to(place)
+        return place is not None
 
     def _rows(self) -> Iterator[ListRow]:
-        group = ""
-        for check in self.report.checks:
-            if group_of(check) != group:
-                group = group_of(check)
-                yield heading(group)
-            yield self._check_row(check)
-        yield from self._running_row()
+        for group, checks in self.report.grouped():
+            yield heading(group)
+            yield from map(self._check_row, checks)
+        yield from self._end_row()
 
     def _summary_rows(self) -> Iterator[ListRow]:
         """What does not pass comes first; then the rest in order."""
-        checks: Sequence[Check] = self.report.checks
+        checks = self.report.checks
         yield from (self._check_row(check) for check in checks if status_of(check) is not Status.OK)
         yield from (self._check_row(check) for check in checks if status_of(check) is Status.OK)
-        yield from self._running_row()
-
-    def _check_row(self, check: Check) -> ListRow:
-        status = status_of(check)
-        role = status.role if status in (Status.FAILED, Status.WARN) else ""
-        return ListRow(lambda width: check_row(check, width, self.symbols), value=check.get("id"), role=role)
-
-    def _running_row(self) -> Iterable[ListRow]:
         if self.report.running:
             check = {"status": "running", "summary": "checking…"}
             yield ListRow(lambda width: check_row(check, width, self.symbols), quiet=True)
-        elif self.report.problem:
+        else:
+            yield from self._end_row()
+
+    def _check_row(self, check: Check) -> ListRow:
+        status = status_of(check)
+        role = status.role if status in _NEEDS_ATTENTION else ""
+        return ListRow(lambda width: check_row(check, width, self.symbols), value=id_of(check), role=role)
+
+    def _end_row(self) -> Iterable[ListRow]:
+        """Why a run broke off."""
+        if self.report.problem:
             check = {"status": "fail", "summary": self.report.problem}
             yield ListRow(lambda width: check_row(check, width, self.symbols), role="fail", quiet=True)
 
@@ -108,16 +92,24 @@ class DoctorPanel(RowList):
 
 
 class CheckDetail(FoldedText):
-    """One check in full: detail, guidance, what to do, evidence."""
+    """One check in full: what it means, what to do, guidance, evidence."""
 
     EMPTY = "Choose a check."
 
     _check: Check | None = None
+    _runnable: frozenset[str] = frozenset()
+    _critical = False
 
-    def show(self, check: Check | None) -> None:
-        if check is not self._check:
-            self._check = check
-            self.fold(from_top=True)
+    def show(self, check: Check | None, *, critical: bool = False, runnable: Iterable[str] = ()) -> None:
+        """``runnable`` are the steps of ``check`` that can be run from here."""
+        steps = frozenset(runnable)
+        if (check, critical, steps) == (self._check, self._critical, self._runnable):
+            return
+        same = check is not None and self._check is not None and id_of(check) == id_of(self._check)
+        self._check, self._critical, self._runnable = check, critical, steps
+        self.fold(from_top=not same)
 
     def folded(self, width: int) -> Iterable[Row]:
-        return () if self._check is None else check_detail(self._check, width, self.symbols)
+        if self._check is None or width < 10:
+            return ()
+        return check_detail(self._check, width, self.symbols, critical=self._critical, runnable=self._runnable)

@@ -24,15 +24,19 @@ from clawperator.app.console.chores import Chores
 from clawperator.app.console.clipboard import Clipboard, SystemClipboard, last_copy_path
 from clawperator.app.console.crash import CrashReports, Surviving
 from clawperator.app.console.draft import DraftFile, DraftKeeper, Store, draft_path
+from clawperator.app.console.emulating import Emulating
 from clawperator.app.console.housekeeping import Housekeeping
 from clawperator.app.console.messages import DevicesNews, News
 from clawperator.app.console.palette import ConsoleCommands
 from clawperator.app.console.preview import ThemePreview
+from clawperator.app.console.screens import provisioning
 from clawperator.app.console.screens.base import MIN_HEIGHT, MIN_WIDTH, ConsoleScreen
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
 from clawperator.app.console.screens.inspect import InspectScreen
+from clawperator.app.console.screens.live import LiveDialog
 from clawperator.app.console.screens.lock import show_lock
 from clawperator.app.console.session import Facet, Session
+from clawperator.app.console.setting_up import SettingUp
 from clawperator.app.console.terminal import PLAIN, Look
 from clawperator.app.console.theming import UserThemes, wear
 from clawperator.app.console.wishes import AS_FITS, Wishes
@@ -43,6 +47,8 @@ from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.execution_detail import ExecutionDetail
+from clawperator.widgets.format.jobs import job_words
+from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import ASCII, UNICODE
 from clawperator.widgets.format.times import Clock
@@ -132,6 +138,8 @@ class ConsoleApp(Surviving):
         self._bell_wanted = wishes.bell
         self.actor = Actor(self, executing, self.drafts)
         self.engine = engine
+        self.emulating = Emulating(engine, self.post_message, self.clock, self.bridge.start)
+        self.setting_up = SettingUp(engine, self.post_message, self.clock, self.bridge.start, self._set_up)
         self.chores = Chores(self)
         self._preview = ThemePreview(self)
         self.crashes = crashes
@@ -183,6 +191,7 @@ class ConsoleApp(Surviving):
     def _absorb(self, news: News) -> None:
         changed = self.session.absorb(news)
         if isinstance(news, DevicesNews):
+            self.emulating.devices_changed()
             changed |= self._choose_by_itself()
         self.show(changed)
 
@@ -191,6 +200,9 @@ class ConsoleApp(Surviving):
         screen = self.mode_screen
         if screen is not None and changed:
             screen.show(changed)
+        for dialog in self.screen_stack:
+            if isinstance(dialog, LiveDialog) and changed:
+                dialog.show(changed)
 
     @property
     def mode_screen(self) -> ConsoleScreen | None:
@@ -308,7 +320,11 @@ class ConsoleApp(Surviving):
     @on(DoctorPanel.RunWanted)
     def run_doctor(self) -> None:
         if not self.bridge.run_doctor():
-            self.say(Status.WAITING, "The checks are running already")
+            self.say(Status.WAITING, self.doctor_busy_words())
+
+    def doctor_busy_words(self) -> str:
+        """Why no other run or fix can begin now."""
+        return "A fix is at work. C in 6 stops it" if self.bridge.doctoring.fixing else "The checks are running already"
 
     def say(self, status: Status, text: str, code: str = "") -> None:
         """One line of news in the strip."""
@@ -320,6 +336,11 @@ class ConsoleApp(Surviving):
         way = await self.pasteboard.copy(text)
         count = len(text)
         self.say(Status.OK, f"Copied {what}, {count:,} character{'s' * (count != 1)}{way}")
+
+    def _set_up(self, serial: str) -> None:
+        """An Operator app was set up: is everything ready now?"""
+        if serial == self.session.device_id:
+            self.bridge.run_doctor()
 
     def _look_again(self) -> None:
         """After an action: what did it do? Whoever looked back at an older tree wants to see the new one now."""
@@ -370,16 +391,25 @@ class ConsoleApp(Surviving):
         elif self.current_mode != "inspect":
             self.switch_mode("inspect")
         else:
-            self.push_screen(
-                ConfirmDialog("Leave the console?", "Nothing on the device is stopped by it."), self._leave
-            )
+            self.push_screen(ConfirmDialog("Leave the console?", self._leaving_words()), self._leave)
+
+    def _leaving_words(self) -> str:
+        """What leaving stops."""
+        jobs = [job for job in (self.emulating.job, self.setting_up.job) if job is not None and job.running]
+        if not jobs:
+            return "Nothing on the device is stopped by it."
+        return f"{sentence(' and '.join(map(job_words, jobs)))} is cancelled by it."
 
     def _leave(self, yes: bool | None) -> None:
         if yes:
             self.exit(0)
 
     async def action_quit(self) -> None:
-        self.exit(0)
+        """At once; what is at work is asked about first."""
+        if (self.emulating.busy or self.setting_up.busy) and not isinstance(self.screen, ConfirmDialog):
+            self.push_screen(ConfirmDialog("Leave the console?", self._leaving_words()), self._leave)
+        else:
+            self.exit(0)
 
     def action_help(self) -> None:
         mode = self.mode_screen
@@ -421,6 +451,21 @@ class ConsoleApp(Surviving):
         if self.session.read_only and name in keys.ACTING:
             return "Read-only: this console was started with --read-only. Nothing is sent to the device"
         return ""
+
+    def show_job(self) -> None:
+        """To the virtual device that is being worked on."""
+        from clawperator.app.console.screens.devices import DevicesScreen
+
+        self.action_mode("devices")
+        screen = self.mode_screen
+        if isinstance(screen, DevicesScreen):
+            screen.call_after_refresh(screen.go_to, "#job")
+
+    def action_show_job(self) -> None:
+        self.show_job()
+
+    def action_show_setup(self) -> None:
+        provisioning.set_up(self, self.session.setup.serial)
 
     def show_execution(self, command_id: str) -> None:
         """To the stream, with the cursor on this execution."""

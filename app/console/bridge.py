@@ -11,10 +11,12 @@ import asyncio
 import contextlib
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from clawperator.app.console.doctoring import CanCheck, Doctoring, DoctorState, as_mapping
+from clawperator.app.console.emulating import HasEmulators
 from clawperator.app.console.following import Followed, Following
 from clawperator.app.console.messages import (
     DevicesNews,
@@ -30,6 +32,7 @@ from clawperator.app.console.messages import (
 )
 from clawperator.app.console.pictures import take
 from clawperator.app.console.session import seen_again
+from clawperator.app.console.setting_up import HasOperator
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.bus import EventBus, Subscription
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -50,7 +53,6 @@ from clawperator.engine.hierarchy.align import align
 from clawperator.engine.hierarchy.postings import postings_of
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.engine.observe.follow import FollowState
-from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
@@ -63,17 +65,13 @@ if TYPE_CHECKING:
 TICK_SECONDS = 0.1
 FOCUSED_TICK_SECONDS = 0.033
 LOCK_LOOK_SECONDS = 1.0
+FIRST_LOOK_SECONDS = 2.0
+"""A tree that takes longer may never come: then the checks begin beside it, and may find out why."""
 _TREES_WAITING = 8
 _OWN_COMMANDS = 500
 
 
-class DoctorRun(Protocol):
-    """One run of the doctor; its checks come one by one, as mappings or as values with ``to_dict``."""
-
-    def checks(self) -> AsyncIterator[Any]: ...
-
-
-class ConsoleEngine(Protocol):
+class ConsoleEngine(CanCheck, HasEmulators, HasOperator, Protocol):
     """The part of the engine that the console uses."""
 
     events: EventBus
@@ -86,7 +84,6 @@ class ConsoleEngine(Protocol):
     async def execute(self, payload: object, *, device_id: str | None = None) -> Any: ...
     async def force_stop(self, package: str, *, device_id: str | None = None) -> None: ...
     def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> Followed: ...
-    def doctor(self, *, device_id: str | None = None) -> DoctorRun: ...
     def locks(self) -> Sequence[Any]: ...
     async def watch_devices(self) -> None: ...
     async def watch_log(self, device_id: str) -> None: ...
@@ -107,6 +104,9 @@ class Bridge:
         self._group: asyncio.TaskGroup | None = None
         self._tail: asyncio.Task[None] | None = None
         self._jobs: dict[str, asyncio.Task[None]] = {}
+        self.doctoring = Doctoring(
+            engine, self._spawn_bare, self._doctor_told, lambda notice: post(NoticeNews(notice)), clock
+        )
         self._following = Following(engine, self._spawn, lambda device, state: post(FollowNews(device, state)))
         self._devices: tuple[DeviceEntry, ...] = ()
         self._own: deque[str] = deque(maxlen=_OWN_COMMANDS)
@@ -148,6 +148,7 @@ class Bridge:
         if serial == self.device_id:
             return
         self.device_id = serial
+        self.doctoring.use_device(serial)
         if self._tail is not None:
             self._tail.cancel()
         if serial and self._group is not None:
@@ -181,12 +182,12 @@ class Bridge:
             self.start(f"tree {serial}", self._complement(newest))
 
     def run_doctor(self) -> bool:
-        """Run the checks; false when they run already."""
-        return self.start("doctor", self._doctor(self.device_id))
+        """Run the checks; false when they run already, or a fix does."""
+        return self._group is not None and self.doctoring.run()
 
     def first_look(self) -> None:
         """What the console does by itself for a newly chosen device: its tree, then the checks, one after the other."""
-        self.start("first look", self._first_look(self.device_id))
+        self.start(f"first look at {self.device_id}", self._first_look(self.device_id))
 
     def open_files(self, paths: Sequence[str]) -> bool:
         """Read saved dumps, in their order; each becomes a tree without a device, or says why it is none."""
@@ -206,6 +207,14 @@ class Bridge:
         assert self._group is not None
         return self._group.create_task(self._guarded(job))
 
+    def _spawn_bare(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """For what deals with the engine's failures itself."""
+        assert self._group is not None
+        return self._group.create_task(job)
+
+    def _doctor_told(self, state: DoctorState) -> None:
+        self._post(DoctorNews(state.report, fixes=state.fixes, watching=state.watching))
+
     async def _guarded(self, job: Awaitable[None]) -> None:
         """A failure of the engine is news; anything else is a bug and ends the console with its traceback."""
         try:
@@ -223,8 +232,17 @@ class Bridge:
             )
             self._post(NoticeNews(Notice(Status.WAITING, words)))
             return
-        await self._guarded(self._snapshot(device_id))
-        await self._doctor(device_id)
+        looking = self._spawn(self._snapshot(device_id))
+        await asyncio.wait({looking}, timeout=FIRST_LOOK_SECONDS)
+        if device_id != self.device_id:
+            return
+        self.run_doctor()
+        if looking.done():
+            return
+        await self.doctoring.rest()
+        if self.doctoring.hopeless(device_id) and looking.cancel():
+            words = f"{device_id} cannot send its tree yet. 6 shows why, and F there what can be done"
+            self._post(NoticeNews(Notice(Status.WARN, words)))
 
     async def _snapshot(self, device_id: str) -> None:
         self._post(WorkNews("Reading the screen…", self._clock.now()))
@@ -267,18 +285,6 @@ class Bridge:
         finally:
             self._post(WorkNews(""))
 
-    async def _doctor(self, device_id: str) -> None:
-        report = DoctorReport(running=True, device_id=device_id)
-        self._post(DoctorNews(report))
-        try:
-            async for check in self._engine.doctor(device_id=device_id or None).checks():
-                report = replace(report, checks=(*report.checks, as_mapping(check)))
-                self._post(DoctorNews(report))
-        except EngineError as exc:
-            report = replace(report, problem=f"{exc.message} ({exc.code.value})")
-        finally:
-            self._post(DoctorNews(replace(report, running=False, ended=self._clock.now())))
-
     async def _watch_locks(self) -> None:
         """Locks live in files of other processes: looked at once a second, and at once when we start or finish one."""
         known: Mapping[str, Mapping[str, Any]] = {}
@@ -288,6 +294,8 @@ class Bridge:
             if locks != known:
                 known = locks
                 self._post(LocksNews(locks))
+                if self.device_id not in locks:
+                    self.doctoring.device_free()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOCK_LOOK_SECONDS):
                     await self._look_at_locks.wait()
@@ -339,6 +347,7 @@ class Bridge:
                 case DevicesChanged():
                     self._devices = event.devices
                     self._post(DevicesNews(event.devices))
+                    self.doctoring.devices_changed(event.devices)
                 case AdbServerLost():
                     self._post(DevicesNews(self._devices, event.reason))
                 case ExecutionStarted():
@@ -428,11 +437,6 @@ def warm(tree: UiTree) -> None:
     """Work out what finding and matching ask of every node: no key should have to wait for it."""
     _ = tree.folded_labels, tree.folded_descriptions, [node.role for node in tree.nodes]
     postings_of(tree).prepare()
-
-
-def as_mapping(value: Any) -> Mapping[str, Any]:
-    """An engine value as its dictionary form."""
-    return value if isinstance(value, Mapping) else value.to_dict()
 
 
 def _notice_of(error: EngineError) -> Notice:

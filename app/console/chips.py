@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from clawperator.widgets.format.checks import tally_line
+from clawperator.widgets.format.jobs import stage_word
 from clawperator.widgets.format.lines import Line, Span
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import Symbols
@@ -24,6 +25,8 @@ def header_chips(session: Session, symbols: Symbols, *, narrow: bool, draft: int
     chips = [_device_chip(session, symbols, narrow=narrow)]
     if session.device_id and not session.offline:
         chips.append(_lock_chip(session, symbols, narrow=narrow))
+    chips += _job_chips(session, symbols, narrow=narrow)
+    if session.device_id and not session.offline:
         chips.append(_tree_chip(session))
     if session.report.checks or session.report.running:
         chips.append(_doctor_chip(session, symbols, narrow=narrow))
@@ -118,7 +121,24 @@ def _doctor_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
     else:
         running = ((f" {Status.RUNNING.sign(ascii_only=symbols.ascii)}", "run"),) if report.running else ()
         spans = (*tally_line(report.checks, symbols).spans, *running)
+    if session.report_is_old:
+        spans = (*spans, (" old", "stale"))
+    if session.doctor_watches:
+        spans = (*spans, (" watch", "run"))
     return Chip("doctor", spans, action="mode('doctor')")
+
+
+def _job_chips(session: Session, symbols: Symbols, *, narrow: bool) -> Iterator[Chip]:
+    """What is at work on a virtual device or on the Operator app, wherever one looks."""
+    jobs = ((session.machines.job, "show_job"), (session.setup.job, "show_setup"))
+    for job, action in jobs:
+        stage = job.current if job is not None and job.running else None
+        if job is not None and job.running:
+            word = stage_word(stage.name) if stage is not None else job.kind
+            time = age(stage.elapsed(session.clock.now())) if stage is not None else ""
+            line = Line(24).add(f"{Status.RUNNING.sign(ascii_only=symbols.ascii)} ", "run").device(word, "run", room=14)
+            spans = tuple(line.add(f" {time}" if time != "now" else "", "muted").spans)
+            yield Chip(job.kind, spans, keep=not narrow, action=action)
 
 
 def snapshot_words(session: Session, symbols: Symbols) -> Line:

@@ -14,7 +14,10 @@ from textual.message import Message
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.events import EngineEvent
 from clawperator.engine.observe.follow import FollowState
-from clawperator.widgets.doctor_panel import DoctorReport
+from clawperator.widgets.models.checkup import DoctorReport
+from clawperator.widgets.models.fixes import Fix
+from clawperator.widgets.models.machines import Machines
+from clawperator.widgets.models.setup import Setup
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.picture import Picture
@@ -58,11 +61,13 @@ class StreamNews(News, bubble=False):
 
 
 class DoctorNews(StateNews, bubble=False):
-    """The doctor's report so far."""
+    """The doctor's report so far, the fixes of this session, and whether checks run by themselves when devices change."""
 
-    def __init__(self, report: DoctorReport) -> None:
+    def __init__(self, report: DoctorReport, *, fixes: Sequence[Fix] = (), watching: bool = False) -> None:
         super().__init__()
         self.report = report
+        self.fixes = fixes
+        self.watching = watching
 
 
 class LocksNews(StateNews, bubble=False):
@@ -97,6 +102,22 @@ class PictureNews(StateNews, bubble=False):
     def __init__(self, picture: Picture) -> None:
         super().__init__()
         self.picture = picture
+
+
+class EmulatorsNews(StateNews, bubble=False):
+    """The virtual devices, what runs of them, and the work on one of them."""
+
+    def __init__(self, machines: Machines) -> None:
+        super().__init__()
+        self.machines = machines
+
+
+class SetupNews(StateNews, bubble=False):
+    """The Operator app's setup on one device: what is installed, what could be, how it goes."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__()
+        self.setup = setup
 
 
 class NoticeNews(News, bubble=False):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.bus import EventBus
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.observe.follow import FollowState
+from clawperator.engine.progress import Tell, untold
+
+if TYPE_CHECKING:
+    from clawperator.engine.doctor.fix import PlannedFix
 
 NO_DEVICE_HERE = "This console shows saved dumps: there is no device to ask"
 
@@ -36,10 +40,29 @@ class SavedDumps:
     async def record_seen(self) -> None:
         """Nothing runs that could be seen."""
 
-    def doctor(self, *, device_id: str | None = None) -> SavedDumps:  # noqa: ARG002  # the shape of an engine
+    ids: tuple[str, ...] = ()
+
+    def doctor(self, *, device_id: str | None = None, full: bool = False) -> SavedDumps:  # noqa: ARG002  # the shape of an engine
         return self
 
-    async def checks(self) -> AsyncIterator[Mapping[str, Any]]:
+    @property
+    def emulators(self) -> NoReturn:
+        _refuse()
+
+    def operator_app(self, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+        _refuse()
+
+    def fixer(self) -> SavedDumps:
+        """Nothing can be put right here."""
+        return self
+
+    def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]:  # noqa: ARG002  # the shape of an engine
+        return ()
+
+    async def run(self, fix: PlannedFix, tell: Tell = untold) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+        _refuse()
+
+    async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:  # noqa: ARG002  # the shape of an engine
         """A doctor without a patient."""
         _refuse()
         yield {}

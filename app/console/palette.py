@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.markup import escape
 
 from clawperator.app.console.preview import THEME
+from clawperator.app.console.screens import provisioning
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.nodes import name_of
@@ -47,7 +48,7 @@ class ConsoleCommands(Provider):
     def entries(self) -> list[Entry]:
         mode = self.console.mode_screen
         found = [*self._bindings(), *(menu_entries(mode) if mode is not None else ())]
-        found += [*self._devices(), *self.console.chores.entries(), *self._themes()]
+        found += [*self._devices(), *self.console.chores.entries(), *self._machines(), *self._themes()]
         return sorted(found, key=lambda entry: bool(entry.reason))
 
     def _bindings(self) -> Iterator[Entry]:
@@ -67,6 +68,10 @@ class ConsoleCommands(Provider):
         for device in self.console.session.usable:
             name = f"Device: use {sentence(device.serial)}"
             yield Entry(name, sentence(device.model), partial(self.console.use_device, device.serial))
+
+    def _machines(self) -> Iterator[Entry]:
+        for wish in provisioning.wishes(self.console):
+            yield Entry(wish.name, wish.help, wish.run, self.console.why_not(wish.action) if wish.action else "")
 
     def _themes(self) -> Iterator[Entry]:
         for theme in sorted(self.console.available_themes, key=lambda name: (not name.startswith("claw-"), name)):

@@ -6,7 +6,7 @@ Screens draw from it and keep nothing of it. ``absorb`` takes the bridge's news 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Flag, auto
 from itertools import islice
@@ -15,11 +15,13 @@ from typing import Any
 from clawperator.app.console.messages import (
     DevicesNews,
     DoctorNews,
+    EmulatorsNews,
     FollowNews,
     LocksNews,
     News,
     NoticeNews,
     PictureNews,
+    SetupNews,
     SnapshotNews,
     StreamNews,
     WorkNews,
@@ -28,12 +30,15 @@ from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
 from clawperator.engine.events import LogBatch
 from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.engine.observe.follow import FollowState
-from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
+from clawperator.widgets.models.checkup import DoctorReport, mark_of
 from clawperator.widgets.models.execution import tree_key, tree_owner
 from clawperator.widgets.models.executions import ExecutionLog
+from clawperator.widgets.models.fixes import Fix
 from clawperator.widgets.models.line_ring import LineRing
+from clawperator.widgets.models.machines import Machines
+from clawperator.widgets.models.setup import Setup
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.picture import Picture
@@ -44,6 +49,7 @@ FILES_KEPT = 1_000
 RECENT_TREES = 5
 """So many earlier trees of the same app tell how steady a matcher is."""
 NOTICES_KEPT = 200
+FINDINGS_KEPT = 50
 _RATE_SECONDS = 5.0
 
 
@@ -61,7 +67,9 @@ class Facet(Flag):
     FOLLOW = auto()
     PICTURE = auto()
     DRAFT = auto()
-    EVERYTHING = DEVICES | TREE | STREAM | DOCTOR | LOCKS | NOTICE | WORK | FOLLOW | PICTURE | DRAFT
+    EMULATORS = auto()
+    SETUP = auto()
+    EVERYTHING = DEVICES | TREE | STREAM | DOCTOR | LOCKS | NOTICE | WORK | FOLLOW | PICTURE | DRAFT | EMULATORS | SETUP
 
 
 class Trees:
@@ -171,6 +179,12 @@ class Session:
         self.dropped = 0
         self.nodes_dropped = 0
         self.report = DoctorReport.EMPTY
+        self.fixes: Sequence[Fix] = ()
+        self.doctor_watches = False
+        self.machines = Machines.EMPTY
+        self.setup = Setup.EMPTY
+        self.findings: dict[str, DoctorReport] = {}
+        """By serial: what the doctor found last there."""
         self.notices: deque[Notice] = deque(maxlen=NOTICES_KEPT)
         self.work = ""
         self.work_since = 0.0
@@ -188,6 +202,8 @@ class Session:
             WorkNews: self._take_work,
             FollowNews: self._take_follow,
             PictureNews: self._take_picture,
+            EmulatorsNews: self._take_machines,
+            SetupNews: self._take_setup,
             NoticeNews: self._take_notice,
         }
 
@@ -247,7 +263,11 @@ class Session:
         return Facet.STREAM if self.log.expire(self.clock.now()) else Facet.NOTHING
 
     def _take_report(self, news: DoctorNews) -> Facet:
-        self.report = news.report
+        self.report, self.fixes, self.doctor_watches = news.report, news.fixes, news.watching
+        if news.report.ended and news.report.device_id and not news.report.running:
+            self.findings[news.report.device_id] = news.report
+            if len(self.findings) > FINDINGS_KEPT:
+                del self.findings[next(iter(self.findings))]
         return Facet.DOCTOR
 
     def _take_locks(self, news: LocksNews) -> Facet:
@@ -266,6 +286,14 @@ class Session:
     def _take_picture(self, news: PictureNews) -> Facet:
         self.picture = news.picture
         return Facet.PICTURE
+
+    def _take_machines(self, news: EmulatorsNews) -> Facet:
+        self.machines = news.machines
+        return Facet.EMULATORS
+
+    def _take_setup(self, news: SetupNews) -> Facet:
+        self.setup = news.setup
+        return Facet.SETUP
 
     def _take_notice(self, news: NoticeNews) -> Facet:
         notice = news.notice if news.notice.at else news.notice._replace(at=self.clock.now())
@@ -289,6 +317,22 @@ class Session:
         if self.wanted_device:
             return self.wanted_device if self.wanted_device in serials else ""
         return serials[0] if len(serials) == 1 else ""
+
+    @property
+    def doctor_busy(self) -> bool:
+        """Whether checks run, or a fix does."""
+        return self.report.running or any(not fix.over for fix in self.fixes)
+
+    @property
+    def report_is_old(self) -> bool:
+        """Whether the last checks were about another device, or this one has come back or changed its state since."""
+        report = self.report
+        if report.running or not report.checks:
+            return False
+        if report.device_id and report.device_id != self.device_id:
+            return True
+        device = self.device
+        return bool(report.device and device is not None and report.device != mark_of(device))
 
     def trees_of(self, device_id: str) -> Trees:
         return self._trees.setdefault(device_id, Trees() if device_id else Trees(FILES_KEPT))

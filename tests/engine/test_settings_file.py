@@ -73,7 +73,9 @@ def test_everything_that_may_stand_in_it(tmp_path: Path) -> None:
 
 def test_what_counts_as_supported_can_be_extended(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
-    file.write_text("accepted_versions = ['0.4']\n[emulator]\nsupported_abis = ['arm64-v8a', 'x86_64']\nimage_seconds = 60")
+    file.write_text(
+        "accepted_versions = ['0.4']\n[emulator]\nsupported_abis = ['arm64-v8a', 'x86_64']\nimage_seconds = 60"
+    )
     chosen = Settings.resolve(env={"HOME": "/x"}, file=str(file))
     assert chosen.accepted_versions == ("0.4",)
     assert (chosen.emulator_supported_abis, chosen.emulator_image_seconds) == (("arm64-v8a", "x86_64"), 60)
@@ -149,7 +151,10 @@ def test_a_mistake_is_told_with_its_line(text: str, line: int, key: str, words: 
         ("[console]\nstreamlines = 5000", "Did you mean 'stream_lines'?"),
         ("theme = 'x'", "theme belongs below [console]."),
         ("[history]\nbell = true", "bell belongs below [console]."),
-        ("zzz = 1", "Known: device_id, receiver_package, action_agent_command, adb_path, accepted_versions, history, emulator, console, keymap."),
+        (
+            "zzz = 1",
+            "Known: device_id, receiver_package, action_agent_command, adb_path, accepted_versions, history, emulator, console, keymap.",
+        ),
     ],
 )
 def test_what_an_unknown_key_was_meant_to_be(text: str, hint: str) -> None:

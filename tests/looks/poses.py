@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from textual import events
 
+from clawperator.app.console.screens.devices import DevicesScreen
 from clawperator.app.console.screens.history import HistoryScreen
 from clawperator.app.console.screens.inspect import InspectScreen
 from clawperator.app.console.screens.run import RunScreen
@@ -108,8 +109,12 @@ async def at_rest(pilot: Any) -> None:
         screen.bench_pane.draw()  # it follows typing when that rests
         screen._draw_bench()
         await quiet(pilot)
-        screen.tree_pane.top = 0  # how far it has scrolled depends on which came first, a line that opened or the cursor
+        screen.tree_pane.top = (
+            0  # how far it has scrolled depends on which came first, a line that opened or the cursor
+        )
         screen.tree_pane.reveal(screen.tree_pane.cursor)
+    if isinstance(screen, DevicesScreen):
+        await until(pilot, lambda: pilot.app.session.machines.known)
     if isinstance(screen, TwoPaneScreen):
         await drained(pilot)
         screen.show_detail()

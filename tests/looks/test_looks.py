@@ -6,15 +6,16 @@ Made on Python 3.11 with the pinned Textual, with invented data and a clock that
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from tests.app.console.support import (
-    CHECKS_FAILED,
+    CHECK_IDS,
+    CHECKS_NO_SERVER,
+    CHECKS_OFF,
     CHECKS_OK,
-    DEVICE,
-    LOCKED_OUT,
-    PHONE,
-    TABLET,
+    CHECKS_ON,
+    NOON,
     FakeEngine,
     hostile_screen,
     make_app,
@@ -22,7 +23,7 @@ from tests.app.console.support import (
     settled,
     until,
 )
-from tests.looks.poses import AT_SIZES, PINNED, TWO_SIZES, Compare, Typed, at_rest, before, plain_engine
+from tests.looks.poses import AT_SIZES, PINNED, TWO_SIZES, Compare, Typed, at_rest, before, plain_engine, press
 
 pytestmark = PINNED
 
@@ -86,16 +87,64 @@ def test_inspect_stale_and_away(snap_compare: Compare) -> None:
 
 @AT_SIZES
 def test_doctor(snap_compare: Compare, size: tuple[int, int]) -> None:
-    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_FAILED)
-    assert snap_compare(
-        make_app(engine), terminal_size=size, run_before=before("6", "right_square_bracket", "right_square_bracket")
-    )
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OFF)
+    assert snap_compare(make_app(engine), terminal_size=size, run_before=before("6", "right_square_bracket"))
 
 
 @AT_SIZES
-def test_devices(snap_compare: Compare, size: tuple[int, int]) -> None:
-    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, present=(DEVICE, PHONE, TABLET, LOCKED_OUT))
-    assert snap_compare(make_app(engine), terminal_size=size, run_before=before("7", "j"))
+def test_doctor_waiting(snap_compare: Compare, size: tuple[int, int]) -> None:
+    """Half of the checks have been made; the console watches the devices."""
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_ON)
+    app = make_app(engine)
+
+    async def run_again(pilot: Any) -> None:
+        await before("6", "w")(pilot)
+        engine.held["device.capability"] = asyncio.Event()
+        await press(pilot, "r")
+        await until(pilot, lambda: app.session.report.pending[:1] == ("device.capability",))
+        await press(pilot, *"jjjjj")
+
+    assert snap_compare(app, terminal_size=size, run_before=run_again)
+
+
+@AT_SIZES
+def test_doctor_fix_dialog(snap_compare: Compare, size: tuple[int, int]) -> None:
+    """Two steps that others feel, while an agent is at work; the checks after it were not made."""
+    lock = {"deviceId": "emulator-5556", "commandId": "cmd-123", "source": "openclaw", "since": NOON - 4}
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_NO_SERVER, check_ids=CHECK_IDS, taken=[lock])
+    app = make_app(engine)
+
+    async def ask(pilot: Any) -> None:
+        await until(pilot, lambda: app.session.locks)
+        await before("6", "right_square_bracket", "F")(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=ask)
+
+
+@AT_SIZES
+def test_doctor_fix_log(snap_compare: Compare, size: tuple[int, int]) -> None:
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OFF, fixed=CHECKS_ON, check_ids=CHECK_IDS)
+    app = make_app(engine)
+
+    async def fix(pilot: Any) -> None:
+        await before("6", "right_square_bracket", "F", "enter")(pilot)
+        await until(pilot, lambda: app.session.fixes and not app.session.doctor_busy and app.session.notices)
+        await press(pilot, "g", "f")
+
+    assert snap_compare(app, terminal_size=size, run_before=fix)
+
+
+@TWO_SIZES
+def test_doctor_fixing(snap_compare: Compare, size: tuple[int, int]) -> None:
+    engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OFF, fixed=CHECKS_ON, hold_fix=asyncio.Event())
+    app = make_app(engine)
+
+    async def fix(pilot: Any) -> None:
+        await before("6", "right_square_bracket", "F", "enter")(pilot)
+        await until(pilot, lambda: app.session.fixes and app.session.fixes[0].stages)
+        await at_rest(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=fix)
 
 
 @TWO_SIZES

@@ -28,7 +28,7 @@ from tests.widgets.invented_runs import PAYLOAD
 
 pytestmark = PINNED
 THEMES = ["claw-light", "claw-contrast", "claw-cvd-dark", "claw-cvd-light"]
-MODES = {"inspect": "j" * 13, "stream": "2kkk", "run": "3j", "history": "4jt", "doctor": "6]]", "devices": "7j"}
+MODES = {"inspect": "j" * 13, "stream": "2kkk", "run": "3j", "history": "4jt", "doctor": "6]", "devices": "7j"}
 
 
 def an_engine(path: Path, mode: str) -> FakeEngine:

@@ -10,6 +10,7 @@ from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.app.console.screens.devices import DevicesScreen
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.app.console.screens.doctor import DoctorScreen
+from clawperator.app.console.screens.fixing import FixDialog
 from clawperator.app.console.screens.history import HistoryScreen
 from clawperator.app.console.screens.inspect import InspectScreen
 from clawperator.app.console.screens.menu import Dialog, MenuDialog
@@ -18,9 +19,12 @@ from clawperator.app.console.screens.stream import StreamScreen
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
+from clawperator.widgets.emulator_list import EmulatorList
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.execution_detail import ExecutionDetail
+from clawperator.widgets.fix_log import FixLog
 from clawperator.widgets.info_line import FindLine
+from clawperator.widgets.job_pane import JobPane
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.payload_editor import PayloadEditor
@@ -31,7 +35,7 @@ from clawperator.widgets.ui_tree import UiTreePane
 ALL = [(scope, binding) for scope, rows in keys.scopes() for binding in rows]
 HOLDERS = (
     ConsoleApp, ConsoleScreen, Dialog, MenuDialog, ConfirmDialog, LinePane, UiTreePane, NodeInspector, EnvelopeLog, ExecutionDetail,
-    DoctorPanel, CheckDetail, DeviceList, FindLine, RunCompare, RunList, HistoryScreen, RunScreen, PayloadEditor,
+    DoctorPanel, DoctorScreen, CheckDetail, FixLog, FixDialog, DeviceList, FindLine, RunCompare, RunList, HistoryScreen, RunScreen, PayloadEditor,
 )  # fmt: skip
 PLACES = {
     "tree": (UiTreePane, InspectScreen),
@@ -42,7 +46,10 @@ PLACES = {
     "runs": (RunList, HistoryScreen),
     "history": (RunList, HistoryScreen),
     "doctor": (DoctorPanel, DoctorScreen),
+    "checks": (DoctorPanel, DoctorScreen),
     "devices": (DeviceList, DevicesScreen),
+    "emulators": (EmulatorList, DevicesScreen),
+    "job": (JobPane, DevicesScreen),
 }
 UNSENDABLE = {"ctrl+i", "ctrl+m", "ctrl+h", "ctrl+j", "ctrl+left_square_bracket", "ctrl+w", "ctrl+t"}
 

@@ -1,101 +1,154 @@
-"""Doctor checks as rows and as detail: what is the case, the evidence, then what to do."""
+"""Doctor checks as rows and as detail: what is the case, what it means, then what to do, then the evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
+from clawperator.engine.errors import ErrorCode
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.safe import cells, shorten, wrap
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.times import duration
+from clawperator.widgets.models.checkup import Check, id_of, status_of
 
-Check = Mapping[str, Any]
-"""One check as the doctor reports it: id, status (pass, warn, fail), summary, and where known code, detail, fix, evidence."""
+__all__ = ["Check", "check_detail", "check_row", "fix_text", "shell_text", "short_name", "status_of", "tally_line"]
 
-_STATUS = {
-    "pass": Status.OK,
-    "warn": Status.WARN,
-    "fail": Status.FAILED,
-    "running": Status.RUNNING,
-    "waiting": Status.WAITING,
-}
-
-_GROUPS = {"host": "host", "device": "device", "readiness": "readiness", "build": "build"}
-
-
-def status_of(check: Check) -> Status:
-    return _STATUS.get(str(check.get("status")), Status.UNKNOWN)
+_WIDE = 50
+"""From this many cells on, a row has its evidence and its time at the right."""
+_TIME_CELLS = 10
+_LONGEST = 86_400_000
+"""A check that claims to have taken longer than a day, in milliseconds, did not measure it."""
+_NAME_CELLS = 7
+_GIST_CELLS = 60
+_FACT_CELLS = 16
+"""For the name of a fact; more where there is room."""
+_FACTS_SHOWN = 60
+_STEPS_SHOWN = 40
+_NO_RESULT = (Status.WAITING, Status.RUNNING, Status.SKIPPED)
 
 
-def group_of(check: Check) -> str:
-    """``host``, ``device``, ``readiness`` …: the first word of the id."""
-    first = str(check.get("id", "")).partition(".")[0]
-    return _GROUPS.get(first, "other")
+def short_name(check_id: str) -> str:
+    """An id in words, for where there is no summary: ``readiness.settings.usb_debugging`` is ``usb debugging``."""
+    parts = check_id.split(".")[1:] or [check_id]
+    if len(parts) > 1 and parts[0] in ("settings", "android"):
+        parts = parts[1:]
+    return " ".join(parts).replace("_", " ")
 
 
 def check_row(check: Check, width: int, symbols: Symbols = UNICODE) -> Row:
-    """State, summary, and at the right the code of what does not pass or the gist of the evidence."""
+    """State, summary, and at the right the code of what does not pass or the gist of the evidence, and its time."""
     status = status_of(check)
-    right = Line(max(0, width // 2))
-    if check.get("code") and width >= 50:
-        right.device(str(check["code"]), status.role)
-    elif width >= 50 and (gist := _gist(check.get("evidence"))):
-        right.device(gist, "muted", room=width // 3)
-    if right.cells:
-        right.add(" ")
+    right = _right_of(check, status, width) if width >= _WIDE else Line()
     line = Line(width - right.cells - bool(right.cells)).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
-    quiet = status in (Status.OK, Status.WAITING)
-    return Row(line.device(str(check.get("summary") or check.get("id", "")), "text" if quiet else "strong"), right)
+    if status in _NO_RESULT and not check.get("summary"):
+        line.device(short_name(id_of(check)), "muted" if status is Status.WAITING else "text")
+        return Row(line.device(_course_words(check, status), "faint", before="  "), right)
+    loud = status in (Status.WARN, Status.FAILED, Status.UNKNOWN)
+    return Row(line.device(str(check.get("summary") or id_of(check)), "strong" if loud else "text"), right)
 
 
-def _gist(evidence: object) -> str:
-    """The first short value of the evidence."""
+def _right_of(check: Check, status: Status, width: int) -> Line:
+    right = Line(max(0, width * 3 // 5))
+    if check.get("code"):
+        right.device(str(check["code"]), status.role, room=max(1, width * 3 // 5 - _TIME_CELLS))
+    elif gist := _gist(check):
+        right.device(gist, "muted", room=width // 3)
+    return right.add(f" {_time(check):>{_TIME_CELLS - 2}} ", "faint") if right.cells or _time(check) else right
+
+
+def _course_words(check: Check, status: Status) -> str:
+    if status is not Status.SKIPPED:
+        return "checking…" if status is Status.RUNNING else "waiting"
+    stopper = str(check.get("stopper", ""))
+    return f"not run ({short_name(stopper)})" if stopper else "not run"
+
+
+def _time(check: Check) -> str:
+    took = check.get("durationMs")
+    if not isinstance(took, (int, float)) or not 0 <= took < _LONGEST:
+        return ""
+    return duration(took / 1000) if took < 60_000 else f"{took / 60_000:.0f} min"
+
+
+def _gist(check: Check) -> str:
+    """The first words of the evidence that are short and that the summary does not say already."""
+    evidence, summary = check.get("evidence"), str(check.get("summary", ""))
     if not isinstance(evidence, Mapping):
         return ""
-    values = (value for value in evidence.values() if isinstance(value, (str, int, float)) and str(value))
-    return next((str(value).splitlines()[0] for value in values if len(str(value)) <= 60), "")
+    words = (value for value in evidence.values() if isinstance(value, str) and 2 < len(value.strip()) <= _GIST_CELLS)
+    telling = (value for value in words if value not in summary and value not in ("true", "false"))
+    return next((value.strip().splitlines()[0] for value in telling), "")
 
 
-def tally(checks: Sequence[Check]) -> dict[Status, int]:
-    """How many checks are in which state."""
+def tally_line(checks: Sequence[Check], symbols: Symbols = UNICODE) -> Line:
+    """``11 ✓  0 !  1 ✗  1 –``: passing, advisory, failing, not run; zeroes of the last three are left out."""
     counts: dict[Status, int] = {}
     for check in checks:
         status = status_of(check)
         counts[status] = counts.get(status, 0) + 1
-    return counts
-
-
-def tally_line(checks: Sequence[Check], symbols: Symbols = UNICODE) -> Line:
-    """``11 ✓  0 !  1 ✗``: passing, advisory, failing; zeroes of the bad ones are left out."""
-    counts = tally(checks)
     line = Line()
-    for status in (Status.OK, Status.WARN, Status.FAILED):
+    for status in (Status.OK, Status.WARN, Status.FAILED, Status.SKIPPED):
         if counts.get(status) or status is Status.OK:
             line.add("  " if line.cells else "").add(f"{counts.get(status, 0)} ", "text")
             line.add(status.sign(ascii_only=symbols.ascii), status.role)
     return line
 
 
-def check_detail(check: Check, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """The whole of one check for a detail pane."""
+def check_detail(
+    check: Check,
+    width: int,
+    symbols: Symbols = UNICODE,
+    *,
+    critical: bool = False,
+    runnable: Collection[str] = (),
+) -> Iterator[Row]:
+    """The whole of one check for a detail pane. ``runnable`` are the steps that ``F`` can run, as the check words them."""
     status = status_of(check)
-    head = Line(width).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
-    yield Row(head.device(str(check.get("summary", "")), "strong"))
-    yield _pair("check", str(check.get("id", "")), "muted", width)
-    if check.get("code"):
-        yield _pair("code", str(check["code"]), status.role, width)
+    sign = f" {status.sign(ascii_only=symbols.ascii)} "
+    summary = str(check.get("summary") or short_name(id_of(check)))
+    for index, text in enumerate(wrap(summary, max(10, width - len(sign)), limit=4)):
+        yield Row(Line(width).add(" " * len(sign) if index else sign, status.role).add(text, "strong"))
+    weight = "critical" if critical else "advisory"
+    yield _pair("check", id_of(check), "muted", width, after=f"  {weight}")
+    took = _time(check)
+    yield _pair("state", f"{status.word} in {took}" if took else status.word, status.role, width)
+    yield from _code(check, status, width)
+    if status in _NO_RESULT:
+        yield Row(Line(width))
+        yield from _paragraph(_why_no_result(check, status), width)
     if check.get("detail"):
         yield Row(Line(width))
         yield from _paragraph(str(check["detail"]), width)
+    yield from _fix(check, width, symbols, runnable)
     yield from _guidance(check, width)
-    yield from _fix(check, width)
-    evidence = check.get("evidence")
-    if isinstance(evidence, Mapping) and evidence:
-        yield Row(Line(width))
-        yield Row(Line(width).add(" evidence", "faint"))
-        for key, value in evidence.items():
-            yield from _pairs(str(key), str(value), width)
+    yield from _evidence(check.get("evidence"), width)
+
+
+def _why_no_result(check: Check, status: Status) -> str:
+    if status is Status.RUNNING:
+        return "It is being made now."
+    if status is Status.WAITING:
+        return "It waits for its turn."
+    stopper = str(check.get("stopper", ""))
+    if not stopper:
+        return "It was not made: the run ended before. r runs all of them."
+    return f"It was not made, because {short_name(stopper)} does not pass. r runs all of them."
+
+
+def _code(check: Check, status: Status, width: int) -> Iterator[Row]:
+    """The code, and what the table of errors says of it."""
+    if not check.get("code"):
+        return
+    yield _pair("code", str(check["code"]), status.role, width)
+    code = ErrorCode.known(str(check["code"]))
+    told = (f"{code.meaning[:1].upper()}{code.meaning[1:]}.", code.hint) if code is not None else ()
+    for words, role in zip(told, ("muted", "text"), strict=False):
+        for text in wrap(words, max(10, width - _NAME_CELLS - 5), limit=4) if words else ():
+            yield Row(Line(width).add(" " * (_NAME_CELLS + 3)).add(text, role))
 
 
 def _guidance(check: Check, width: int) -> Iterator[Row]:
@@ -103,54 +156,106 @@ def _guidance(check: Check, width: int) -> Iterator[Row]:
     if not isinstance(guidance, Mapping):
         return
     yield Row(Line(width))
-    yield Row(Line(width).add(" on the device: ", "faint").device(str(guidance.get("screen", "")), "text"))
-    yield from _numbered([str(step) for step in guidance.get("steps") or ()], width)
+    yield Row(Line(width).add(" on the device, open ", "faint").device(str(guidance.get("screen", "")), "strong"))
+    steps = _listed(guidance.get("steps"))
+    for number, step in enumerate(steps[:_STEPS_SHOWN], 1):
+        yield from _step(number, str(step), "text", "", width)
 
 
-def _fix(check: Check, width: int) -> Iterator[Row]:
+def _fix(check: Check, width: int, symbols: Symbols, runnable: Collection[str]) -> Iterator[Row]:
     fix = check.get("fix")
     if not isinstance(fix, Mapping):
         return
     yield Row(Line(width))
-    yield Row(Line(width).add(" to do: ", "faint").device(str(fix.get("title", "")), "text"))
-    steps = [step for step in fix.get("steps") or () if isinstance(step, Mapping)]
-    for number, step in enumerate(steps, 1):
-        shell = step.get("kind") == "shell"
-        for index, text in enumerate(wrap(str(step.get("value", "")), max(10, width - 7), limit=6)):
-            line = Line(width).add(f" {number:>2}. " if index == 0 else "     ", "muted")
-            line.add("$ " if shell and index == 0 else "  ", "accent")
-            yield Row(line.add(text, "accent" if shell else "text"))
+    yield Row(Line(width).add(" to do: ", "faint").device(str(fix.get("title", "")), "strong"))
+    steps = _steps(check)
+    for number, (kind, text) in enumerate(steps[:_STEPS_SHOWN], 1):
+        shell = kind == "shell"
+        mark = symbols.closed if text in runnable else "$" if shell else ""
+        yield from _step(number, text, "accent" if shell else "text", mark, width)
     if fix.get("docsUrl"):
-        yield from _pairs("more", str(fix["docsUrl"]), width)
+        yield from _pairs("more", str(fix["docsUrl"]), width, _NAME_CELLS - 2)
+    if steps:
+        copies = "y l copies the steps"
+        known = sum(text in runnable for _, text in steps)
+        words = f"{symbols.closed} F runs {'it' if known == 1 else 'them'} · {copies}" if known else copies
+        yield Row(Line(width).add(f" {words.replace('·', symbols.dot)} {symbols.dot} v looks again", "muted"))
 
 
-def _numbered(steps: Sequence[str], width: int) -> Iterator[Row]:
-    for number, step in enumerate(steps, 1):
-        for index, text in enumerate(wrap(step, max(10, width - 6), limit=6)):
-            yield Row(Line(width).add(f" {number:>2}. " if index == 0 else "     ", "muted").add(text))
+def _step(number: int, text: str, role: str, mark: str, width: int) -> Iterator[Row]:
+    """``1. ▸ clawperator …``: ``mark`` is only there where a machine is meant."""
+    indent = 5 + (2 if mark else 0)
+    for index, part in enumerate(wrap(text, max(10, width - indent - 1), limit=8)):
+        line = Line(width).add(f" {number:>2}. " if not index else " " * 5, "muted")
+        if mark:
+            line.add(f"{mark} " if not index else "  ", "accent")
+        yield Row(line.add(part, role))
+
+
+def _evidence(evidence: object, width: int) -> Iterator[Row]:
+    if not isinstance(evidence, Mapping) or not evidence:
+        return
+    yield Row(Line(width))
+    yield Row(Line(width).add(" evidence", "faint"))
+    facts = [(str(key), _words(value)) for key, value in islice(evidence.items(), _FACTS_SHOWN)]
+    room = min(max(len(name) for name, _ in facts), max(_FACT_CELLS, width // 2 - 4))
+    for name, words in facts:
+        yield from _pairs(name, words, width, max(room, _FACT_CELLS // 2))
+    if len(evidence) > len(facts):
+        yield Row(Line(width).add(f"   {len(evidence) - len(facts):,} more", "faint"))
+
+
+def _words(value: object) -> str:
+    """A value of the evidence in one line or more; what has an inside is written as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _paragraph(text: str, width: int) -> Iterator[Row]:
-    for part in text.splitlines():
+    for part in text.splitlines()[:_STEPS_SHOWN]:
         for line in wrap(part, max(10, width - 2), limit=20):
             yield Row(Line(width).add(" ").add(line))
 
 
-def _pair(name: str, value: str, role: str, width: int) -> Row:
-    return Row(Line(width).add(f"   {name:<6} ", "faint").device(value, role))
+def _pair(name: str, value: str, role: str, width: int, *, after: str = "") -> Row:
+    line = Line(width - len(after)).add(f"   {name:<{_NAME_CELLS}}", "faint").device(value, role)
+    return Row(line.add(after, "faint"))
 
 
-def _pairs(name: str, value: str, width: int) -> Iterator[Row]:
-    label = shorten(name, 18)
-    lines = wrap(value, max(10, width - 22), limit=6)
-    for index, text in enumerate(lines):
-        head = label + " " * (18 - cells(label)) if index == 0 else " " * 18
-        yield Row(Line(width).add(f"   {head} ", "faint").add(text, "text"))
+def _pairs(name: str, value: str, width: int, room: int) -> Iterator[Row]:
+    """A fact with its name in ``room`` cells, its value folded beside it."""
+    label = shorten(name, room)
+    lines = value.splitlines()[:20] or [""]
+    parts = [text for line in lines for text in wrap(line, max(10, width - room - 5), limit=6)]
+    for index, text in enumerate(parts):
+        head = label + " " * (room - cells(label)) if index == 0 else " " * room
+        yield Row(Line(width).add(f"   {head}  ", "faint").add(text, "text"))
+
+
+# -- what to do, as text
+
+
+def _listed(steps: object) -> list[Any]:
+    return list(steps) if isinstance(steps, (list, tuple)) else []
+
+
+def _steps(check: Check) -> list[tuple[str, str]]:
+    """Kind and text of each step; what is no step is left out."""
+    fix = check.get("fix")
+    steps = _listed(fix.get("steps")) if isinstance(fix, Mapping) else []
+    return [(str(step.get("kind", "")), str(step.get("value", ""))) for step in steps if isinstance(step, Mapping)]
+
+
+def shell_text(check: Check) -> str:
+    """What one would type to repair it, one command per line; empty where it takes a person."""
+    return "\n".join(text for kind, text in _steps(check) if kind == "shell")
 
 
 def fix_text(check: Check) -> str:
-    """What one would type to repair it: the shell steps, one per line; else the manual steps."""
-    fix = check.get("fix")
-    steps = [step for step in (fix.get("steps") or ()) if isinstance(step, Mapping)] if isinstance(fix, Mapping) else []
-    shell = [str(step.get("value", "")) for step in steps if step.get("kind") == "shell"]
-    return "\n".join(shell or [str(step.get("value", "")) for step in steps])
+    """All there is to do, one step per line: at the computer, else on the device."""
+    guidance = check.get("deviceGuidance")
+    device = _listed(guidance.get("steps")) if isinstance(guidance, Mapping) else []
+    return "\n".join([text for _, text in _steps(check)] or [str(step) for step in device])

@@ -10,9 +10,49 @@ from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.safe import wrap
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.times import age
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.widgets.models.checkup import DoctorReport
+
+
+class DeviceFacts(NamedTuple):
+    """What the doctor found last on a device, and when (0: never); empty where unknown. ``avd`` is the virtual device behind it."""
+
+    api: str = ""
+    variant: str = ""
+    version: str = ""
+    at: float = 0.0
+    avd: str = ""
+
+
+VARIANTS = {"com.clawperator.operator": "release", "com.clawperator.operator.dev": "debug"}
+"""What the two Operator apps are called on screen."""
+NO_FACTS = DeviceFacts()
+
+
+def variant(package: str) -> str:
+    """``release``, ``debug``, else the package itself."""
+    return VARIANTS.get(package, package)
+
+
+def facts_of(report: DoctorReport | None, avd: str = "") -> DeviceFacts:
+    """The facts in the evidence of the checks."""
+    found: dict[str, str] = {}
+    for check in report.checks if report is not None else ():
+        evidence = check.get("evidence") or {}
+        for name in ("sdk", "receiverPackage", "apkVersion"):
+            if check.get("status") == "pass" and evidence.get(name):
+                found.setdefault(name, str(evidence[name]))
+    package = found.get("receiverPackage", "")
+    return DeviceFacts(
+        found.get("sdk", ""),
+        variant(package),
+        found.get("apkVersion", ""),
+        report.ended if report is not None else 0.0,
+        avd,
+    )
 
 
 class StateWords(NamedTuple):
@@ -77,7 +117,13 @@ def words_for(device: DeviceEntry) -> StateWords:
 
 
 def device_row(
-    device: DeviceEntry, width: int, symbols: Symbols = UNICODE, *, chosen: bool = False, lock: str = ""
+    device: DeviceEntry,
+    width: int,
+    symbols: Symbols = UNICODE,
+    *,
+    chosen: bool = False,
+    lock: str = "",
+    facts: DeviceFacts = NO_FACTS,
 ) -> Row:
     """Serial and state; where there is room also the model and the next step."""
     words = words_for(device)
@@ -92,13 +138,31 @@ def device_row(
     line.pad(28).device(device.state, words.status.role if not device.usable else "ok", room=15).pad(44)
     if not device.usable:
         return Row(line.add(words.next, "text"))
-    line.device(device.model.replace("_", " "), "muted")
-    right = Line(30).device(lock, "run") if lock else Line(30).add("in use ", "accent") if chosen else None
-    return Row(line, right)
+    right = Line(30).device(lock, "run") if lock else Line(30).add("in use ", "accent") if chosen else Line(30)
+    known = _known_words(facts) if width >= 80 else ""
+    if known:
+        right = Line(60).device(known, "muted", room=26).add("  ").extend(right)
+    line.width = width - right.cells - 2
+    if line.cells + 12 <= line.width:
+        line.device(device.model.replace("_", " "), "muted")
+    return Row(line, right if right.cells else None)
 
 
-def device_detail(device: DeviceEntry, width: int, symbols: Symbols = UNICODE, *, chosen: bool) -> Iterator[Row]:
-    """Everything adb says about a device, and what to do when it cannot be used."""
+def _known_words(facts: DeviceFacts) -> str:
+    """``35 release 0.3.1``: Android's API level and the Operator app."""
+    return " ".join(filter(None, (facts.api, facts.variant, facts.version)))
+
+
+def device_detail(
+    device: DeviceEntry,
+    width: int,
+    symbols: Symbols = UNICODE,
+    *,
+    chosen: bool,
+    facts: DeviceFacts = NO_FACTS,
+    now: float = 0.0,
+) -> Iterator[Row]:
+    """Everything adb says about a device, what was found on it last, and what to do when it cannot be used."""
     words = words_for(device)
     status = words.status
     head = Line(width).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role).device(device.serial, "strong")
@@ -112,11 +176,18 @@ def device_detail(device: DeviceEntry, width: int, symbols: Symbols = UNICODE, *
         ("board", device.device, "text"),
         ("transport", str(device.transport_id or ""), "muted"),
         ("usb", device.usb, "muted"),
+        ("emulator", facts.avd, "text"),
     )
     for name, value, role in rows:
-        if value:
-            yield from _pair(name, value, role, width)
+        yield from _pair(name, value, role, width)
     yield Row(Line(width))
+    if facts.at:
+        ago = age(now - facts.at)
+        yield Row(Line(width).add(" last known, ", "faint").add("now" if ago == "now" else f"{ago} ago", "faint"))
+        yield from _pair("Android", f"API level {facts.api}" if facts.api else "", "text", width)
+        operator = " ".join(filter(None, (facts.variant, facts.version)))
+        yield from _pair("Operator", operator or "not found", "text" if operator else "warn", width)
+        yield Row(Line(width))
     if words.steps:
         yield Row(Line(width).add(" what to do", "faint"))
         for number, step in enumerate(words.steps, 1):
@@ -129,5 +200,7 @@ def device_detail(device: DeviceEntry, width: int, symbols: Symbols = UNICODE, *
 
 
 def _pair(name: str, value: str, role: str, width: int) -> Iterator[Row]:
+    if not value:
+        return
     for index, text in enumerate(wrap(value, max(10, width - 15), limit=4)):
         yield Row(Line(width).add(f"   {name if index == 0 else '':<10} ", "faint").add(text, role))

@@ -86,6 +86,13 @@ MENUS: dict[str, tuple[MenuItem, ...]] = {
         MenuItem("e", "json", "JSON", "The draft as JSON"),
         MenuItem("o", "problems", "problems", "What is wrong with the draft"),
         MenuItem("r", "timeline", "timeline", "The last run of the draft"),
+        MenuItem("f", "fixes", "fix log", "What fixes ran, and what they said"),
+    ),
+    "go_devices": (
+        MenuItem("g", "top", "top", "First row"),
+        MenuItem("d", "devices", "devices", "Devices and virtual devices"),
+        MenuItem("n", "node", "card", "The device under the cursor in full"),
+        MenuItem("p", "job", "progress", "What is at work, or was last, with what the tools said"),
     ),
     "go_stream": (
         MenuItem("g", "top", "top", "First row"),

@@ -149,6 +149,8 @@ class InspectScreen(UsingScreen):
         line = tally_line(report.checks, self.console.symbols) if report.checks else Line()
         if report.ended:
             line.add(f" {self.console.symbols.dot} {age(self.session.clock.now() - report.ended)}")
+        if self.session.report_is_old:
+            line.add(" old", "stale")
         return line
 
     def _draw_tree(self) -> None:

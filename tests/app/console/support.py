@@ -13,11 +13,13 @@ from datetime import UTC
 from typing import Any, Self
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.doctoring import steps_of
 from clawperator.app.console.draft import Store
 from clawperator.app.console.terminal import Look
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.bus import EventBus
-from clawperator.engine.errors import EngineError
+from clawperator.engine.doctor.fix import FixResult, PlannedFix
+from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events import (
     CommandProgress,
     DevicesChanged,
@@ -31,7 +33,9 @@ from clawperator.engine.events import (
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, render_node
 from clawperator.engine.logcat.entries import LogEntry
 from clawperator.engine.observe.follow import FollowState
+from clawperator.engine.progress import Stage, Tell, untold
 from clawperator.widgets.format.times import Clock
+from tests.app.console.fake_emulators import FakeEmulators, FakeOperatorApp
 
 NOON = 1_700_000_940.0
 """The moment at which all scripts play: 22:29:00 UTC."""
@@ -69,15 +73,85 @@ class FakeClipboard:
 
 
 class FakeDoctor:
-    def __init__(self, checks: Sequence[Mapping[str, Any]], error: EngineError | None) -> None:
-        self._checks = checks
-        self._error = error
+    """One run over the checks that the engine has at that moment. ``held`` checks come when their event is set."""
 
-    async def checks(self) -> AsyncIterator[Mapping[str, Any]]:
-        for check in self._checks:
-            yield check
-        if self._error is not None:
-            raise self._error
+    def __init__(self, engine: FakeEngine, *, full: bool = False) -> None:
+        self.device_id = ""
+        self._engine = engine
+        self._found = {str(check["id"]): check for check in engine.checks}
+        ids = engine.check_ids or tuple(self._found)
+        self.ids = (*ids, *(FULL_IDS if full else ()))
+
+    async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:
+        for wanted in filter(None, (only, since)):
+            if wanted not in self.ids:
+                raise EngineError(ErrorCode.USAGE, f"The doctor has no check {wanted!r} in this kind of run")
+        engine, begun = self._engine, not since
+        engine.running_doctors += 1
+        engine.most_doctors = max(engine.most_doctors, engine.running_doctors)
+        try:
+            for name in self.ids:
+                begun = begun or name == since
+                if not begun or (only and name != only) or name not in self._found:
+                    continue
+                if name in engine.held:
+                    await engine.held[name].wait()
+                yield self._found[name]
+            if engine.doctor_error is not None:
+                raise engine.doctor_error
+        finally:
+            engine.running_doctors -= 1
+
+
+class FakeFixer:
+    """Knows the steps that the real one knows by their beginning. A fix that works changes the checks to ``engine.fixed``."""
+
+    def __init__(self, engine: FakeEngine) -> None:
+        self._engine = engine
+
+    def plan(self, checks: Sequence[Mapping[str, Any]], device_id: str) -> tuple[PlannedFix, ...]:
+        plans: dict[str, PlannedFix] = {}
+        for check in checks:
+            if check["status"] == "pass":
+                continue
+            for text in steps_of(check):
+                if preview := _preview(text, device_id):
+                    plans.setdefault(text, PlannedFix(check["id"], text, preview, "kill-server" in text))
+        return tuple(plans.values())
+
+    async def run(self, fix: PlannedFix, tell: Tell = untold) -> FixResult:
+        engine = self._engine
+        engine.calls.append(f"fix {fix.step}")
+        stage = "permissions" if fix.step.startswith("clawperator grant") else fix.step.split()[1]
+        tell(Stage("fix", stage, "running", 0.0, 30_000.0))
+        if engine.hold_fix is not None:
+            await engine.hold_fix.wait()
+        if engine.fix_error is not None:
+            raise engine.fix_error
+        tell(Stage("fix", stage, "done" if engine.fix_ok else "failed", 812.0))
+        if engine.fix_ok and engine.fixed:
+            engine.checks = engine.fixed
+        output = engine.fix_output if engine.fix_output is not None else _OUTPUTS.get(stage, "")
+        return FixResult(fix.check_id, fix.step, engine.fix_ok, output)
+
+
+FULL_IDS = ("readiness.smoke",)
+_OUTPUTS = {
+    "permissions": "accessibility service: enabled\nnotifications: granted\nnotification listener: enabled",
+    "observe": "The Operator answered with a snapshot of the screen",
+}
+
+
+def _preview(step: str, device_id: str) -> tuple[str, ...]:
+    service = "com.clawperator.operator/clawperator.operator.accessibilityservice.OperatorAccessibilityService"
+    if step.startswith("clawperator grant-device-permissions"):
+        return (
+            f"adb -s {device_id} shell settings put secure accessibility_enabled 1",
+            f"adb -s {device_id} shell settings put secure enabled_accessibility_services {service}",
+            f"adb -s {device_id} shell pm grant com.clawperator.operator android.permission.POST_NOTIFICATIONS",
+        )
+    known = step in ("adb kill-server", "adb start-server") or step.startswith("clawperator observe snapshot")
+    return (step,) if known else ()
 
 
 @dataclass
@@ -129,11 +203,23 @@ class MemoryStore:
 
 @dataclass
 class FakeEngine:
-    """``calls`` lists what the console asked for. ``screen`` is the XML that a snapshot answers with."""
+    """``calls`` lists what the console asked for. ``screen`` is the XML that a snapshot answers with.
+
+    ``check_ids`` are all ids that a run of the doctor announces; without them, those of ``checks``, its findings.
+    """
 
     screen: str = ""
     present: tuple[DeviceEntry, ...] = (DEVICE,)
     checks: Sequence[Mapping[str, Any]] = ()
+    check_ids: tuple[str, ...] = ()
+    held: dict[str, asyncio.Event] = field(default_factory=dict)
+    fixed: Sequence[Mapping[str, Any]] = ()
+    fix_ok: bool = True
+    fix_output: str | None = None
+    fix_error: EngineError | None = None
+    hold_fix: asyncio.Event | None = None
+    running_doctors: int = 0
+    most_doctors: int = 0
     taken: list[Mapping[str, Any]] = field(default_factory=list)
     now: Callable[[], float] = lambda: NOON
     snapshot_error: EngineError | None = None
@@ -149,6 +235,8 @@ class FakeEngine:
     watched: list[str] = field(default_factory=list)
     history: Any = None
     recording: bool = False
+    emulators: FakeEmulators = field(default_factory=FakeEmulators)
+    operator: FakeOperatorApp = field(default_factory=FakeOperatorApp)
     _commands: int = 0
 
     async def __aenter__(self) -> Self:
@@ -171,9 +259,16 @@ class FakeEngine:
     def locks(self) -> Sequence[Mapping[str, Any]]:
         return tuple(self.taken)
 
-    def doctor(self, *, device_id: str | None = None) -> FakeDoctor:
-        self.calls.append(f"doctor {device_id}")
-        return FakeDoctor(self.checks, self.doctor_error)
+    def doctor(self, *, device_id: str | None = None, full: bool = False) -> FakeDoctor:
+        self.calls.append(f"doctor {device_id}{' in full' if full else ''}")
+        return FakeDoctor(self, full=full)
+
+    def operator_app(self, *, device_id: str | None = None) -> FakeOperatorApp:
+        self.calls.append(f"operator {device_id}")
+        return self.operator
+
+    def fixer(self) -> FakeFixer:
+        return FakeFixer(self)
 
     async def snapshot(self, *, device_id: str | None = None) -> Any:
         self.calls.append(f"snapshot {device_id}")
@@ -540,37 +635,42 @@ CHECKS_OK = (
             "platform": "any",
             "steps": [{"kind": "manual", "value": "https://nodejs.org"}],
         },
+        durationMs=7,
     ),
-    check("host.git.presence", "pass", "git is there", evidence={"version": "2.39.2"}),
+    check("host.git.presence", "pass", "git is there", evidence={"version": "2.39.2"}, durationMs=3),
     check(
         "host.adb.presence",
         "pass",
         "adb is there",
         evidence={"version": "36.0.0", "path": "/opt/sdk/platform-tools/adb"},
+        durationMs=4,
     ),
-    check("host.adb.server", "pass", "The adb server answers", evidence={"port": 5037}),
-    check("device.discovery", "pass", "One usable device", evidence={"serial": "emulator-5554"}),
+    check("host.adb.server", "pass", "The adb server answers", evidence={"port": 5037}, durationMs=2),
+    check("device.discovery", "pass", "One usable device", evidence={"serial": "emulator-5554"}, durationMs=1),
     check(
         "device.capability",
         "pass",
         "The device shell answers",
         evidence={"sdk": "35", "wmSize": "Physical size: 1080x2340", "wmDensity": "Physical density: 440"},
+        durationMs=104,
     ),
     check(
         "readiness.apk.presence",
         "pass",
         "The Operator app is installed",
         evidence={"receiverPackage": "com.clawperator.operator"},
+        durationMs=112,
     ),
     check(
         "readiness.version.compatibility",
         "pass",
         "Host and app fit together",
         evidence={"apkVersion": "0.3.1", "cliVersion": "0.3.1"},
+        durationMs=112,
     ),
-    check("readiness.settings.dev_options", "pass", "Developer options are on"),
-    check("readiness.settings.usb_debugging", "pass", "USB debugging is on"),
-    check("readiness.handshake", "pass", "The Operator answers", evidence={"roundTripMs": 38}),
+    check("readiness.settings.dev_options", "pass", "Developer options are on", durationMs=98),
+    check("readiness.settings.usb_debugging", "pass", "USB debugging is on", durationMs=98),
+    check("readiness.handshake", "pass", "The Operator answers", evidence={"roundTripMs": 38}, durationMs=438),
 )
 
 CHECKS_FAILED = (
@@ -600,8 +700,87 @@ CHECKS_FAILED = (
             "steps": ["Open Clawperator Operator in the list of services.", "Switch it off and on again."],
         },
         evidence={"broadcast": "result=0", "waitedMs": 7000},
+        durationMs=7013,
     ),
 )
+
+GRANT = "clawperator grant-device-permissions --device-id emulator-5554 --receiver-package com.clawperator.operator"
+LOOK = (
+    "clawperator observe snapshot --device-id emulator-5554 --receiver-package com.clawperator.operator "
+    "--timeout-ms 5000 --verbose"
+)
+GUIDANCE = {
+    "screen": "Accessibility Settings",
+    "steps": ["Find Clawperator under the installed services.", "Turn it on."],
+}
+
+CHECKS_OFF = (
+    *CHECKS_OK[:-1],
+    check(
+        "readiness.accessibility.enabled",
+        "warn",
+        "The Operator's accessibility service is switched off",
+        code="DEVICE_ACCESSIBILITY_NOT_RUNNING",
+        detail="Android switches it off after a crash, and when the app is stopped or updated.",
+        fix={
+            "title": "Switch the accessibility service on",
+            "platform": "any",
+            "steps": [{"kind": "shell", "value": GRANT}],
+        },
+        deviceGuidance=GUIDANCE,
+        evidence={"accessibilityEnabled": "0", "services": []},
+        durationMs=98,
+    ),
+    check(
+        "readiness.handshake",
+        "fail",
+        "The Operator app did not answer: No [Clawperator-Result] envelope within 7000ms",
+        code="RESULT_ENVELOPE_TIMEOUT",
+        detail="Broadcast: sent; receiver com.clawperator.operator; device emulator-5554.",
+        fix={
+            "title": "Wake the Operator app",
+            "platform": "any",
+            "steps": [{"kind": "shell", "value": GRANT}, {"kind": "shell", "value": LOOK}],
+        },
+        deviceGuidance=GUIDANCE,
+        durationMs=7013,
+    ),
+)
+"""The service is off: what the real doctor says of a device like that."""
+
+CHECKS_ON = (
+    *CHECKS_OK[:-1],
+    check(
+        "readiness.accessibility.enabled",
+        "pass",
+        "The accessibility service is switched on",
+        evidence={"accessibilityEnabled": "1"},
+        durationMs=95,
+    ),
+    CHECKS_OK[-1],
+)
+
+CHECKS_NO_SERVER = (
+    *CHECKS_OK[:4],
+    check(
+        "host.adb.server",
+        "fail",
+        "The adb server does not answer",
+        code="ADB_SERVER_FAILED",
+        detail="cannot bind 'tcp:5037': Address already in use",
+        fix={
+            "title": "Start it anew",
+            "platform": "any",
+            "steps": [{"kind": "shell", "value": "adb kill-server"}, {"kind": "shell", "value": "adb start-server"}],
+        },
+        evidence={"address": "tcp:127.0.0.1:5037"},
+        durationMs=5012,
+    ),
+)
+"""A critical check ends the run: the others are not made."""
+
+CHECK_IDS = tuple(str(found["id"]) for found in CHECKS_ON)
+"""In report order."""
 
 
 # -- the app

@@ -587,7 +587,7 @@ async def test_doctor_to_the_failing_check_and_what_to_do() -> None:
     async with console(FakeEngine(screen=settings_screen(), checks=CHECKS_FAILED), size=SMALL) as (app, pilot, engine):
         await go(pilot, "doctor")
         panel = app.screen.query_one("#list", DoctorPanel)
-        await pilot.press("right_square_bracket", "right_square_bracket")
+        await pilot.press("right_square_bracket")
         assert panel.check is not None
         assert panel.check["id"] == "readiness.handshake"
         await pilot.press("enter")

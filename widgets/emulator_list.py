@@ -1,0 +1,138 @@
+"""Everything that can be worked with: the devices that adb sees, below them the virtual devices; and one of them in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from clawperator.widgets.device_list import DeviceList
+from clawperator.widgets.folded import FoldedText
+from clawperator.widgets.format.devices import DeviceFacts, device_detail
+from clawperator.widgets.format.emulators import avd_detail, avd_row, machines_rows
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.models.machines import Machines
+from clawperator.widgets.row_list import ListRow, blank
+
+if TYPE_CHECKING:
+    from clawperator.engine.adb.parse import DeviceEntry
+    from clawperator.engine.emulators.avds import Avd
+
+
+class AvdKey(NamedTuple):
+    """What the row of a virtual device stands for: no serial can be equal to it."""
+
+    name: str
+
+
+class EmulatorList(DeviceList):
+    """One list with one cursor. ``words`` stand in the place of the devices while there are none."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self.machines = Machines.EMPTY
+        self.words = ""
+
+    def show_all(
+        self,
+        devices: Sequence[DeviceEntry],
+        chosen: str,
+        busy: Mapping[str, str],
+        facts: Mapping[str, DeviceFacts],
+        machines: Machines,
+    ) -> None:
+        self.machines = machines
+        self.show(devices, chosen, busy, facts)
+        self.SHOWS_CURSOR = any(not row.quiet for row in self.rows)
+
+    def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceFacts]) -> Iterator[ListRow]:
+        if not self.devices:
+            for text in filter(None, self.words.splitlines()):
+                yield ListRow(partial(_words, text), quiet=True)
+        yield from super().all_rows(busy, facts)
+        yield blank()
+        yield ListRow(lambda width: _rule("virtual devices", width, self.symbols.rule), quiet=True)
+        machines = self.machines
+        for avd in machines.avds:
+            yield self._avd_row(avd, machines)
+        for row in machines_rows(machines, max(20, self.content_size.width - 1), self.symbols):  # folded for this width
+            yield ListRow(partial(_as_made, row), quiet=True)
+
+    def _avd_row(self, avd: Avd, machines: Machines) -> ListRow:
+        return ListRow(
+            lambda width: avd_row(avd, machines, width, self.symbols),
+            value=AvdKey(avd.name),
+            role="" if avd.supported else "warn",
+        )
+
+    def action_choose(self) -> None:
+        if self.avd is not None:
+            self.post_message(self.RowChosen(self, self.cursor))
+        else:
+            super().action_choose()
+
+    @property
+    def avd(self) -> Avd | None:
+        """The virtual device under the cursor."""
+        value = self.value
+        return self.machines.avd(value.name) if isinstance(value, AvdKey) else None
+
+    @property
+    def serial(self) -> str:
+        """What adb calls the row under the cursor; empty for a virtual device that does not run."""
+        if (avd := self.avd) is not None:
+            run = self.machines.run_of(avd.name)
+            return run.serial if run is not None else ""
+        return self.device.serial if self.device is not None else ""
+
+    def to_avd(self, name: str) -> None:
+        place = next((index for index, row in enumerate(self.rows) if row.value == AvdKey(name)), None)
+        if place is not None:
+            self.move_to(place)
+
+
+def _as_made(row: Row, _width: int) -> Row:
+    return row
+
+
+def _words(text: str, width: int) -> Row:
+    return Row(Line(width).add("   ").device(text, "muted"))
+
+
+def _rule(text: str, width: int, rule: str) -> Row:
+    line = Line(width).add(f" {rule} {text} ", "faint")
+    return Row(line.add(rule * max(0, width - line.cells - 1), "guide"))
+
+
+class MachineDetail(FoldedText):
+    """A device or a virtual device in full."""
+
+    EMPTY = "Choose a device."
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._subject: object = None
+        self._make: Callable[[int], Iterable[Row]] = _nothing
+
+    def show_device(self, device: DeviceEntry, facts: DeviceFacts, *, chosen: bool, now: float) -> None:
+        self._make = lambda width: device_detail(device, width, self.symbols, chosen=chosen, facts=facts, now=now)
+        self._turn(device.serial)
+
+    def show_avd(self, avd: Avd, machines: Machines) -> None:
+        self._make = lambda width: avd_detail(avd, machines, width, self.symbols)
+        self._turn(AvdKey(avd.name))
+
+    def show_nothing(self) -> None:
+        self._make = _nothing
+        self._turn(None)
+
+    def _turn(self, subject: object) -> None:
+        other, self._subject = subject != self._subject, subject
+        self.fold(from_top=other)
+
+    def folded(self, width: int) -> Iterable[Row]:
+        return self._make(width) if width >= 10 else ()
+
+
+def _nothing(_width: int) -> Iterable[Row]:
+    return ()

@@ -1,0 +1,46 @@
+"""A job at work: its stages, with what the tools said folded below each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from clawperator.widgets import keys
+from clawperator.widgets.format.jobs import job_slots
+from clawperator.widgets.format.slot import Slot
+from clawperator.widgets.format.times import Clock
+from clawperator.widgets.models.job import Job
+from clawperator.widgets.slot_pane import SlotPane, View
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+
+class JobPane(SlotPane):
+    """``show`` gives it the job; ``tick`` lets its times go on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("job")]
+
+    EMPTY = "Nothing is at work.\nP says what provisioning would do."
+
+    def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._clock = clock
+        self._job: Job | None = None
+
+    def show(self, job: Job | None) -> None:
+        if job is self._job:
+            return
+        before, self._job = self._job, job
+        if job is not None and (before is None or (before.kind, before.since) != (job.kind, job.since)):
+            self.visit(View())
+        else:
+            self.rearrange()
+
+    def tick(self) -> None:
+        """A second has passed."""
+        if self._job is not None and self._job.running:
+            self.rearrange()
+
+    def slots(self, width: int) -> Iterable[Slot]:
+        return job_slots(self._job, self.sheet(width, self._clock)) if self._job is not None else ()

@@ -1,0 +1,74 @@
+"""The virtual devices of this computer, as the console knows them: what there is, what of it runs, why it cannot be told. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from clawperator.widgets.models.job import Job
+
+if TYPE_CHECKING:
+    from clawperator.engine.emulators.avds import Avd
+
+
+class RunningDevice(Protocol):
+    """As much of the engine's ``RunningEmulator`` as is shown (emulator contract §5)."""
+
+    @property
+    def avd_name(self) -> str: ...
+    @property
+    def serial(self) -> str: ...
+    @property
+    def booted(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machines:
+    """``known``: somebody has looked. ``problem`` is one sentence, ``code`` and ``hint`` belong to it; what could be read is there all the same.
+
+    ``abis`` are those that a supported one may have. ``job`` is the work on one of them that runs or ended last.
+    """
+
+    EMPTY: ClassVar[Machines]
+
+    avds: tuple[Avd, ...] = ()
+    running: tuple[RunningDevice, ...] = ()
+    known: bool = False
+    problem: str = ""
+    code: str = ""
+    hint: str = ""
+    abis: tuple[str, ...] = ()
+    job: Job | None = None
+
+    def avd(self, name: str) -> Avd | None:
+        return next((avd for avd in self.avds if avd.name == name), None)
+
+    def run_of(self, name: str) -> RunningDevice | None:
+        """How the virtual device called ``name`` runs; ``None`` when it does not."""
+        return next((run for run in self.running if run.avd_name == name), None)
+
+    def name_of(self, serial: str) -> str:
+        """The virtual device behind a serial; empty when there is none."""
+        return next((run.avd_name for run in self.running if run.serial == serial), "")
+
+    @property
+    def booting(self) -> bool:
+        """Whether one of them has not booted yet: adb tells nobody when it has."""
+        return any(not run.booted for run in self.running)
+
+    def state_of(self, avd: Avd) -> str:
+        """``running``, ``booting``, ``starting``, ``stopping`` or ``stopped``."""
+        job = self.job if self.job is not None and self.job.running and self.job.subject == avd.name else None
+        run = self.run_of(avd.name)
+        if job is not None and job.kind == "stop":
+            return "stopping"
+        if run is not None:
+            return "running" if run.booted else "booting"
+        if job is not None and job.kind in ("start", "provision"):
+            begun = {stage.name for stage in job.stages if stage.at}
+            if begun & {"start", "wait_adb", "wait_boot"}:
+                return "starting"
+        return "stopped"
+
+
+Machines.EMPTY = Machines()
