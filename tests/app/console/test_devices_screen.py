@@ -93,7 +93,7 @@ async def test_the_card_follows_the_cursor_and_opens_over_the_list() -> None:
 async def test_no_device_and_no_sdk_leave_a_sentence_and_a_key_each() -> None:
     async with devices_mode(FakeEmulators(list_error=NO_SDK), size=(80, 24)) as (app, pilot, engine):
         engine.show_devices()
-        await until(pilot, lambda: "emulator-5554 went away" in shown(app))
+        await until(pilot, lambda: "emulator-5554 went away" in shown(app) and "TOOL_MISSING" in shown(app))
         text = " ".join(shown(app).split())
         assert "the Android SDK's emulator was not found (ANDROID_SDK_TOOL_MISSING)" in text
         assert NO_SDK.hint in text
@@ -161,3 +161,30 @@ async def test_facts_outlive_the_next_report() -> None:
         app.use_device(SECOND.serial)
         await until(pilot, lambda: app.session.report.device_id == SECOND.serial and app.session.report.ended)
         assert set(app.session.findings) == {DEVICE.serial, SECOND.serial}
+
+
+async def test_the_cursor_stays_on_a_virtual_device_when_devices_come_and_go() -> None:
+    async with devices_mode(FakeEmulators()) as (app, pilot, engine):
+        await to_avd(pilot, TABLET_AVD.name)
+        engine.show_devices()
+        await until(pilot, lambda: not pane_of(app).devices)
+        assert pane_of(app).value == AvdKey(TABLET_AVD.name)
+        engine.show_devices(SECOND, DEVICE)
+        await until(pilot, lambda: len(pane_of(app).devices) == 2)
+        assert pane_of(app).value == AvdKey(TABLET_AVD.name)
+
+
+async def test_without_any_device_there_is_a_next_step() -> None:
+    engine = FakeEngine(present=(), emulators=FakeEmulators(present=()))
+    app = make_app(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.session.devices_known)
+        await pilot.press("7")
+        await until(pilot, lambda: app.session.machines.known)
+        await drained(pilot)
+        assert "or let P provision an emulator." in shown(app)
+        assert "None yet. P provisions one." in shown(app)
+        await pilot.press("S")
+        await drained(pilot)
+        assert app.session.last_notice is not None
+        assert "No virtual device under the cursor" in app.session.last_notice.text
