@@ -338,7 +338,8 @@ class ConsoleApp(Surviving):
         self.say(Status.OK, f"Copied {what}, {count:,} character{'s' * (count != 1)}{way}")
 
     def _set_up(self, serial: str) -> None:
-        """An Operator app was set up: is everything ready now?"""
+        """An Operator app was set up: is everything ready now? Who watches looks again even after a run that is under way."""
+        self.bridge.doctoring.changed()
         if serial == self.session.device_id:
             self.bridge.run_doctor()
 

@@ -11,16 +11,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from clawperator.app.console import emulator_jobs
 from clawperator.app.console.avd_files import watch
 from clawperator.app.console.emulator_jobs import STAGES, Manager
+from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import EmulatorsNews, News, NoticeNews
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.progress import Tell
 from clawperator.widgets.format.jobs import job_words, stage_word
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock, duration
@@ -43,14 +43,14 @@ class HasEmulators(Protocol):
 
 
 class Emulating:
-    """``post`` tells the news; ``start`` runs a job beside everything else unless one of that name runs (``Bridge.start``)."""
+    """``post`` tells the news, ``start`` runs what takes its time."""
 
     def __init__(
         self,
         engine: HasEmulators,
         post: Callable[[News], object],
         clock: Clock,
-        start: Callable[[str, Awaitable[None]], bool],
+        start: Start,
     ) -> None:
         self._engine = engine
         self._post = post
@@ -60,16 +60,16 @@ class Emulating:
         self._looking = False
         self._wanted = asyncio.Event()
         self._files_changed = True
-        self._work: asyncio.Task[str] | None = None
+        self._jobs = JobRunner("virtual device", start, clock, self._show_job, lambda notice: post(NoticeNews(notice)))
 
     @property
     def job(self) -> Job | None:
         """The one that runs, or ended last."""
-        return self._machines.job
+        return self._jobs.job
 
     @property
     def busy(self) -> bool:
-        return self.job is not None and self.job.running
+        return self._jobs.busy
 
     # -- looking
 
@@ -167,68 +167,29 @@ class Emulating:
 
     def cancel(self) -> bool:
         """End the job that runs; whether there is one. What it has begun is put away first, which can take a moment."""
-        job = self.job
-        if job is None or not job.running or self._work is None:
-            return False
-        if not job.stopping:
-            self._tell_job(replace(job, stopping=True))
-            self._work.cancel()
-        return True
+        return self._jobs.cancel()
 
     def _begin(self, kind: str, subject: str, work: Callable[[Manager, Tell], Awaitable[str]]) -> bool:
-        if self.busy:
-            return False
         job = Job.begun(kind, subject, STAGES[kind], self._clock.now())
-        if not self._start("virtual device", self._run(kind, work)):
-            return False
-        self.begin()
-        self._tell_job(job)
-        return True
+        begun = self._jobs.begin(
+            job,
+            _capital(job_words(job)),
+            lambda tell: work(self._engine.emulators, tell),
+            left=self._left_behind,
+            then=self._afterwards,
+        )
+        if begun:
+            self.begin()
+        return begun
 
-    async def _run(self, kind: str, work: Callable[[Manager, Tell], Awaitable[str]]) -> None:
-        """The job, to its end. Cancelled by the user it says what is left; cancelled with the console it only ends."""
-        here = asyncio.current_task()
-        self._work = asyncio.create_task(self._attempt(kind, work))
-        try:
-            words = await self._work
-        except asyncio.CancelledError:
-            if here is not None and here.cancelling():
-                raise
-            words = await self._left_behind()
-            self._over(Status.SKIPPED, words)
-        except EngineError as exc:
-            self._over(Status.FAILED, exc.message, code=exc.code.value, hint=exc.hint)
-        else:
-            self._over(Status.OK, words)
-        finally:
-            self._work = None
-            self.look_again()
+    async def _afterwards(self) -> None:
+        self.look_again()
 
-    async def _attempt(self, kind: str, work: Callable[[Manager, Tell], Awaitable[str]]) -> str:
-        return await work(self._engine.emulators, partial(self._heard, kind))
+    def _show_job(self, job: Job) -> None:
+        self._show(replace(self._machines, job=job))
 
-    def _heard(self, kind: str, stage: Stage) -> None:
-        job = self.job
-        if job is not None and job.running and job.kind == kind:
-            self._tell_job(job.told(stage, self._clock.now()))
-
-    def _over(self, status: Status, words: str, *, code: str = "", hint: str = "") -> None:
-        if self.job is None:
-            return
-        job = self.job.over(status, words, self._clock.now(), code=code, hint=hint)
-        self._tell_job(job)
-        said = Status.WARN if status is Status.SKIPPED else status
-        text = words if status is not Status.FAILED else f"{_capital(job_words(job))} failed: {words}"
-        self._post(NoticeNews(Notice(said, text, code)))
-
-    def _tell_job(self, job: Job) -> None:
-        self._machines = replace(self._machines, job=job)
-        self._post(EmulatorsNews(self._machines))
-
-    async def _left_behind(self) -> str:
+    async def _left_behind(self, job: Job) -> str:
         """What a cancelled job has left, as it is now: not what it meant to leave."""
-        job = self.job
-        assert job is not None
         stage = job.current
         words = "Cancelled"
         if stage is not None:

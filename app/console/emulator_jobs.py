@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Protocol
 
+from clawperator.engine.emulators.telling import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError
 from clawperator.engine.progress import Stage, Tell, untold
 from clawperator.widgets.format.status import Status
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
     from clawperator.engine.emulators.provision import Provisioned, ProvisionPlan
     from clawperator.engine.emulators.running import RunningEmulator
 
-PROVISIONING = (
-    "check_tools", "scan_running", "scan_avds", "install_image", "create_avd", "start", "wait_adb", "wait_boot",
-    "enable_settings", "done",
-)  # fmt: skip
-"""The ten stages (emulator contract §7)."""
 STAGES = {
     "provision": PROVISIONING,
     "create": ("install_image", "create_avd"),

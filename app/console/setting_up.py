@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import News, NoticeNews, SetupNews
 from clawperator.engine.errors import EngineError
 from clawperator.engine.progress import Stage, Tell, untold
@@ -18,7 +19,6 @@ from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, Setup
-from clawperator.widgets.notice_line import Notice
 
 if TYPE_CHECKING:
     from clawperator.engine.operator.apk import ApkFacts
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 STAGES = ("install", "permissions", "verify")
 _BEFORE = "check"
-"""What comes before the device is touched is told as the beginning of the installation."""
 
 
 class Operator(Protocol):
@@ -54,7 +53,7 @@ class SettingUp:
         engine: HasOperator,
         post: Callable[[News], object],
         clock: Clock,
-        start: Callable[[str, Awaitable[None]], bool],
+        start: Start,
         afterwards: Callable[[str], object],
     ) -> None:
         self._engine = engine
@@ -63,7 +62,7 @@ class SettingUp:
         self._start = start
         self._afterwards = afterwards
         self._setup = Setup.EMPTY
-        self._work: asyncio.Task[str] | None = None
+        self._jobs = JobRunner("operator setup", start, clock, self._show_job, lambda notice: post(NoticeNews(notice)))
         self.downloads: Callable[[], tuple[str, list[ApkFile]]] = found_in_downloads
         self.read: Callable[[str], ApkFile] = read_file
 
@@ -74,7 +73,7 @@ class SettingUp:
 
     @property
     def busy(self) -> bool:
-        return self.job is not None and self.job.running
+        return self._jobs.busy
 
     # -- looking
 
@@ -128,72 +127,48 @@ class SettingUp:
         setup = self._setup
         if self.busy or not setup.serial:
             return False
-        job = Job.begun("setup", setup.serial, STAGES, self._clock.now())
-        if not self._start("operator setup", self._run(setup.serial, path)):
-            return False
-        self._show(replace(setup, job=job))
-        return True
+        return self._jobs.begin(
+            Job.begun("setup", setup.serial, STAGES, self._clock.now()),
+            "Operator setup",
+            lambda tell: self._attempt(setup.serial, path, tell),
+            left=_left_behind,
+            then=lambda: self._look_afterwards(setup.serial),
+        )
 
     def cancel(self) -> bool:
         """End the setup that runs; whether there is one."""
-        job = self.job
-        if job is None or not job.running or self._work is None:
-            return False
-        if not job.stopping:
-            self._show(replace(self._setup, job=replace(job, stopping=True)))
-            self._work.cancel()
-        return True
+        return self._jobs.cancel()
 
-    async def _run(self, serial: str, path: str) -> None:
-        here = asyncio.current_task()
-        self._work = asyncio.create_task(self._attempt(serial, path))
-        try:
-            words = await self._work
-        except asyncio.CancelledError:
-            if here is not None and here.cancelling():
-                raise
-            self._over(Status.SKIPPED, self._left_behind())
-        except EngineError as exc:
-            self._over(Status.FAILED, exc.message, code=exc.code.value, hint=exc.hint)
-        else:
-            self._over(Status.OK, words)
-        finally:
-            self._work = None
-        await self._ask(serial)
-        self._afterwards(serial)
-
-    async def _attempt(self, serial: str, path: str) -> str:
-        report = await self._engine.operator_app(device_id=serial).setup(path, tell=self._heard)
+    async def _attempt(self, serial: str, path: str, tell: Tell) -> str:
+        report = await self._engine.operator_app(device_id=serial).setup(
+            path, tell=lambda stage: tell(_as_shown(stage))
+        )
         version = f" {report.version_name}" if report.version_name else ""
         return f"{report.package}{version} is installed on {serial}, has its permissions and was verified"
 
-    def _heard(self, stage: Stage) -> None:
-        job = self.job
-        if job is None or not job.running:
-            return
-        if stage.name == _BEFORE:
-            state = "running" if stage.state == "done" else stage.state
-            stage = replace(stage, name=STAGES[0], state=state, fraction=None)
-        self._show(replace(self._setup, job=job.told(stage, self._clock.now())))
+    async def _look_afterwards(self, serial: str) -> None:
+        await self._ask(serial)
+        self._afterwards(serial)
 
-    def _left_behind(self) -> str:
-        """What a cancelled setup has done already: nothing of it is taken back."""
-        job = self.job
-        done = [stage.name for stage in job.stages if stage.status is Status.OK] if job is not None else []
-        if "permissions" in done:
-            return "Cancelled while verifying. The app is installed and has its permissions."
-        if "install" in done:
-            return "Cancelled. The app is installed; some of its permissions may be missing. o does it again."
-        return "Cancelled. Whether the app was installed is asked now."
+    def _show_job(self, job: Job) -> None:
+        self._show(replace(self._setup, job=job))
 
-    def _over(self, status: Status, words: str, *, code: str = "", hint: str = "") -> None:
-        job = self.job
-        if job is None:
-            return
-        self._show(replace(self._setup, job=job.over(status, words, self._clock.now(), code=code, hint=hint)))
-        said = Status.WARN if status is Status.SKIPPED else status
-        text = words if status is not Status.FAILED else f"Operator setup failed: {words}"
-        self._post(NoticeNews(Notice(said, text, code)))
+
+def _as_shown(stage: Stage) -> Stage:
+    """The look at the file, before the device is touched, is the beginning of the installation."""
+    if stage.name != _BEFORE:
+        return stage
+    return replace(stage, name=STAGES[0], state="running" if stage.state == "done" else stage.state, fraction=None)
+
+
+async def _left_behind(job: Job) -> str:
+    """What a cancelled setup has done already: nothing of it is taken back."""
+    done = [stage.name for stage in job.stages if stage.status is Status.OK]
+    if "permissions" in done:
+        return "Cancelled while verifying. The app is installed and has its permissions."
+    if "install" in done:
+        return "Cancelled. The app is installed; some of its permissions may be missing. o does it again."
+    return "Cancelled. Whether the app was installed is asked now."
 
 
 def _elsewhere(path: str, folder: str) -> bool:

@@ -12,6 +12,7 @@ FILES = sorted((ROOT / "widgets").rglob("*.py"))
 FORBIDDEN = (
     "clawperator.engine.facade", "clawperator.engine.backends", "clawperator.engine.observe", "clawperator.engine.executions",
     "clawperator.engine.doctor", "clawperator.engine.operator", "clawperator.engine.simulator", "clawperator.app",
+    "clawperator.engine.emulators.manager", "clawperator.engine.emulators.lifecycle", "clawperator.engine.emulators.sdk",
     "asyncio", "subprocess", "socket", "os", "io", "pathlib", "threading", "tempfile", "shutil", "urllib", "http",
 )  # fmt: skip
 ADB_VALUES = "clawperator.engine.adb.parse"

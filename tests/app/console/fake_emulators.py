@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clawperator.app.console.emulator_jobs import PROVISIONING
 from clawperator.engine.emulators.avds import (
     MISSING_PLAY_STORE,
     UNSUPPORTED_ABI,
@@ -21,6 +20,7 @@ from clawperator.engine.emulators.avds import (
 from clawperator.engine.emulators.lifecycle import Stopped
 from clawperator.engine.emulators.provision import Provisioned, ProvisionPlan
 from clawperator.engine.emulators.running import RunningEmulator
+from clawperator.engine.emulators.telling import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.compatibility import Compatibility
 from clawperator.engine.operator.identity import RELEASE_PACKAGE

@@ -18,14 +18,13 @@ from clawperator.app.console import avd_files, emulating
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.avd_files import MAX_FILES, signs_of
 from clawperator.app.console.emulating import Emulating
-from clawperator.app.console.emulator_jobs import PROVISIONING
 from clawperator.app.console.messages import EmulatorsNews, News, NoticeNews
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.app.console.screens.dispatch import QuestionDialog
 from clawperator.app.console.screens.provisioning import CreateForm, DeleteForm, PlanDialog
 from clawperator.engine.emulators.avds import Avd, read_avd
 from clawperator.engine.emulators.manager import EmulatorManager
-from clawperator.engine.emulators.telling import STAGES
+from clawperator.engine.emulators.telling import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.app import OperatorApp
 from clawperator.widgets import keys
@@ -51,10 +50,6 @@ def test_the_fakes_have_the_shape_of_the_real_ones(fake: type, real: type) -> No
         if not name.startswith("_"):
             assert inspect.signature(method) == inspect.signature(getattr(real, name)), name
             assert inspect.iscoroutinefunction(getattr(real, name)), name
-
-
-def test_the_ten_stages_are_the_engine_s() -> None:
-    assert PROVISIONING == STAGES
 
 
 # -- without a screen
