@@ -22,7 +22,7 @@ class DeviceList(RowList):
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("devices")]
 
-    EMPTY = "No device yet.\nPlug in a phone with USB debugging,\nor provision an emulator: 7, then P."
+    EMPTY = "No device yet.\nPlug in a phone with USB debugging,\nor start an emulator."
 
     class DeviceChosen(Message):
         """``serial`` is to be the device of the console."""
