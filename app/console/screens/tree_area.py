@@ -217,4 +217,4 @@ def no_device_words(problem: str, *, known: bool) -> str:
         return f"adb does not answer:\n{problem}\n\n6 shows the details."
     if not known:
         return "Asking adb for devices…"
-    return "No device yet.\n\nPlug in a phone with USB debugging,\nor provision an emulator: 7, then P."
+    return "No device yet.\n\nPlug in a phone with USB debugging,\nor provision an emulator: 7 P."
