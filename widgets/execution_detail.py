@@ -14,16 +14,19 @@ from clawperator.widgets.format.json_lines import json_slots
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.mark_slots import mark_slots
 from clawperator.widgets.format.outcome_block import NextKey, outcome_row, outcome_slots
-from clawperator.widgets.format.raw_lines import raw_slots
+from clawperator.widgets.format.raw_lines import log_slots, raw_slots
 from clawperator.widgets.format.slot import BLANK, Sheet, Slot, fixed, plain
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.step_slots import phase_slots, step_slots
 from clawperator.widgets.format.stream import entry_rows
 from clawperator.widgets.format.times import Clock
 from clawperator.widgets.format.tree_slots import TreePlace, tree_slots
-from clawperator.widgets.models.execution import Execution, Item, Mark
+from clawperator.widgets.models.execution import Execution, Item, Mark, Step
+from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.outline import is_failure, opened_envelope, opened_payload
 from clawperator.widgets.models.run_diff import TreeCounts
+from clawperator.widgets.models.run_lines import NONE, RunLines, lines_of
+from clawperator.widgets.models.unfound import unfound, unfound_step
 from clawperator.widgets.slot_pane import SlotPane, View
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ class Tab(Enum):
 
 _NEXT_ACTIONS = {
     "attention(1)": "next failure",
+    "app.explain_failure": "why not",
     "rerun": "run again",
     "edit": "edit",
     "compare": "compare",
@@ -76,6 +80,9 @@ class ExecutionDetail(SlotPane):
         super().__init__(id=id)
         self.clock = clock or Clock()
         self.tab = Tab.STEPS
+        self.ring: LineRing | None = None
+        """Where the log lines of executions are; without one only their envelope is shown raw."""
+        self._lines = NONE
         self.item: Item | LogEntry | None = None
         self._shown: Hashable = None
         self._views: dict[Tab, View] = {}
@@ -84,10 +91,11 @@ class ExecutionDetail(SlotPane):
     def show(self, item: Item | LogEntry | None) -> None:
         """Draw an execution, a mark or a log line; the same one again keeps the place, also where it was read anew."""
         other = _identity(item) != _identity(self.item)
-        look = _look_of(item)
+        lines = self._own_lines(item)
+        look = _look_of(item), lines
         if item is self.item and look == self._shown:
             return
-        self.item, self._shown = item, look
+        self.item, self._shown, self._lines = item, look, lines
         if other:
             self._views.clear()
             self._visit()
@@ -99,6 +107,11 @@ class ExecutionDetail(SlotPane):
         self._counts.update(counts)
         if self.tab is Tab.TREES:
             self.rearrange()
+
+    def _own_lines(self, item: Item | LogEntry | None) -> RunLines:
+        """The log lines of an execution, while they are looked at."""
+        looked_at = self.tab is Tab.RAW and self.ring is not None and isinstance(item, Execution)
+        return lines_of(item, self.ring) if looked_at and self.ring and isinstance(item, Execution) else NONE
 
     def _visit(self) -> None:
         first = _is_failing if self.tab is Tab.ENVELOPE else None
@@ -170,13 +183,22 @@ class ExecutionDetail(SlotPane):
             return _envelope(execution, sheet)
         if self.tab is Tab.PAYLOAD:
             return _payload(execution, sheet)
-        return phase_slots(execution, sheet) if self.tab is Tab.PHASES else _raw(execution, sheet)
+        return phase_slots(execution, sheet) if self.tab is Tab.PHASES else self._raw(execution, sheet)
+
+    def _raw(self, execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+        """The log lines as they came, then the envelope that was joined from some of them."""
+        if self.ring is not None:
+            yield from log_slots(self._lines, self.ring, sheet)
+            yield BLANK
+        yield from _raw(execution, sheet)
 
     def _next_keys(self, execution: Execution) -> list[NextKey]:
         """What can be done with it, as far as this screen can do it."""
         wanted = dict(_NEXT_ACTIONS)
         if all(step.status is not Status.FAILED for step in execution.steps):
             del wanted["attention(1)"]
+        if not unfound(execution, unfound_step(execution)):
+            del wanted["app.explain_failure"]
         holders = (type(self), *type(self.screen).__mro__)
         declared = (binding for holder in holders for binding in holder.__dict__.get("BINDINGS", ()))
         return [
@@ -184,6 +206,15 @@ class ExecutionDetail(SlotPane):
             for binding in declared
             if isinstance(binding, Binding) and binding.action in wanted
         ]
+
+    @property
+    def unfound_step(self) -> Step | None:
+        """The step under the cursor if it found no node, else the first one that did not."""
+        if not isinstance(self.item, Execution):
+            return None
+        places = (slot.place for slot in self._slots[self.cursor :: -1]) if self.tab is Tab.STEPS else ()
+        numbers = (place[1] for place in places if isinstance(place, tuple) and place[0] == "step")
+        return unfound_step(self.item, next(numbers, 0) - 1)
 
     # -- keys
 
@@ -193,6 +224,7 @@ class ExecutionDetail(SlotPane):
 
     def _turn_to(self, tab: Tab) -> None:
         self.tab = tab
+        self._lines = self._own_lines(self.item)
         self._visit()
 
     def action_choose(self) -> None:

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Literal, NamedTuple
+
+from textual import events
 from textual.containers import Vertical
 from textual.content import Content
-from textual.geometry import Region
+from textual.geometry import Offset, Region
+from textual.message import Message
 from textual.widget import Widget
 
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 
 
+class Edge(NamedTuple):
+    """One side of a pane: across ``width`` the left (-1) or the right one (1), across ``height`` the upper or the lower one."""
+
+    pane: Pane
+    axis: Literal["width", "height"]
+    way: Literal[-1, 1]
+
+
 class Pane(Vertical):
-    """``title`` is ours; ``note`` gives the counts at the bottom edge."""
+    """``title`` is ours; ``note`` gives the counts at the bottom edge. Its frame can be taken with the mouse."""
+
+    class BorderTaken(Message):
+        """The button went down on this edge."""
+
+        def __init__(self, edge: Edge) -> None:
+            super().__init__()
+            self.edge = edge
+
+    class BorderDragged(Message):
+        """The edge that was taken is wanted so many cells to the right, or down, of where it was."""
+
+        def __init__(self, cells: int) -> None:
+            super().__init__()
+            self.cells = cells
 
     DEFAULT_CSS = """
     Pane {
@@ -27,6 +53,7 @@ class Pane(Vertical):
         self._active = False
         self._note = ""
         self._badge = ""
+        self._held: tuple[Edge, Offset] | None = None
 
     @property
     def symbols(self) -> Symbols:
@@ -77,3 +104,37 @@ class Pane(Vertical):
     def inner(self) -> Widget | None:
         """The widget in it that takes the focus."""
         return next((child for child in self.query("*") if child.focusable), None)
+
+    # -- the mouse at the frame
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        edge = self._edge_at(event.screen_offset) if event.button == 1 else None
+        if edge is not None:
+            event.stop()
+            self._held = edge, event.screen_offset
+            self.capture_mouse()
+            self.post_message(self.BorderTaken(edge))
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self._held is not None:
+            edge, start = self._held
+            moved = event.screen_offset - start
+            self.post_message(self.BorderDragged(moved.x if edge.axis == "width" else moved.y))
+
+    def on_mouse_up(self) -> None:
+        if self._held is not None:
+            self.release_mouse()
+
+    def on_mouse_release(self) -> None:
+        self._held = None
+
+    def _edge_at(self, point: Offset) -> Edge | None:
+        """The side of the frame at ``point`` of the screen; corners are of the left or right one."""
+        frame = self.region
+        if not frame.contains_point(point) or self.content_region.contains_point(point):
+            return None
+        if point.x in (frame.x, frame.right - 1):
+            return Edge(self, "width", -1 if point.x == frame.x else 1)
+        if point.y in (frame.y, frame.bottom - 1):
+            return Edge(self, "height", -1 if point.y == frame.y else 1)
+        return None

@@ -66,6 +66,9 @@ def run(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield safe_text(
         f"  began: {_moment(run['startedAt'])}, took {_seconds(run['durationMs']) or 'an unknown time'}", FAINT
     )
+    if late := run.get("lateResult"):
+        came = f"{_seconds(late['afterMs'])} after the end ({_moment(late['at'])})"
+        yield safe_text(f"  late result: {late['envelope'].get('status')}, came {came}", UNSURE)
     if run["phases"]:
         spent = ", ".join(f"{name} {milliseconds:.0f}" for name, milliseconds in run["phases"].items())
         yield safe_text(f"  phases in ms: {spent}", FAINT)

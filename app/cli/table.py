@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "lock status": ("lock:LockStatus", "Show which devices are taken, and by whom"),
     "history list": ("history:ListRuns", "List what ran on the devices, newest first"),
     "history show": ("history:Show", "Show one run: payload, steps, live lines, envelope, UI trees"),
-    "history export": ("history:Export", "Write runs as JSON Lines"),
+    "history export": ("history:Export", "Write runs as JSON Lines, or one run as a ZIP"),
     "history prune": ("history:Prune", "Remove old runs"),
     "doctor": ("doctor:Doctor", "Check host, device and Operator app, and say what to do"),
     "operator setup": ("operator:Setup", "Install the Operator app, grant what it needs, and verify it"),

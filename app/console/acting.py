@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from clawperator.app.console.messages import News, NoticeNews, WorkNews
 from clawperator.app.console.outcome import ended, refused
 from clawperator.app.console.screens.choosing import ChoiceDialog
-from clawperator.app.console.screens.dispatch import AppForm, Dispatch, DispatchDialog, SleepForm, TextForm
+from clawperator.app.console.screens.dispatch import AppForm, Dispatch, DispatchDialog, SleepForm, TextForm, UriForm
 from clawperator.app.console.stopping import choices, target_app, words_before_stopping
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -188,6 +188,10 @@ class Actor:
         if self._has_device() and self._may_send([VERBS[verb].type]):
             self._compose(verb, subject, lambda made: self._act_with(verb, subject, made))
 
+    def open(self, verb: str) -> None:
+        """Do a verb that is done to no node: whatever it opens is asked for first."""
+        self.act(verb, Subject(Matcher()))
+
     def verify(self, subject: Subject) -> None:
         """Ask the device whether it finds the node; changes nothing, so it is sent at once."""
         self.act("verify", subject)
@@ -260,6 +264,8 @@ class Actor:
         elif "applicationId" in spec.needs:
             tree = self._console.session.trees.shown.tree
             self._console.push_screen(AppForm(tree.package if tree else "", symbols), filled)
+        elif "uri" in spec.needs:
+            self._console.push_screen(UriForm(symbols), filled)
         elif "durationMs" in spec.needs:
             self._console.push_screen(SleepForm(symbols), filled)
         else:
@@ -318,6 +324,17 @@ class Actor:
             return True
         self._console.say(Status.WAITING, "Another execution of yours is waited for. C stops waiting. Nothing was sent")
         return False
+
+
+def first_acting(payload: object) -> str:
+    """The canonical type of the first action of ``payload`` that would change something; empty for a plan that only observes,
+    and for what is no valid payload: nobody can send that.
+    """
+    try:
+        actions = validate(payload).execution.actions
+    except EngineError:
+        return ""
+    return next((action.type for action in actions if action.type not in OBSERVING), "")
 
 
 def _doubts(verb: str, subject: Subject) -> Iterator[str]:

@@ -16,8 +16,8 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.worker import Worker, WorkerError
 
-from clawperator.app.console import modes
-from clawperator.app.console.acting import Actor, Executing
+from clawperator.app.console import explaining, modes
+from clawperator.app.console.acting import Actor, Executing, first_acting
 from clawperator.app.console.bridge import FOCUSED_TICK_SECONDS, TICK_SECONDS, Bridge, ConsoleEngine
 from clawperator.app.console.chips import header_chips
 from clawperator.app.console.chores import Chores
@@ -448,8 +448,14 @@ class ConsoleApp(Surviving):
 
     def why_not(self, action: str) -> str:
         """Why ``action`` cannot be done now, in a sentence; empty when it can. Parameters do not matter."""
-        name = action.partition("(")[0]
+        name = action.partition("(")[0].rpartition(".")[2]
+        if name == explaining.ACTION:
+            return self._explained().reason
         if self.session.read_only and name in keys.ACTING:
+            payload = self.mode_screen.would_send(name) if self.mode_screen is not None else None
+            if payload is not None:
+                acting = first_acting(payload)
+                return f"Read-only: {acting} would act, and this console was started with --read-only" if acting else ""
             return "Read-only: this console was started with --read-only. Nothing is sent to the device"
         return ""
 
@@ -495,6 +501,22 @@ class ConsoleApp(Surviving):
             self.show(Facet.TREE)
         else:
             self.say(Status.IDLE, "That tree is not kept any more. 4 shows it if the history has it")
+
+    def action_explain_failure(self) -> None:
+        """Why the failed step that is looked at found no node."""
+        wanted = self._explained()
+        if wanted.reason:
+            self.say(Status.IDLE, wanted.reason)
+        else:
+            self.run_worker(explaining.show(self, wanted), group="explain", exclusive=True, exit_on_error=True)
+
+    def _explained(self) -> explaining.Explained:
+        screen = self.mode_screen
+        return explaining.explained(self.session, screen.focused if screen is not None else None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """As on the screens: what cannot be done now is dimmed."""
+        return None if self.why_not(action) else super().check_action(action, parameters)
 
     def show_node(self, node: UiNode) -> None:
         """To the tree, with the cursor on this node."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp
 
 _REPORT_LINES = 200
+_NO_DEVICE = "there is no device to act on. 7 shows what adb sees, D chooses"
 _NO_TREE = "there is no tree yet; r takes one"
 
 
@@ -35,6 +36,9 @@ class Chores:
         no_tree = "" if session.trees.shown.xml else _NO_TREE
         yield Entry("Snapshot: open file…", "Look at a saved dump; D goes back to a device", self.open_dump)
         yield Entry("Snapshot: save as…", "Write the dump that is shown to a file", self.save_dump, no_tree)
+        at_rest = console.why_not("act_menu") or ("" if session.device_id else _NO_DEVICE)
+        yield Entry("Open app…", "Start an app by its package", partial(console.actor.open, "open_app"), at_rest)
+        yield Entry("Open URI…", "A link, opened by the app for it", partial(console.actor.open, "open_uri"), at_rest)
         yield Entry("Doctor: run", "Check host, device and Operator app again", console.run_doctor)
         spelling = "Draw with line and block characters" if console.symbols.ascii else "Draw with ASCII characters only"
         yield Entry("Settings: ASCII on or off", spelling, self.toggle_ascii)

@@ -1,4 +1,4 @@
-"""The stream as a file: JSON Lines, one object per row, readable by its owner only."""
+"""Files for others, readable by their owner only: rows of the stream as JSON Lines, a past run as a ZIP or as one such line."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from clawperator.engine.history import bundle
+from clawperator.engine.history.safe import without_texts
 from clawperator.widgets.models.execution import Execution, Item
 from clawperator.widgets.models.export_rows import item_object, line_object
 from clawperator.widgets.models.line_ring import LineRing
@@ -77,10 +79,29 @@ def new_path(folder: Path, name: str, now: float) -> Path:
 def write(path: Path, export: Export) -> int:
     """Write a new file, mode 0600; how many rows. Raises ``OSError``, ``FileExistsError`` where there is one already."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    return _write_rows(path, export.objects())
+
+
+def write_run(path: Path, run: Mapping[str, Any], *, safe: bool) -> None:
+    """Write ``run`` (as ``Past.bundle`` gives it) to a new file, mode 0600: a ``.jsonl`` is one line, all others are ZIPs.
+
+    Raises ``OSError`` and ``EngineError`` where it cannot be written; what is there stays.
+    """
+    if path.suffix.lower() != ".jsonl":
+        bundle.write(str(path), run, safe=safe)
+    else:
+        _write_rows(path, [without_texts({**run, "trees": _unread(run["trees"])}) if safe else run])
+
+
+def _unread(trees: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in tree.items() if key != "text"} for tree in trees]
+
+
+def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     count = 0
     with open(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
-        for count, row in enumerate(export.objects(), 1):  # noqa: B007  # the count is the answer
+        for count, row in enumerate(rows, 1):  # noqa: B007  # the count is the answer
             stream.write(json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=str))
             stream.write("\n")
     return count

@@ -46,6 +46,7 @@ class Reader(Protocol):
     async def find(self, key: str | int) -> RunRecord: ...
     async def tree(self, digest: str) -> str: ...
     async def version(self) -> int: ...
+    async def mark_interrupted(self) -> None: ...
 
 
 Job = Callable[[], Coroutine[None, None, None]]
@@ -88,7 +89,8 @@ class Past:
         self._version = -1
         self._looking = False
         self._serial = 0
-        self._records: OrderedDict[int, RunRecord] = OrderedDict()
+        self._records: OrderedDict[int, tuple[RunRecord, int]] = OrderedDict()
+        """What was read of the last runs, and the version of the history then."""
         self._trees: OrderedDict[tuple[int, int, str], Snapshot] = OrderedDict()
 
     # -- the list
@@ -130,7 +132,10 @@ class Past:
             then(Page(where, runs), len(runs) < PAGE)
 
     def look(self, page: Page, then: Callable[[Page], object], *, at_least: int) -> None:
-        """Read the newest runs again if anybody wrote since the last look; ``at_least`` so many. One look at a time."""
+        """Read the newest runs again if anybody wrote since the last look; ``at_least`` so many. One look at a time.
+
+        ``at_least`` reaches down to the oldest shown run that goes on: where one does, its process may have died since.
+        """
         if not self._looking:
             self._go("look", partial(self._look, page, then, at_least))
 
@@ -138,6 +143,8 @@ class Past:
         history, where = self._reader, page.where
         self._looking = True
         try:
+            if at_least:
+                await history.mark_interrupted()
             version = await history.version()
             if version == self._version and not page.problem:
                 return
@@ -170,14 +177,26 @@ class Past:
     async def record(self, run: RunSummary) -> RunRecord:
         """Everything of ``run``; raises ``EngineError``."""
         known = self._records.get(run.number)
-        if known is not None and unchanged(known.summary, run):
+        if known is not None and unchanged(known[0].summary, run) and not self.outdated(known[0]):
             self._records.move_to_end(run.number)
-            return known
+            return known[0]
+        version = self._version
         record = await self._reader.find(run.number)
-        self._records[run.number] = record
+        self._records[run.number] = record, version
         if len(self._records) > _RUNS_KEPT:
             self._records.popitem(last=False)
         return record
+
+    def outdated(self, record: RunRecord) -> bool:
+        """Whether the result of a run that ended without one may have come since it was read: somebody wrote something."""
+        if (
+            record.summary.status not in ("failed", "interrupted")
+            or record.envelope is not None
+            or record.late is not None
+        ):
+            return False
+        known = self._records.get(record.summary.number)
+        return known is None or known[1] != self._version
 
     async def find(self, command_id: str) -> RunRecord:
         """The newest run of that command; raises ``EngineError``."""

@@ -57,6 +57,7 @@ VERBS: Mapping[str, Verb] = {
     "home": Verb("home", "press_key", fixed={"key": "home"}),
     "recents": Verb("recents", "press_key", fixed={"key": "recents"}),
     "open_app": Verb("open app", "open_app", ("applicationId",)),
+    "open_uri": Verb("open URI", "open_uri", ("uri",)),
     "sleep": Verb("sleep", "sleep", ("durationMs",)),
     "snapshot": Verb("snapshot", "snapshot_ui", changes=False),
     "screenshot": Verb("screenshot", "take_screenshot", changes=False),
@@ -73,6 +74,7 @@ def step(
     text: str | None = None,
     submit: bool = False,
     application_id: str | None = None,
+    uri: str | None = None,
     duration_ms: int | None = None,
 ) -> dict[str, Any]:
     """One action: ``{"id", "type", "params"?}``. What the verb does not take is left out.
@@ -89,6 +91,7 @@ def step(
         "text": text,
         "submit": submit or None,
         "applicationId": application_id,
+        "uri": uri,
         "durationMs": duration_ms,
     }
     missing = [name for name in spec.needs if given[name] is None]

@@ -9,20 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from clawperator.engine.errors import ErrorCode
 from clawperator.engine.filters import Filter
 from clawperator.engine.history.packing import unpack
 from clawperator.engine.history.query import condition
 from clawperator.engine.history.records import (
     HOST_KINDS,
     AuditRecord,
+    LateRecord,
     LineRecord,
     RunRecord,
     RunSummary,
     StepRecord,
     TreeRecord,
 )
+from clawperator.engine.history.steps import steps_of
 from clawperator.engine.logcat.progress import read_progress
 
+_GAVE_UP = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT, ErrorCode.INTERRUPTED})
+"""How a run ends for a caller that did not wait for its result."""
 _SUMMARY = ", ".join(f"e.{item.name}" for item in fields(RunSummary))
 
 
@@ -102,6 +107,9 @@ def _record(db: sqlite3.Connection, summary: RunSummary, message: str) -> RunRec
         "SELECT payload, phases, warnings FROM details WHERE number = ?", (number,)
     ).fetchone() or (None, "{}", "[]")
     answer = unpack(_content(db, "envelopes", number)) or {}
+    late = _late(summary, answer)
+    if late is not None:
+        answer = {}
     envelope = answer.get("envelope")
     return RunRecord(
         summary,
@@ -114,7 +122,24 @@ def _record(db: sqlite3.Connection, summary: RunSummary, message: str) -> RunRec
         _trees(db, number),
         json.loads(phases),
         tuple(json.loads(warnings)),
+        late,
     )
+
+
+def _late(summary: RunSummary, answer: Mapping[str, Any]) -> LateRecord | None:
+    """The result, where it was seen after the end of a run of which nobody waited for more.
+
+    Whoever sees a result notes when; how the run ended may be written by another process, before or after.
+    """
+    seen_at, envelope = answer.get("at"), answer.get("envelope")
+    gave_up = summary.code in _GAVE_UP or (summary.origin == "seen" and summary.status == "interrupted")
+    if not gave_up or seen_at is None or envelope is None or not seen_at > summary.ended_at:
+        return None
+    rows: Sequence[Sequence[Any]] = steps_of((), (), envelope)
+    data = _data_of(envelope)
+    steps = tuple(StepRecord(*[*row, data.get(row[1], {})]) for row in rows)
+    after = (seen_at - summary.ended_at) * 1000
+    return LateRecord(seen_at, round(after, 3), envelope, tuple(answer.get("raw", ())), steps)
 
 
 def _content(db: sqlite3.Connection, table: str, number: int) -> bytes | None:
@@ -124,7 +149,7 @@ def _content(db: sqlite3.Connection, table: str, number: int) -> bytes | None:
 
 def _steps(db: sqlite3.Connection, number: int, envelope: Mapping[str, Any] | None) -> tuple[StepRecord, ...]:
     """What a step brought stands in the envelope only."""
-    data = {step.get("id"): step.get("data") or {} for step in (envelope or {}).get("stepResults") or ()}
+    data = _data_of(envelope)
     rows = db.execute(
         "SELECT position, id, type, status, code, started_at, ended_at, retries FROM steps WHERE number = ? ORDER BY position",
         (number,),
@@ -133,6 +158,10 @@ def _steps(db: sqlite3.Connection, number: int, envelope: Mapping[str, Any] | No
         StepRecord(index, step_id, kind, status, code, _moment(began), _moment(ended), retries, data.get(step_id, {}))
         for index, step_id, kind, status, code, began, ended, retries in rows
     )
+
+
+def _data_of(envelope: Mapping[str, Any] | None) -> dict[Any, Mapping[str, Any]]:
+    return {step.get("id"): step.get("data") or {} for step in (envelope or {}).get("stepResults") or ()}
 
 
 def _line(at: float, kind: str, text: str) -> LineRecord:

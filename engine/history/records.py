@@ -13,6 +13,7 @@ __all__ = [
     "HOST_KINDS",
     "AuditEvent",
     "AuditRecord",
+    "LateRecord",
     "LineRecord",
     "RunRecord",
     "RunStatus",
@@ -107,12 +108,37 @@ class RunSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class LateRecord:
+    """A result that came, at ``at``, ``after_ms`` after nobody waited for it any more: the run's outcome is not changed by it.
+
+    ``steps`` is what it says of them. In ``envelope`` and ``raw`` as in ``RunRecord``.
+    """
+
+    at: float
+    after_ms: float
+    envelope: Mapping[str, Any]
+    raw: tuple[str, ...] = ()
+    steps: tuple[StepRecord, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data in the spelling of the wire."""
+        return {
+            "at": self.at,
+            "afterMs": self.after_ms,
+            "envelope": self.envelope,
+            "raw": list(self.raw),
+            "steps": _dicts(self.steps),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """Everything that is kept of one run.
 
     ``message`` says why it failed. ``payload`` is the normalised one; what was refused is kept as it was given. ``envelope``
     is the one that the caller got, whole, except that trees are named by their digest (see ``StepRecord``); ``raw`` holds the
-    envelope's JSON text as the device wrote it. ``phases`` are milliseconds by phase name.
+    envelope's JSON text as the device wrote it. ``phases`` are milliseconds by phase name. ``late`` is the result that came
+    when the caller had been told already that there is none.
     """
 
     summary: RunSummary
@@ -125,12 +151,15 @@ class RunRecord:
     trees: tuple[TreeRecord, ...] = ()
     phases: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[Mapping[str, Any], ...] = ()
+    late: LateRecord | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data in the spelling of the wire."""
         answer = self.summary.to_dict()
         if self.message:
             answer["message"] = self.message
+        if self.late is not None:
+            answer["lateResult"] = self.late.to_dict()
         return answer | {
             "payload": self.payload,
             "envelope": self.envelope,

@@ -130,6 +130,10 @@ class HistoryRoom:
         """As ``History.version``."""
         return await self._ask(lambda history: history.version())
 
+    async def mark_interrupted(self) -> None:
+        """As ``History.mark_interrupted``."""
+        await self._ask(lambda history: history.mark_interrupted())
+
     async def _ask(self, work: Callable[[History], T]) -> T:
         answer: Future[T] = Future()
 

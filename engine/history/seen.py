@@ -87,8 +87,8 @@ class Sightings:
         self._face = face
         self._open: OrderedDict[Key, _Sighting] = OrderedDict()
         self._own: set[Key] = set()
-        self._over: OrderedDict[Key, None] = OrderedDict()
-        """Commands whose end is known: only their beginning anew is news."""
+        self._over: OrderedDict[Key, bool] = OrderedDict()
+        """Commands whose end is known: only their beginning anew is news, and a result where none had come (true)."""
         self._characters = 0
 
     @property
@@ -103,13 +103,15 @@ class Sightings:
                     self._own.add(_key(event))
                 case ExecutionFinished():
                     self._own.discard(_key(event))
-                    self._note_end(_key(event))
+                    self._note_end(_key(event), unanswered="error" in event.result)
                 case CommandProgress() if event.command_id:
                     self._progress(event)
                 case SnapshotSeen() if event.command_id:
                     self._tree(event)
                 case EnvelopeSeen() if event.command_id:
-                    if self._sighting(event) is not None:
+                    if self._over.get(_key(event)):
+                        self._late(event)
+                    elif self._sighting(event) is not None:
                         self._end(_key(event), event.at, event)
 
     def expire(self, now: float) -> None:
@@ -158,12 +160,22 @@ class Sightings:
     def _end(self, key: Key, at: float, event: EnvelopeSeen | None = None) -> None:
         sighting = self._open.pop(key)
         self._characters -= sum(len(tree.xml) for _, tree in sighting.trees)
-        self._note_end(key)
+        self._note_end(key, unanswered=event is None and not sighting.housekeeping)
         if not sighting.housekeeping:
             self._room.write(lambda history: history.put(_complete(sighting, at, event, self._face)))
 
-    def _note_end(self, key: Key) -> None:
-        self._over[key] = None
+    def _late(self, event: EnvelopeSeen) -> None:
+        """The result of a command of which nobody expected one any more: it goes to the run that ended without it."""
+        key = _key(event)
+        if key in self._own or event.envelope is None:
+            return
+        self._over[key] = False
+        row = RunRow("", event.command_id, device_id=key[0], origin="seen", ended_at=event.at)
+        run = Run(row, envelope=event.envelope, raw=(event.raw,) if event.raw else ())
+        self._room.write(lambda history: history.put_late(run))
+
+    def _note_end(self, key: Key, *, unanswered: bool) -> None:
+        self._over[key] = unanswered
         if len(self._over) > _OVER:
             self._over.popitem(last=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import time
@@ -57,7 +58,7 @@ class History:
         history = cls(path, db, remarks)
         if not history._newer:
             with _forgiving():
-                history._mark_interrupted()
+                history._mark_interrupted(time.time())
         return history
 
     def close(self) -> None:
@@ -84,8 +85,21 @@ class History:
     def put_audit(self, row: AuditRow) -> None:
         self._write(lambda db: writing.put_audit(db, row))
 
-    def _mark_interrupted(self) -> None:
-        dead = self._do(lambda db: writing.dead_runs(db, time.time()))
+    def put_late(self, run: Run) -> None:
+        """Keep the result that ``run`` holds with the run of that command that ended without one; its outcome stays."""
+        self._write(lambda db: writing.put_late(db, run))
+
+    def mark_interrupted(self) -> None:
+        """Mark the runs whose process has died since the file was opened; nothing is written where there is none.
+
+        A reader asks for it: what cannot be written now is left to a later time.
+        """
+        if not self._newer:
+            with _forgiving():
+                self._mark_interrupted()
+
+    def _mark_interrupted(self, now: float = -math.inf) -> None:
+        dead = self._do(lambda db: writing.dead_runs(db, now))
         if dead:
             self._write(lambda db: writing.mark_interrupted(db, dead))
 

@@ -38,13 +38,27 @@ def put_run(db: sqlite3.Connection, run: Run) -> int:
     return number
 
 
+def put_late(db: sqlite3.Connection, run: Run) -> None:
+    """Keep the result of ``run``, which came when that was over for whoever looked on, with the newest run of its command.
+
+    One that has a result already keeps that one.
+    """
+    row = db.execute(
+        "SELECT number FROM executions WHERE command_id = ? AND device_id = ? AND status <> 'refused' AND started_at <= ? "
+        "ORDER BY number DESC LIMIT 1",
+        (*map(_storable, (run.row.command_id, run.row.device_id)), run.row.ended_at),
+    ).fetchone()
+    if row is not None and not _has(db, "envelopes", row[0]):
+        _put_envelope(db, row[0], run)
+
+
 def put_audit(db: sqlite3.Connection, row: AuditRow) -> None:
     values = [_storable(" ".join(value) if isinstance(value, tuple) else value) for value in row]
     db.execute(f"INSERT INTO audit ({', '.join(row._fields)}) VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608 -- our own names
 
 
-def dead_runs(db: sqlite3.Connection, now: float) -> list[int]:
-    """The runs that count as running, but whose process is gone, or that are long overdue."""
+def dead_runs(db: sqlite3.Connection, now: float = -math.inf) -> list[int]:
+    """The runs that count as running, but whose process is gone, or that are long overdue ``now``, where that is given."""
     rows = db.execute(
         "SELECT number, pid, process, started_at, timeout_ms FROM executions WHERE status = 'running'"
     ).fetchall()
@@ -105,7 +119,10 @@ def _put_steps(db: sqlite3.Connection, number: int, steps: Iterable[StepRow]) ->
 
 def _put_envelope(db: sqlite3.Connection, number: int, run: Run) -> None:
     if run.envelope is not None or run.raw:
-        content = pack({"envelope": run.envelope, "raw": run.raw})
+        answer: dict[str, Any] = {"envelope": run.envelope, "raw": run.raw}
+        if run.row.origin == "seen":
+            answer["at"] = run.row.ended_at  # its caller may have been told before that there is none
+        content = pack(answer)
         db.execute("INSERT OR REPLACE INTO envelopes (number, content) VALUES (?, ?)", (number, content))
 
 

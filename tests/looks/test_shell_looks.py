@@ -103,7 +103,7 @@ def test_read_only(snap_compare: Compare, keys: str) -> None:
     app = make_app(plain_engine(), read_only=True)
 
     async def pose(pilot: Any) -> None:
-        await before("i", "w", on="Bluetooth")(pilot)
+        await before("i", "t", on="Bluetooth")(pilot)
         await until(pilot, lambda: len(app.drafts.draft))
         await press(pilot, *keys)
 

@@ -14,7 +14,8 @@ from textual.pilot import Pilot
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.execution_detail import ExecutionDetail, Tab
 from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
-from clawperator.widgets.models.execution import Mark
+from clawperator.widgets.models.execution import LineSpan, Mark
+from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.run_diff import TreeCounts
 from tests.app.console.support import NOON, drained, make_envelope
 from tests.widgets.invented_runs import (
@@ -357,3 +358,36 @@ async def test_a_retry_shows_at_once() -> None:
         pane.show(execution)
         await drained(pilot)
         assert "stage-retry" in shown(app)
+
+
+async def test_raw_shows_the_log_lines_as_they_came_then_the_joined_envelope() -> None:
+    execution = success()
+    entries = [
+        LogEntry.create(
+            f"[Clawperator-Command] {kind} commandId=cmd-1 taskId=t", tag="f", pid=43, clock=int(NOON * 1e9)
+        )
+        for kind in ("start", "success")
+    ]
+    ring = LineRing(16)
+    ring.extend(entries[:1], execution.device_id)
+    execution.log = LineSpan(0, 0)
+    async with looking(size=(120, 24)) as (app, pilot, pane):
+        pane.ring = ring
+        pane.show(execution)
+        await pilot.press("h")
+        await drained(pilot)
+        assert "1 line of the log, as they came" in shown(app)
+        row = next(text for text in lines(app) if "[Clawperator-Command] start" in text)
+        assert row.split()[1:3] == ["I", "43"]
+        ring.extend(entries[1:], execution.device_id)
+        execution.log = LineSpan(0, 1)
+        pane.show(execution)
+        await drained(pilot)
+        assert shown(app).index("start commandId") < shown(app).index("success commandId")
+        assert "{'commandId'" in shown(app).rpartition("success commandId")[2]
+        ring.extend([LogEntry.create("noise", tag="x")] * 40, execution.device_id)
+        execution.version += 1
+        pane.show(execution)
+        await drained(pilot)
+        assert "older lines of the log have left the buffer" in shown(app)
+        assert "[Clawperator-Command]" not in shown(app)

@@ -4,11 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from clawperator.widgets.format.json_lines import LINES_OF_TEXT
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.slot import Sheet, Slot, fold_sign, folded, plain
+from clawperator.widgets.format.stream import RowLook, When, log_row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+
+if TYPE_CHECKING:
+    from clawperator.engine.logcat.entries import LogEntry
+    from clawperator.widgets.models.line_ring import LineRing
+    from clawperator.widgets.models.run_lines import RunLines
+
+_BESIDE_MESSAGE = 34
+"""Cells that fold sign, time, level and tag may take before a message."""
+
+
+def log_slots(lines: RunLines, ring: LineRing, sheet: Sheet) -> Iterator[Slot]:
+    """The log lines of an execution with time, level and tag; those that have left the ring are told of."""
+    if lines.gone:
+        yield plain("older lines of the log have left the buffer", "warn")
+    elif not lines.numbers:
+        yield plain("no line of the log names it", "faint")
+    if lines.numbers:
+        count = len(lines.numbers)
+        yield plain(f"{count:,} line{'s' * (count != 1)} of the log, as they came", "faint")
+    for number in lines.numbers:
+        if number < ring.first:
+            continue  # it left while this was made
+        entry, place = ring[number], ("line", number)
+        text = entry.message.rstrip("\n")
+        opened = sheet.is_open(place, False) if len(text) > sheet.width - _BESIDE_MESSAGE or "\n" in text else None
+        yield Slot(partial(_log_row, entry, sheet, opened), place, opened)
+        if opened:
+            yield from folded(text, sheet.width, indent=3, limit=LINES_OF_TEXT)
+    if lines.more:
+        yield plain("… later lines of it are not listed; t shows the whole log", "warn", indent=3)
+
+
+def _log_row(entry: LogEntry, sheet: Sheet, opened: bool | None, width: int) -> Row:
+    line = Line(width).add(f" {fold_sign(opened, sheet.symbols)}", "muted")
+    look = RowLook(width - line.cells, sheet.clock, sheet.symbols)
+    return Row(line.extend(log_row(entry, When(entry.time), look).left))
 
 
 def raw_slots(raw: str, sheet: Sheet, *, hidden: int = 0) -> Iterator[Slot]:

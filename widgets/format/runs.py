@@ -13,7 +13,7 @@ from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.format.times import Clock, duration, precise
 
 if TYPE_CHECKING:
-    from clawperator.engine.history.records import RunSummary
+    from clawperator.engine.history.records import LateRecord, RunSummary
 
 _STATES = {
     "running": Status.RUNNING,
@@ -111,6 +111,12 @@ def interrupted_words(run: RunSummary) -> str:
     if not math.isnan(run.ended_at):
         return "Whoever ran it stopped waiting before the result came"
     return "The process that ran it ended before the result came"
+
+
+def late_words(run: RunSummary, late: LateRecord) -> str:
+    """What is known beyond the outcome of a run whose result came when nobody waited for it any more."""
+    since = "its last sign of life" if run.origin == "seen" else "its caller stopped waiting"
+    return f"A result came {duration(late.after_ms / 1000)} after {since}: {late.envelope.get('status')}."
 
 
 def origin_words(run: RunSummary) -> str:

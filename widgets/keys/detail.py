@@ -11,6 +11,7 @@ SCOPES: dict[str, Scope] = {
         key("detail.fold", "space", "fold", "fold", "Open or close this row", show=True, display="␣"),
         key("detail.next_failure", "right_square_bracket", "attention(1)", "next failure", "Next step that failed", show=True, display="]"),
         key("detail.previous_failure", "left_square_bracket", "attention(-1)", "previous failure", "Previous step that failed", display="["),
+        key("detail.explain", "m", "app.explain_failure", "why not", "Why this step found no node: its matcher in Inspect, on the tree from before"),
         key("detail.previous_tab", "h,left", "tab(-1)", "previous tab", "The tab before", display="h ←"),
         key("detail.fold_all", "minus", "fold_all", "fold all", "Close everything; again: as it was", display="-"),
     )),

@@ -196,5 +196,12 @@ def brief(text: str) -> str:
     return _MATCHER.sub(_set_fields, text) if "NodeMatcher(" in text else text
 
 
+def fields_in_words(text: str) -> dict[str, str]:
+    """The fields that are set in the first matcher of a text of the Operator's; empty without one."""
+    found = _MATCHER.search(text)
+    fields = (field.partition("=") for field in _FIELD_EDGE.split(found[1])) if found is not None else ()
+    return {name: value for name, _, value in fields if value not in ("", "null")}
+
+
 def _set_fields(match: re.Match[str]) -> str:
     return ", ".join(field for field in _FIELD_EDGE.split(match[1]) if not field.endswith("=null"))

@@ -82,19 +82,30 @@ class Show(Command):
 
 
 class Export(Command):
-    usage = "[--filter <words>] [--since <age>] [--to <file>] [--safe] [options]"
+    usage = "[<run> --bundle <file>] [--filter <words>] [--since <age>] [--to <file>] [--safe] [options]"
     notes = (
         "JSON Lines, oldest first: one run with everything that is kept of it, UI trees included, per line.\n"
+        "With a run and --bundle: that run alone, as a new ZIP with its payload, envelope, live lines, trees and versions as\n"
+        "files. The run is its number, executionId or commandId.\n"
         "With --safe nothing is left that was read from or typed into a screen: texts are masked, trees are left out."
     )
-    examples = ("--since 1d --to runs.jsonl", "--filter status:failed --safe", "--safe > runs.jsonl")
+    examples = (
+        "--since 1d --to runs.jsonl",
+        "--filter status:failed --safe",
+        "--safe > runs.jsonl",
+        "124 --bundle run.zip --safe",
+    )
 
     def configure(self, parser: Parser) -> None:
+        parser.word("run", about="with --bundle: number, executionId or commandId")
         _add_filter_flags(parser)
         parser.value("--to", metavar="<file>", about="write to this file, readable for this user only", file=True)
+        parser.value("--bundle", metavar="<file>", about="write one run as a ZIP; no file is overwritten", file=True)
         parser.switch("--safe", about="mask texts of screens and leave out UI trees")
 
     def run(self, options: Namespace) -> Answer | int:
+        if options.run is not None or options.bundle is not None:
+            return _bundle(options)
         where = _filter(options)
         with _history(options) as history:
             runs = _exported(history, where, safe=options.safe)
@@ -218,6 +229,27 @@ def _exported(history: History, where: Filter, *, safe: bool) -> Iterator[Mappin
 
     for run in history.export(where, trees=False):
         yield without_texts(run)
+
+
+def _bundle(options: Namespace) -> Answer:
+    """One run as a ZIP. Raises ``EngineError`` (USAGE, HISTORY_NOT_FOUND)."""
+    if options.run is None or options.bundle is None:
+        message = "history export takes a run and --bundle <file> together"
+        raise EngineError(
+            ErrorCode.USAGE, message, extra={"example": "clawperator history export 124 --bundle run.zip"}
+        )
+    if not (options.to is None and options.filter is None and options.since is None):
+        raise EngineError(ErrorCode.USAGE, "use a run with --bundle OR --filter, --since and --to, not both")
+    from clawperator.engine.history import bundle
+
+    path = os.path.abspath(os.path.expanduser(options.bundle))
+    with _history(options) as history:
+        run = history.find(options.run).to_dict()
+        for tree in () if options.safe else run["trees"]:
+            tree["text"] = history.tree(tree["digest"])
+    written = bundle.write(path, run, safe=options.safe)
+    document = {"ok": True, "path": path, "executions": 1, "files": written.files, "bytes": written.bytes}
+    return Answer(document, view="exported")
 
 
 def _write_lines(path: str, runs: Iterator[Mapping[str, Any]]) -> dict[str, int]:

@@ -151,6 +151,10 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         """A key that cannot do anything now is dimmed; pressed, it says why (``ConsoleApp.on_key``)."""
         return None if self.console.why_not(action) else super().check_action(action, parameters)
 
+    def would_send(self, action: str) -> Mapping[str, Any] | None:  # noqa: ARG002  # the modes know their own
+        """The payload that an acting key would send; empty where only pressing it tells, ``None`` where it sends no plan."""
+        return None
+
     # -- panes
 
     def focused_pane(self) -> Pane | None:
@@ -201,6 +205,14 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         pane = self.focused_pane()
         if pane is None or self.has_class("-zoomed") or not self.shares.change(pane, steps):
             self.console.say(Status.IDLE, "This pane has the whole width. z shows its neighbours again")
+
+    @on(Pane.BorderTaken)
+    def _border_taken(self, message: Pane.BorderTaken) -> None:
+        self.shares.take(message.edge)
+
+    @on(Pane.BorderDragged)
+    def _border_dragged(self, message: Pane.BorderDragged) -> None:
+        self.shares.drag(message.cells)
 
     def action_escape(self) -> None:
         """The ladder: zoom, drawer, then what the focused pane has to clear; never leaves."""

@@ -276,6 +276,22 @@ class AppForm(Form):
         return {"application_id": text.strip()}
 
 
+class UriForm(Form):
+    """What to open with the app that is there for it."""
+
+    GO = "go on"
+    PROMPT = "URI to open:"
+
+    def __init__(self, symbols: Symbols) -> None:
+        super().__init__("open URI", symbols)
+
+    def problem(self, text: str) -> str:
+        return "" if text.strip() else "Give a URI, such as https://example.org or geo:0,0."
+
+    def answer(self, text: str) -> dict[str, Any]:
+        return {"uri": text.strip()}
+
+
 class SleepForm(Form):
     """How long to wait."""
 

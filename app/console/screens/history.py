@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -144,15 +145,17 @@ class HistoryScreen(ConsoleScreen):
         self._draw_run_info()
         if run is None:
             self._show_record(None, "")
-        elif self.record is None or not unchanged(self.record.summary, run):
+        elif self.record is None or not unchanged(self.record.summary, run) or self.past.outdated(self.record):
             self.past.run(run, self._show_record)
 
     def _show_record(self, record: RunRecord | None, problem: str) -> None:
         self.record = record
         self.detail.empty_text = problem or self.detail.EMPTY
-        self.detail.show(execution_of(record) if record is not None else None)
+        self.detail.show_run(record)
         self.moment_area.show_run(record)
         self.scrubber.show(record)
+        if self.session.read_only:
+            self.refresh_bindings()  # what can be run again depends on the run
 
     async def run_under_cursor(self) -> RunRecord | None:
         """The run under the cursor with all that is kept of it; ``None`` without one. Raises ``EngineError``."""
@@ -326,6 +329,13 @@ class HistoryScreen(ConsoleScreen):
         self.call_after_refresh(self.past.trees, (a, places[0]), (b, places[1]), then)
 
     # -- one run
+
+    def would_send(self, action: str) -> Mapping[str, Any] | None:
+        run, record = self.runs.run, self.record
+        if action != "rerun" or run is None:
+            return None
+        known = record is not None and record.summary.number == run.number
+        return (record.payload if record is not None and known else None) or {}
 
     def action_rerun(self) -> None:
         self._ask("payload", partial(self._to_draft, run=True))

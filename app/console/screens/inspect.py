@@ -17,6 +17,7 @@ from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.screens.tree_area import Crumbs, TreeArea, no_device_words
 from clawperator.app.console.screens.using import UsingScreen
 from clawperator.app.console.session import Facet
+from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.widgets import keys
 from clawperator.widgets.bounds_map import ScreenView
@@ -369,6 +370,14 @@ class InspectScreen(UsingScreen):
         self.look_now()
         self.area.matcher.open()
         self.area.draw_hint()
+
+    def to_matcher(self, matcher: Matcher) -> None:
+        """The matcher line open with this matcher, as if it had been typed."""
+        self.look_now()
+        self.bench_pane.type(matcher)
+        self.go_to("#tree")
+        self.action_matcher()
+        self._draw_bench()
 
     def _typed(self, _read: MatcherText) -> None:
         """At each key: count and marks. What costs more follows when the typing rests."""

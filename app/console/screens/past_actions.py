@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.widgets import Label
 
 from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.exporting import write_run
 from clawperator.app.console.screens.again import command_line, of_record
+from clawperator.app.console.screens.dispatch import PathForm, Switch
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import spelling
+from clawperator.engine.history import bundle
+from clawperator.widgets.format.lines import sentence
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import Symbols
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp
@@ -21,11 +33,48 @@ if TYPE_CHECKING:
 _UNFIT = re.compile(r"[^\w.-]+")
 
 
+class ExportForm(PathForm):
+    """Where a run goes to, and whether its texts go with it; says what that means before it is done."""
+
+    def __init__(self, path: str, symbols: Symbols) -> None:
+        super().__init__("export this run", "write", path, symbols)
+        self.PROMPT = "To a new ZIP that only you can read; a name with .jsonl at its end makes one JSON line instead:"
+
+    def compose_more(self) -> ComposeResult:
+        yield Switch("mask texts of screens, leave out trees (--safe)", id="safe")
+        yield Label("Without that it holds what was read from screens and typed into them.", markup=False)
+
+    def problem(self, text: str) -> str:
+        if os.path.lexists(os.path.expanduser(text.strip())):
+            return "There is one already, and nothing is overwritten. Give another name."
+        return super().problem(text)
+
+    def answer(self, text: str) -> dict[str, Any]:
+        return {**super().answer(text), "safe": self.query_one("#safe", Switch).value}
+
+
 async def export(console: ConsoleApp, past: Past, record: RunRecord) -> None:
-    """Write the run as one JSON line, with its trees; raises ``EngineError``."""
-    text = json.dumps(await past.bundle(record), ensure_ascii=False, default=str)
+    """Ask where to, and write the run there with its trees; raises ``EngineError`` where it cannot be read."""
+    run = await past.bundle(record)
+
+    def answered(answer: Mapping[str, Any] | None) -> None:
+        if answer is not None:
+            console.run_worker(_write(console, run, **answer), exit_on_error=True)
+
     name = _UNFIT.sub("-", record.summary.command_id)[:60].strip("-.") or "run"
-    console.chores.save_text("export this run", f"{name}.jsonl", f"{text}\n")
+    console.push_screen(ExportForm(f"{name}.zip", console.symbols), answered)
+
+
+async def _write(console: ConsoleApp, run: Mapping[str, Any], *, path: str, safe: bool) -> None:
+    target = os.path.abspath(os.path.expanduser(path))  # noqa: ASYNC240
+    try:
+        await asyncio.to_thread(write_run, Path(target), run, safe=safe)
+    except EngineError as exc:
+        console.say(Status.FAILED, exc.message, exc.code.value)
+    except (OSError, ValueError) as exc:
+        console.say(Status.FAILED, f"{sentence(target)} was not written: {getattr(exc, 'strerror', None) or exc}")
+    else:
+        console.say(Status.OK, f"Wrote {sentence(target)}. {bundle.SAFE if safe else bundle.WHOLE}")
 
 
 async def pair_of(

@@ -75,7 +75,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
             self._draw_draft()
         elif changed & Facet.STREAM and self.keeper.ran:
             self._draw_steps(self.keeper.draft.check()[1])
-        if changed & (Facet.WORK | Facet.STREAM):
+        if changed & (Facet.WORK | Facet.STREAM) or (changed & Facet.DRAFT and self.session.read_only):
             self.refresh_bindings()
         self._draw_run()
         self.show_tabs()
@@ -288,6 +288,10 @@ class RunScreen(RunProblems, DraftFilesScreen):
             self.console.say(Status.WAITING, words)
         else:
             self.action_run_draft()
+
+    def would_send(self, action: str) -> Mapping[str, Any] | None:
+        validated = self.keeper.draft.check()[0] if action in ("run_draft", "try_again") else None
+        return validated.payload if validated is not None else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Two keys are there only when there is something for them."""

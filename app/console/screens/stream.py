@@ -65,6 +65,7 @@ class StreamScreen(TwoPaneScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.stream.show(self.session.log, self.session.lines)
+        self.query_one("#detail", ExecutionDetail).ring = self.session.lines
 
     @property
     def stream(self) -> EnvelopeLog:
@@ -91,6 +92,8 @@ class StreamScreen(TwoPaneScreen):
 
     def show_detail(self) -> None:
         self.query_one("#detail", ExecutionDetail).show(self.stream.item)
+        if self.session.read_only:
+            self.refresh_bindings()  # what can be run again depends on the row
         around = self.query_one("#around", LogAround)
         if around.display and around.parent is not None and around.size.width:
             around.show(self.session.lines, self._span())
@@ -281,6 +284,12 @@ class StreamScreen(TwoPaneScreen):
             console.deliver_text(target)
 
     # -- again
+
+    def would_send(self, action: str) -> Mapping[str, Any] | None:
+        execution = self.stream.execution
+        if action != "rerun" or execution is None:
+            return None
+        return execution.payload or {}
 
     def action_rerun(self) -> None:
         self._to_draft(run=True)

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import time
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,6 +105,32 @@ def test_show(cli: Cli, three: Path, key: str) -> None:
     assert cli("history", "show", shown["executionId"]).document["execution"] == shown
 
 
+def test_a_late_result_is_shown_beside_the_outcome(cli: Cli, three: Path) -> None:
+    with History.open(str(three)) as history:
+        told = a_run("late", status="failed", code="RESULT_ENVELOPE_TIMEOUT")
+        history.put(told._replace(envelope=None, raw=()))
+        came = told.row._replace(origin="seen", ended_at=told.row.ended_at + 3.2)
+        assert told.envelope is not None
+        steps = [{"id": "a", "actionType": "read_text", "success": True, "data": {"text": "my secret"}}]
+        history.put_late(told._replace(row=came, envelope={**told.envelope, "stepResults": steps}, raw=("my secret",)))
+    shown = cli("history", "show", "late").document["execution"]
+    assert (shown["status"], shown["code"], shown["envelope"]) == ("failed", "RESULT_ENVELOPE_TIMEOUT", None)
+    late = shown["lateResult"]
+    assert (late["afterMs"], late["envelope"]["status"], late["raw"]) == (
+        pytest.approx(3_200),
+        "success",
+        ["my secret"],
+    )
+    assert [(step["id"], step["status"], step["data"]) for step in late["steps"]] == [
+        ("a", "success", {"text": "my secret"})
+    ]
+    assert "late result: success, came 3.20 s after the end" in cli("history", "show", "late", "--output", "pretty").out
+    assert "lateResult" not in cli("history", "show", "first").document["execution"]
+    safe = cli("history", "export", "--safe", "--filter", "cmd:late").out
+    assert "lateResult" in safe
+    assert "my secret" not in safe
+
+
 def test_show_a_tree(cli: Cli, three: Path) -> None:
     tree = cli("history", "show", "first", "--tree", "snap").document["tree"]
     assert (tree["stepId"], tree["text"]) == ("snap", "<hierarchy>\x1b[31m</hierarchy>")
@@ -150,6 +177,41 @@ def test_export_to_a_file_is_all_or_nothing_and_private(cli: Cli, three: Path, t
     assert refused.document["code"] == "USAGE"
     assert cli("history", "export", "--to", str(tmp_path)).document["code"] == "USAGE"
     assert [name for name in os.listdir(tmp_path) if name.startswith(".history")] == []
+
+
+def test_one_run_as_a_bundle(cli: Cli, three: Path, tmp_path: Path) -> None:
+    target = tmp_path / "run.zip"
+    answer = cli("history", "export", "first", "--bundle", str(target)).document
+    with zipfile.ZipFile(target) as archive:
+        names = archive.namelist()
+        assert archive.read("trees/001.xml").decode() == "<hierarchy>\x1b[31m</hierarchy>"
+        assert json.loads(archive.read("payload.json"))["commandId"] == "first"
+    size = target.stat().st_size
+    assert answer == {"ok": True, "path": str(target), "executions": 1, "files": len(names), "bytes": size}
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    again = cli("history", "export", "2", "--bundle", str(target))
+    assert (again.exit_code, again.document["code"]) == (1, "USAGE")
+    assert target.stat().st_size == size
+    assert cli("history", "export", "first", "--bundle", str(tmp_path / "safe.zip"), "--safe").exit_code == 0
+    with zipfile.ZipFile(tmp_path / "safe.zip") as archive:
+        assert set(names) - set(archive.namelist()) == {"trees/001.xml"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["first"], "USAGE"),
+        (["--bundle", "FILE"], "USAGE"),
+        (["first", "--bundle", "FILE", "--since", "1d"], "USAGE"),
+        (["first", "--bundle", "FILE", "--to", "other"], "USAGE"),
+        (["nobody", "--bundle", "FILE"], "HISTORY_NOT_FOUND"),
+    ],
+)
+def test_a_bundle_is_of_one_run(cli: Cli, three: Path, tmp_path: Path, words: list[str], code: str) -> None:
+    target = tmp_path / "run.zip"
+    refused = cli("history", "export", *(str(target) if word == "FILE" else word for word in words))
+    assert (refused.exit_code, refused.document["code"]) == (1, code)
+    assert not target.exists()
 
 
 def test_prune_by_age_and_size_and_by_the_settings(cli: Cli, three: Path, tmp_path: Path) -> None:

@@ -306,6 +306,44 @@ async def test_opening_an_app_offers_the_one_in_front() -> None:
         assert engine.sent[0]["actions"][0]["params"] == {"applicationId": "com.android.settings"}
 
 
+@pytest.mark.parametrize(
+    ("entry", "typed", "action"),
+    [
+        (
+            "Open URI…",
+            "https://example.org/a?b=c",
+            {"type": "open_uri", "params": {"uri": "https://example.org/a?b=c"}},
+        ),
+        ("Open app…", "com.example.tea", {"type": "open_app", "params": {"applicationId": "com.example.tea"}}),
+    ],
+)
+async def test_the_palette_opens_apps_and_links(entry: str, typed: str, action: dict[str, Any]) -> None:
+    async with acting() as (app, pilot, engine):
+        found = {one.name: one for one in app.chores.entries()}[entry]
+        assert found.reason == ""
+        found.run()
+        await drained(pilot)
+        app.screen.query_one("#answer", Input).value = " "
+        await pilot.press("enter")
+        await drained(pilot)
+        assert "Give a" in text_of(app)
+        app.screen.query_one("#answer", Input).value = f" {typed} "
+        await pilot.press("enter")
+        await drained(pilot)
+        assert isinstance(app.screen, DispatchDialog)
+        assert engine.sent == []
+        await pilot.press("enter")
+        await answered(app, pilot)
+        assert action.items() <= engine.sent[0]["actions"][0].items()
+
+
+async def test_the_palette_says_why_nothing_can_be_opened() -> None:
+    app = make_app(ActingEngine(present=()))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: app.session.devices_known)
+        assert {one.name: one.reason for one in app.chores.entries()}["Open URI…"].startswith("there is no device")
+
+
 async def test_what_the_contract_refuses_is_not_even_shown() -> None:
     async with acting() as (app, pilot, engine):
         app.actor.act("open_app", WIFI)

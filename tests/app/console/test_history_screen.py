@@ -8,6 +8,7 @@ import math
 import os
 import sys
 import time
+import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 from textual.widget import Widget
+from textual.widgets import Input
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.screens.history import HistoryScreen
@@ -24,6 +26,7 @@ from clawperator.engine.bus import EventBus
 from clawperator.engine.events import ExecutionStarted
 from clawperator.engine.history.records import LineRecord, RunRecord
 from clawperator.engine.history.room import HistoryRoom
+from clawperator.engine.history.rows import Run, RunRow
 from clawperator.engine.history.store import History
 from tests.app.console.support import (
     CHECKS_OK,
@@ -288,6 +291,82 @@ async def test_a_run_that_ends_is_told_where_it_stands(path: Path) -> None:
             assert number(screen) == 8
 
 
+RUNNER = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from clawperator.engine.history.store import History
+from tests.past_runs import a_run, put
+with History.open(sys.argv[1]) as history:
+    put(history, a_run(8, at=float(sys.argv[3]), status="running", pid=__import__("os").getpid(), timeout_ms=10**12))
+print("dispatched", flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_a_run_whose_process_is_killed_meanwhile_is_interrupted_and_ours_is_not(path: Path) -> None:
+    some_runs(path)
+    runner = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", RUNNER, str(path), str(ROOT), str(NOON - 5)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert runner.stdout is not None
+        assert await runner.stdout.readline() == b"dispatched\n"
+        with History.open(str(path)) as history:
+            put(history, a_run(9, at=NOON - 4, status="running", pid=os.getpid(), timeout_ms=10**12))
+        async with console(path) as (app, pilot, screen):
+            await press(pilot, screen, "j")
+            assert number(screen) == 8
+            for _ in range(3):
+                screen.tick()
+                await rested(pilot, screen)
+            assert [run.status for run in screen.runs.runs[:2]] == ["running", "running"]
+            runner.kill()
+            await runner.wait()
+            while screen.runs.run is None or screen.runs.run.status == "running":
+                screen.tick()
+                await drained(pilot)
+            await until(pilot, lambda: screen.record is not None and screen.record.summary.status == "interrupted")
+            assert number(screen) == 8
+            assert [run.status for run in screen.runs.runs[:2]] == ["running", "interrupted"]
+            await drained(pilot)
+            assert "The process that ran it ended before the result" in " ".join(within(app, screen.detail).split())
+    finally:
+        if runner.returncode is None:
+            runner.kill()
+            await runner.wait()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_result_that_comes_late_is_told_of_as_soon_as_it_is_there(path: Path, size: tuple[int, int]) -> None:
+    some_runs(path)
+    told, _ = a_run(8, at=NOON - 60, status="failed", code="RESULT_ENVELOPE_TIMEOUT")
+    late = {**told.envelope, "status": "success", "error": None} if told.envelope else {}
+    with History.open(str(path)) as history:
+        put(history, (replace(told, envelope=None, raw=(), message="no result"), {}))
+        async with console(path, size=size) as (app, pilot, screen):
+            await press(pilot, screen, "enter")
+            assert "RESULT_ENVELOPE_TIMEOUT" in within(app, screen.detail)
+            assert "A result came" not in within(app, screen.detail)
+            row = RunRow("", "cmd-8", device_id="emulator-5554", origin="seen", ended_at=NOON - 60 + 2.1 + 3.2)
+            history.put_late(Run(row, envelope=late, raw=('{"late":"yes"}',)))
+            while screen.record is None or screen.record.late is None:
+                screen.tick()
+                await drained(pilot)
+            await rested(pilot, screen)
+            look = " ".join(within(app, screen.detail).split())
+            assert "RESULT_ENVELOPE_TIMEOUT" in look, "what the caller was told stays"
+            assert "A result came 3.2 s after its caller stopped waiting: success." in look
+            await press(pilot, screen, "l", "l")
+            look = within(app, screen.detail)
+            assert "No envelope" not in look
+            assert "stepResults" in look
+            await press(pilot, screen, "l", "l", "l")
+            assert '{"late":"yes"}' in within(app, screen.detail)
+
+
 # -- one run
 
 
@@ -502,20 +581,71 @@ async def test_what_was_only_seen_has_no_payload_and_says_so(path: Path) -> None
         assert app.current_mode == "history"
 
 
-async def test_a_run_is_written_with_its_trees(path: Path, tmp_path: Path) -> None:
+@asynccontextmanager
+async def exporting(path: Path, target: Path) -> AsyncIterator[tuple[ConsoleApp, Pilot[int]]]:
+    """The form of ``x`` for the newest run, with ``target`` as the name."""
     some_runs(path)
-    target = tmp_path / "run.jsonl"
     async with console(path) as (app, pilot, screen):
         await pilot.press("x")
-        await until(pilot, lambda: app.screen is not screen)
-        for _ in "cmd-7.jsonl":
-            await pilot.press("backspace")
-        app.screen.query_one("Input").value = str(target)  # type: ignore[attr-defined]
+        await until(pilot, lambda: app.screen is not screen and bool(app.screen.query("Input")))
+        field = app.screen.query_one(Input)
+        assert field.value == "cmd-7.zip"
+        field.value = str(target)
+        yield app, pilot
+
+
+async def test_a_run_is_written_with_its_trees(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "run.jsonl"
+    async with exporting(path, target) as (app, pilot):
         await pilot.press("enter")
-        await until(pilot, target.exists)
+        await until(pilot, lambda: bool(app.session.notices))
         run = json.loads(target.read_text())
         assert run["commandId"] == "cmd-7"
         assert [tree["text"] for tree in run["trees"]] == [FIRST, SECOND, FIRST]
+        assert target.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_run_is_written_as_a_bundle_and_the_form_says_what_is_in_it(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "run.zip"
+    async with exporting(path, target) as (app, pilot):
+        assert "holds what was read from screens and typed into them" in flat(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(app.session.notices))
+        assert "Nothing in it is masked" in app.session.notices[-1].text
+        with zipfile.ZipFile(target) as archive:
+            assert archive.read("trees/002.xml").decode() == SECOND
+            assert json.loads(archive.read("payload.json"))["taskId"] == "thermostat"
+        assert target.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["run.zip", "run.jsonl"])
+async def test_a_safe_export_leaves_the_texts_of_screens_here(path: Path, tmp_path: Path, name: str) -> None:
+    target = tmp_path / name
+    async with exporting(path, target) as (app, pilot):
+        await pilot.press("tab", "space", "enter")
+        await until(pilot, lambda: bool(app.session.notices))
+        assert "Texts of screens are masked" in app.session.notices[-1].text
+        if zipfile.is_zipfile(target):
+            with zipfile.ZipFile(target) as archive:
+                said = "".join(archive.read(entry).decode() for entry in archive.namelist())
+        else:
+            said = target.read_text()
+        assert "cmd-7" in said
+        assert "Wi‑Fi" not in said
+        assert "<hierarchy" not in said
+
+
+async def test_an_export_takes_nobodys_place(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "run.zip"
+    target.write_text("mine")
+    async with exporting(path, target) as (app, pilot):
+        await pilot.press("enter")
+        await until(pilot, lambda: "nothing is overwritten" in flat(app))
+        assert target.read_text() == "mine"
+        app.screen.query_one(Input).value = str(tmp_path / "no" / "folder.zip")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(app.session.notices))
+        assert "cannot be written: No such file or directory" in app.session.notices[-1].text
 
 
 async def test_what_a_run_holds_can_be_copied(path: Path) -> None:

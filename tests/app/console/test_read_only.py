@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
@@ -18,8 +19,12 @@ from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.observing import OBSERVING
 from clawperator.engine.executions.steps import VERBS, execution, step
-from tests.app.console.support import CHECKS_OK, drained, make_app, settings_screen, settled, until
+from clawperator.engine.history.store import History
+from tests.app.console.support import CHECKS_OK, NOON, drained, make_app, settings_screen, settled, until
 from tests.app.console.test_acting import WIFI, ActingEngine, last, text_of
+from tests.app.console.test_history_screen import console as past_runs
+from tests.past_runs import a_run, put
+from tests.widgets.invented_runs import started
 
 
 @asynccontextmanager
@@ -72,6 +77,33 @@ async def test_a_draft_that_acts_is_turned_away_and_one_that_observes_is_not() -
         await until(pilot, lambda: engine.sent)
 
 
+@pytest.mark.parametrize("mode", ["stream", "run"])
+async def test_a_run_that_only_observed_may_be_run_again_and_one_that_acted_not(mode: str) -> None:
+    observed, acted = execution([step("snapshot")], name="look"), execution([step("home")], name="go")
+    async with watching() as (app, pilot, engine):
+        for payload, free in ((acted, False), (observed, True)):
+            command = str(payload["commandId"])
+            engine.publish(replace(started(NOON, command, payload), source="me"))
+            app.drafts.load(payload, name="draft")
+            await until(pilot, lambda: app.session.log.find(command))  # noqa: B023  # awaited at once
+            if mode == "stream":
+                app.show_execution(command)
+            else:
+                app.action_mode("run")
+            await drained(pilot)
+            await until(pilot, lambda: app.screen.active_bindings["R"].enabled is free)  # noqa: B023  # awaited at once
+            assert ("R run" in text_of(app)) or mode == "stream"
+            await pilot.press("R")
+            await drained(pilot)
+            if free:
+                await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+                await pilot.press("enter")
+                await until(pilot, lambda: engine.sent)
+            else:
+                assert last(app)[1].startswith("Read-only: press_key would act")
+                assert not engine.sent
+
+
 async def test_the_engine_refuses_too() -> None:
     async with one_device() as settings, Engine(replace(settings, read_only=True)) as engine:
         with pytest.raises(EngineError) as refused:
@@ -80,3 +112,19 @@ async def test_the_engine_refuses_too() -> None:
         with pytest.raises(EngineError) as refused:
             await engine.force_stop("com.android.settings")
         assert refused.value.code is ErrorCode.READ_ONLY
+
+
+@pytest.mark.parametrize("free", [False, True])
+async def test_a_past_run_too(tmp_path: Path, *, free: bool) -> None:
+    record, trees = a_run(1, at=NOON - 60)
+    payload = execution([step("snapshot")]) if free else record.payload
+    with History.open(str(tmp_path / "history.db")) as history:
+        put(history, (replace(record, payload=payload), trees))
+    async with past_runs(tmp_path / "history.db", read_only=True) as (app, pilot, _):
+        assert app.screen.active_bindings["R"].enabled is free
+        await pilot.press("R")
+        if free:
+            await until(pilot, lambda: isinstance(app.screen, DispatchDialog))
+        else:
+            assert last(app)[1].startswith("Read-only: open_app would act")
+            assert app.current_mode == "history"

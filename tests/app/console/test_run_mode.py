@@ -100,6 +100,92 @@ async def test_tab_goes_through_the_panes_and_shows_each(size: tuple[int, int]) 
         assert screen.focused is screen.steps
 
 
+@pytest.mark.parametrize(
+    ("size", "pane", "axis", "step"),
+    [
+        ((120, 36), "list", "width", 4),
+        ((120, 36), "problems", "width", 4),
+        ((120, 36), "timeline", "width", 4),
+        ((200, 60), "list", "width", 4),
+        ((200, 60), "problems", "width", 4),
+        ((200, 60), "timeline", "height", 1),
+    ],
+)
+async def test_the_focused_pane_is_made_larger_and_smaller(
+    size: tuple[int, int], pane: str, axis: str, step: int
+) -> None:
+    async with composing(size=size) as (_, pilot, screen):
+        box = screen.query_one(f"#{pane}-pane")
+
+        def length() -> int:
+            return int(getattr(box.outer_size, axis))
+
+        before = length()
+        screen.set_focus(screen.query_one(f"#{pane}"))
+        await pilot.press("right_curly_bracket", "right_curly_bracket")
+        await until(pilot, lambda: length() == before + 2 * step)
+        await pilot.press("left_curly_bracket", "left_curly_bracket", "left_curly_bracket")
+        await until(pilot, lambda: length() == before - step)
+        for steps in (60, -60):
+            screen.action_share(steps)
+            await drained(pilot)
+            panes = [each for each in screen.query("#run > Pane") if each.display]
+            assert all(each.region.width >= 18 and each.region.height >= 4 for each in panes)
+            assert all(screen.query_one("#run").region.contains_region(each.region) for each in panes)
+
+
+@pytest.mark.parametrize(
+    ("size", "pane", "edge", "by", "moved"),
+    [
+        ((120, 36), "list", "right", (9, 0), ("list", 8, 0)),
+        ((120, 36), "problems", "left", (9, 0), ("list", 8, 0)),
+        ((120, 36), "problems", "bottom", (0, -2), ("problems", 0, -2)),
+        ((200, 60), "json", "left", (-8, 0), ("list", -8, 0)),
+        ((200, 60), "json", "right", (-8, 0), ("problems", 8, 0)),
+        ((200, 60), "timeline", "top", (0, 3), ("timeline", 0, -3)),
+        ((200, 60), "list", "left", (8, 0), ("list", 0, 0)),
+    ],
+)
+async def test_a_border_between_two_panes_can_be_dragged(
+    size: tuple[int, int], pane: str, edge: str, by: tuple[int, int], moved: tuple[str, int, int]
+) -> None:
+    async with composing(size=size) as (_, pilot, screen):
+        frame, (name, wider, higher) = screen.query_one(f"#{pane}-pane").region, moved
+        box = screen.query_one(f"#{name}-pane")
+        before = box.region
+        x = {"left": frame.x, "right": frame.right - 1}.get(edge, frame.x + 5)
+        y = {"top": frame.y, "bottom": frame.bottom - 1}.get(edge, frame.y + 2)
+        await pilot.mouse_down(offset=(x, y))
+        await pilot.hover(offset=(x + by[0], y + by[1]))
+        await pilot.mouse_up(offset=(x + by[0], y + by[1]))
+        await drained(pilot)
+        now = box.region.size
+        assert (now.width - before.width, now.height - before.height) == (wider, higher)
+        await pilot.hover(offset=(x, y))
+        await drained(pilot)
+        assert box.region.size == now, "nothing is held any more"
+
+
+async def test_a_share_in_mode_3_belongs_to_that_size_of_terminal() -> None:
+    async with composing() as (_, pilot, screen):
+        problems = screen.query_one("#problems-pane")
+        before = problems.outer_size.width
+        screen.set_focus(screen.query_one("#problems"))
+        await pilot.press("right_curly_bracket")
+        await until(pilot, lambda: problems.outer_size.width == before + 4)
+        await pilot.resize_terminal(200, 60)
+        await until(pilot, lambda: problems.outer_size.width == 50)
+        await pilot.resize_terminal(120, 36)
+        await until(pilot, lambda: problems.outer_size.width == before + 4)
+
+
+async def test_zoom_gives_a_pane_of_mode_3_the_whole_body_whatever_its_share() -> None:
+    async with composing(size=(200, 60)) as (_, pilot, screen):
+        screen.set_focus(screen.query_one("#problems"))
+        await pilot.press("right_curly_bracket", "z")
+        await until(pilot, lambda: screen.query_one("#problems-pane").outer_size == screen.query_one("#run").size)
+
+
 async def test_what_is_written_as_json_is_what_the_steps_show_and_the_other_way_round() -> None:
     async with composing() as (app, pilot, screen):
         await pilot.press("j", "e")

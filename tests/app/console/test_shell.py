@@ -167,6 +167,22 @@ async def test_the_tree_grows_at_the_cost_of_its_neighbour_and_never_squeezes_it
         assert app.screen.query_one("#side").outer_size.width == 18
 
 
+async def test_the_border_beside_the_tree_follows_the_mouse_in_steps() -> None:
+    async with console() as (app, pilot, _):
+        side = app.screen.query_one("#side")
+        before, x = side.outer_size.width, side.region.x
+        await pilot.mouse_down(offset=(x, 10))
+        for cells in (-2, -5, -9, -12):
+            await pilot.hover(offset=(x + cells, 10))
+        await until(pilot, lambda: side.outer_size.width == before + 12)
+        await pilot.hover(offset=(x, 10))
+        await until(pilot, lambda: side.outer_size.width == before)
+        await pilot.mouse_up(offset=(x, 10))
+        await pilot.hover(offset=(x - 12, 10))
+        await drained(pilot)
+        assert side.outer_size.width == before
+
+
 async def test_where_a_pane_is_alone_there_is_nothing_to_share() -> None:
     async with console(size=SMALL) as (app, pilot, _):
         await pilot.press("right_curly_bracket")

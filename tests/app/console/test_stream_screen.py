@@ -204,6 +204,16 @@ async def test_on_wide_screens_the_log_around_the_row_stands_below_its_detail() 
         await until(shown.pilot, lambda: around.row_count() == 21)
 
 
+async def test_the_raw_tab_has_the_lines_of_the_ring() -> None:
+    async with showing((120, 36)) as shown:
+        shown.engine.publish(*agent_run("cmd-1", NOON))
+        shown.engine.log([command_line("cmd-1"), *log_lines(9, start=1), command_line("cmd-1", "stage-start")])
+        await shown.seen("cmd-1")
+        await shown.press("enter", "h")
+        await shown.seen("2 lines of the log, as they came")
+        assert "stage-start commandId=cmd-1" in shown.text
+
+
 async def test_below_that_there_is_no_room_for_it() -> None:
     async with showing((120, 36)) as shown:
         shown.engine.log([command_line("cmd-1")])

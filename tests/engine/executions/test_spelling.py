@@ -48,6 +48,7 @@ def actions(draw: st.DrawFn) -> dict[str, Any]:
         text=draw(texts),
         submit=draw(st.booleans()),
         application_id="com.example.tea",
+        uri="geo:0,0?q='tea'",
         duration_ms=700,
     )
 
@@ -116,13 +117,14 @@ def test_a_shell_reads_the_line_as_it_was_meant(action: dict[str, Any]) -> None:
 def test_well_known_lines() -> None:
     wifi = Matcher(text_equals="Wi‑Fi", resource_id="android:id/title")
     selector = """--selector '{"resourceId":"android:id/title","textEquals":"Wi‑Fi"}'"""
-    lines = {verb: spelling.execution_line(execution([step(verb, matcher=wifi, text="-x y", application_id="a.b", duration_ms=1)]), "emulator-5554") for verb in VERBS}  # fmt: skip
+    lines = {verb: spelling.execution_line(execution([step(verb, matcher=wifi, text="-x y", application_id="a.b", uri="geo:0,0", duration_ms=1)]), "emulator-5554") for verb in VERBS}  # fmt: skip
     device = "--device-id emulator-5554"
     assert lines["tap"] == f"clawperator action click {device} {selector}"
     assert lines["long_press"] == f"clawperator action click {device} {selector} --click-type long_click"
     assert lines["enter_text"] == f"clawperator action type {device} {selector} '--text=-x y'"
     assert lines["scroll_down"] == f"clawperator action scroll {device} --direction down"
     assert lines["back"] == f"clawperator action press-key {device} --key back"
+    assert lines["open_uri"] == f"clawperator action open-uri {device} --uri geo:0,0"
     assert lines["snapshot"] == f"clawperator observe snapshot {device}"
     assert lines["verify"].startswith(f"clawperator execute {device} --execution '{{")
     assert spelling.file_line("-plan{.json", "") == "clawperator execute --execution './-plan{.json'"

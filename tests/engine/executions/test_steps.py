@@ -38,6 +38,7 @@ def steps(draw: st.DrawFn) -> dict[str, object]:
         text=draw(texts),
         submit=draw(st.booleans()),
         application_id=draw(packages),
+        uri="geo:0,0?q=tea",
         duration_ms=draw(st.integers(0, 20_000)),
     )
 
@@ -63,6 +64,7 @@ def test_every_execution_of_verbs_is_valid_as_it_is(actions: list[dict[str, obje
         ("scroll_up", ("scroll", {"container": LIST.fields(), "direction": "up"})),
         ("back", ("press_key", {"key": "back"})),
         ("open_app", ("open_app", {"applicationId": "com.example.tea"})),
+        ("open_uri", ("open_uri", {"uri": "geo:0,0"})),
         ("sleep", ("sleep", {"durationMs": 500})),
         ("snapshot", ("snapshot_ui", {})),
         ("screenshot", ("take_screenshot", {})),
@@ -71,7 +73,14 @@ def test_every_execution_of_verbs_is_valid_as_it_is(actions: list[dict[str, obje
 )
 def test_a_verb_takes_what_it_needs_and_leaves_the_rest(verb: str, expected: tuple[str, dict[str, object]]) -> None:
     made = step(
-        verb, matcher=WIFI, container=LIST, text="tea", submit=True, application_id="com.example.tea", duration_ms=500
+        verb,
+        matcher=WIFI,
+        container=LIST,
+        text="tea",
+        submit=True,
+        application_id="com.example.tea",
+        uri="geo:0,0",
+        duration_ms=500,
     )
     assert (made["type"], made.get("params", {})) == expected
 

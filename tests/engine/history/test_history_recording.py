@@ -12,8 +12,15 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, EngineError, RunOptions, Settings
-from clawperator.engine.events import ExecutionDispatched, ExecutionFinished, ExecutionStarted, LogAttached
-from clawperator.engine.history.records import AuditRecord, RunRecord
+from clawperator.engine.events import (
+    CommandProgress,
+    EnvelopeSeen,
+    ExecutionDispatched,
+    ExecutionFinished,
+    ExecutionStarted,
+    LogAttached,
+)
+from clawperator.engine.history.records import AuditRecord, LateRecord, RunRecord
 from clawperator.engine.history.store import History
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
@@ -71,9 +78,11 @@ async def start(tmp_path: Path, kept: Kept) -> AsyncIterator[Start]:
     async with AsyncExitStack() as stack:
         environments: list[dict[str, str]] = []
 
-        async def make(*, face: str = "cli", faults: Any = (), devices: int = 1, **settings: Any) -> Engine:
+        async def make(
+            *, face: str = "cli", faults: Any = (), devices: int = 1, speed: float = 0, **settings: Any
+        ) -> Engine:
             if not environments:
-                scenario = Scenario.model_validate({"speed": 0, "faults": faults})
+                scenario = Scenario.model_validate({"speed": speed, "faults": faults})
                 worlds = [create_device(scenario, index=index) for index in range(devices)]
                 simulation = await stack.enter_async_context(Simulation(worlds, mode="server"))
                 environments.append({**simulation.env(), "HOME": str(tmp_path)})
@@ -338,3 +347,37 @@ async def test_a_console_keeps_what_others_run(start: Start, kept: Kept, recorde
     assert theirs.summary.origin == ("made" if recorded else "seen")
     assert (theirs.summary.source, theirs.summary.status, len(theirs.trees)) == ("test", "success", 1)
     assert [step.status for step in theirs.steps] == ["success"]
+
+
+async def test_what_comes_when_nobody_waits_any_more_is_kept_with_the_run(start: Start, kept: Kept) -> None:
+    console = await start(face="console", speed=1.0, faults=[{"kind": "late_envelope", "delay_ms": 1_000}])
+    async with asyncio.TaskGroup() as group:
+        with console.events.subscribe() as subscription:
+            tasks = [
+                group.create_task(console.record_seen()),
+                group.create_task(console.watch_log((await console.device()).serial)),
+            ]
+            while not any(isinstance(event, LogAttached) for event in await subscription.batch()):
+                pass
+            run = asyncio.create_task(console.execute(plan(HOME)))
+            while not any(isinstance(event, CommandProgress) for event in await subscription.batch()):
+                pass
+            run.cancel()
+            await asyncio.gather(run, return_exceptions=True)
+            while not any(isinstance(event, EnvelopeSeen) for event in await subscription.batch()):
+                pass
+        late = None
+        while late is None:
+            late = await late_of(console)
+        for task in tasks:
+            task.cancel()
+    (record,) = kept.runs
+    assert (record.summary.status, record.summary.code, record.envelope) == ("interrupted", "INTERRUPTED", None)
+    assert record.late == late
+    assert (late.envelope["status"], [step.status for step in late.steps]) == ("success", ["success"])
+    assert late.after_ms > 0
+
+
+async def late_of(engine: Engine) -> LateRecord | None:
+    assert engine.history is not None
+    return (await engine.history.find("cmd-1")).late

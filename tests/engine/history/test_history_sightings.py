@@ -18,9 +18,11 @@ from clawperator.engine.events import (
 )
 from clawperator.engine.history import opening
 from clawperator.engine.history.records import RunRecord
+from clawperator.engine.history.rows import Run, StepRow
 from clawperator.engine.history.seen import Sightings
 from clawperator.engine.history.store import History
 from clawperator.engine.logcat.progress import read_progress
+from tests.engine.history.support import a_run
 
 DEVICE = "emulator-5554"
 NOW = 1_795_186_211.0
@@ -127,6 +129,89 @@ def test_our_own_run_is_not_seen_as_well(shelf: Shelf) -> None:
     assert shelf.runs == []
     shelf.see(shelf.start(), shelf.envelope())
     assert len(shelf.runs) == 1, "that one began after ours was over"
+
+
+def gave_up(at: float, code: str = "RESULT_ENVELOPE_TIMEOUT") -> Run:
+    """Our own run as its maker writes it."""
+    return a_run(
+        "c",
+        device_id=DEVICE,
+        started_at=NOW,
+        ended_at=at,
+        status="failed",
+        code=code,
+        envelope=None,
+        raw=(),
+        steps=(StepRow(0, "a", "click"),),
+        message="no result",
+    )
+
+
+@pytest.mark.parametrize("code", ["RESULT_ENVELOPE_TIMEOUT", "INTERRUPTED"])
+def test_a_result_of_our_own_that_comes_late_is_kept_beside_what_was_told(shelf: Shelf, code: str) -> None:
+    began = ExecutionStarted(
+        device_id=DEVICE, execution_id="e", command_id="c", task_id="t", source="s", timeout_ms=5_000, action_count=1
+    )
+    told = {"ok": False, "error": {"code": code, "message": "no result"}}
+    over = ExecutionFinished(device_id=DEVICE, execution_id="e", command_id="c", result=told, duration_ms=1.0)
+    shelf.see(began, shelf.start())
+    shelf.history.put(gave_up(shelf.at, code))
+    shelf.see(over)
+    ended = shelf.at
+    shelf.at += 2.2
+    late = shelf.envelope()
+    shelf.see(late, shelf.envelope(status="failed", error="another"))
+    (run,) = shelf.runs
+    assert (run.summary.status, run.summary.code, run.message) == ("failed", code, "no result")
+    assert (run.envelope, run.raw) == (None, ())
+    assert [step.status for step in run.steps] == ["unknown"]
+    assert run.late is not None
+    assert (run.late.envelope, run.late.raw) == (late.envelope, ("{…}",))
+    assert run.late.at == late.at
+    assert run.late.after_ms == pytest.approx((late.at - ended) * 1000, abs=0.01)
+    assert [(step.id, step.type, step.status) for step in run.late.steps] == [("a", "click", "success")]
+    assert run.to_dict()["lateResult"]["afterMs"] == run.late.after_ms
+
+
+@pytest.mark.parametrize("made_first", [False, True])
+def test_a_result_that_was_late_for_another_process_is_kept_whoever_writes_first(
+    shelf: Shelf, made_first: bool
+) -> None:
+    """It comes before we would have stopped waiting ourselves, but the maker had less patience."""
+    shelf.see(shelf.start())
+    made = gave_up(shelf.at + 0.5)
+    if made_first:
+        shelf.history.put(made)
+    shelf.see(shelf.envelope())
+    if not made_first:
+        shelf.history.put(made)
+    (run,) = shelf.runs
+    assert (run.summary.origin, run.summary.code, run.envelope) == ("made", "RESULT_ENVELOPE_TIMEOUT", None)
+    assert run.late is not None
+    assert run.late.after_ms == pytest.approx(500, abs=0.01)
+
+
+def test_a_result_that_nobody_expected_any_more_belongs_to_the_run_that_was_written_without_one(shelf: Shelf) -> None:
+    shelf.see(shelf.start())
+    shelf.sightings.expire(shelf.at + 100)
+    shelf.at += 120
+    shelf.see(shelf.envelope())
+    (run,) = shelf.runs
+    assert (run.summary.status, run.envelope) == ("interrupted", None)
+    assert run.late is not None
+    assert run.late.envelope["status"] == "success"
+
+
+def test_a_late_result_without_a_run_is_nothing(shelf: Shelf) -> None:
+    """Looks of the follow mode give up as well, and are not kept."""
+    shelf.see(shelf.start("follow-1", FOLLOW_SOURCE))
+    shelf.sightings.expire(shelf.at + 100)
+    shelf.see(shelf.envelope("follow-1"))
+    over = ExecutionFinished(
+        device_id=DEVICE, execution_id="e", command_id="c", result={"error": {"code": "X"}}, duration_ms=1.0
+    )
+    shelf.see(over, shelf.envelope())
+    assert shelf.runs == []
 
 
 @pytest.mark.parametrize("source", [FOLLOW_SOURCE, "clawperator-doctor"])

@@ -7,6 +7,8 @@ import math
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import time
 from contextlib import closing
 from dataclasses import fields
@@ -319,6 +321,26 @@ def test_a_number_that_another_process_got_fools_nobody(path: str) -> None:
             db.commit()
     with History.open(path) as history:
         assert history.find(number).summary.status == "interrupted"
+
+
+def test_who_dies_while_the_file_is_open_is_noticed_and_who_lives_is_left_alone(path: str) -> None:
+    now = time.time()
+    with History.open(path) as history:
+        history.put(a_run("mine", status="running", pid=os.getpid(), started_at=now))
+        history.put(a_run("mine overdue", status="running", pid=os.getpid(), started_at=now - 3_600))
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+            history.put(a_run("theirs", status="running", pid=process.pid, started_at=now))
+            history.mark_interrupted()
+            assert [run.status for run in history.runs()] == ["running"] * 3
+            before = history.version()
+            process.kill()
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # dead, and its number not given back yet
+            history.mark_interrupted()
+            assert [run.status for run in history.runs()] == ["interrupted", "running", "running"]
+            assert history.version() != before
+        before = history.version()
+        history.mark_interrupted()
+        assert history.version() == before, "nothing is written where nothing is to be told"
 
 
 def test_who_was_thought_dead_and_ends_after_all_has_the_last_word(path: str) -> None:
