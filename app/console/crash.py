@@ -62,7 +62,7 @@ class Surviving(App[int]):
         """A pane that fails is reported and the console goes on; without a place for reports (in tests) it fails."""
         try:
             yield
-        except Exception as error:
+        except Exception as error:  # whatever it is: a pane that draws device text must not take the others with it
             if self.crashes is None:
                 raise
             if self.crashes.add(error, where):

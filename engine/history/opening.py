@@ -93,7 +93,7 @@ def set_aside(path: str) -> str:
             while not lock.try_acquire():
                 if time.monotonic() > patience:
                     raise unavailable(path, "another process is setting it aside")
-                time.sleep(0.01)
+                time.sleep(0.01)  # never in an event loop; another process's lock can only be tried again
             return _move_away(path) if _damaged(path) else ""
     except OSError as exc:
         raise unavailable(path, f"it is damaged and cannot be moved: {exc.strerror or exc}") from exc
