@@ -240,11 +240,13 @@ class ErrorCode(StrEnum):
     INVALID_ARGS = "INVALID_ARGS", 400, _NO, "", "args is not an array"
     INVALID_TIMEOUT_MS = "INVALID_TIMEOUT_MS", 400, _NO, "", "timeoutMs is not a positive integer"
     INVALID_EXPECT_CONTAINS = "INVALID_EXPECT_CONTAINS", 400, _NO, "", "expectContains is not a string"
+    INVALID_PARAMETER = "INVALID_PARAMETER", 400, _NO, "Correct the parameter at details.path.", "a path or query parameter is not allowed"
     INVALID_NAME = "INVALID_NAME", 400, _NO, "", "the virtual device's name has forbidden characters"
     UNAUTHORIZED = "UNAUTHORIZED", 401, _NO, "Send the server's bearer token.", "the request carries no valid token"
     ORIGIN_NOT_ALLOWED = "ORIGIN_NOT_ALLOWED", 403, _NO, "Call from an allowed origin and host.", "a browser origin or foreign Host header was refused"
     NOT_FOUND = "NOT_FOUND", 404, _NO, "", "there is no such route"
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED", 405, _NO, "", "the route does not take this method"
+    SHUTTING_DOWN = "SHUTTING_DOWN", 503, _WAIT, "Retry when the server is back.", "the server stops and takes no new work"
     RATE_LIMITED = "RATE_LIMITED", 429, _WAIT, "Retry after a pause.", "too many requests"
     INTERNAL_ERROR = "INTERNAL_ERROR", 500, _NO, "Report this together with the log.", "an exception inside a route"
     INTERNAL_SERVER_ERROR = "INTERNAL_SERVER_ERROR", 500, _NO, "Report this together with the log.", "an exception outside any route"
@@ -286,6 +288,11 @@ class EngineError(Exception):
         if self.details:
             error["details"] = self.details
         return {**error, **self.extra, "retryable": self.code.retryable}
+
+    def to_answer(self) -> dict[str, Any]:
+        """The document of servers: what names an execution stands where a success has it, too."""
+        beside = {name: self.extra[name] for name in ("deviceId", "executionId") if self.extra.get(name)}
+        return {"ok": False, "error": self.to_dict(), **beside}
 
 
 def interruption(dispatch_status: str = "not_sent", **names: str) -> EngineError:

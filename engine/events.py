@@ -64,6 +64,7 @@ class ExecutionDispatched(EngineEvent):
 class ExecutionFinished(EngineEvent):
     """The one terminal outcome of an execution of this process: ``result`` is execution.md §12's engine result.
 
+    ``payload`` is the normalised one, or what was given where that was not valid. ``dispatched``: it may have acted.
     ``phases`` are milliseconds by phase name (``executions/trace.py``), as far as it came.
     """
 
@@ -73,6 +74,8 @@ class ExecutionFinished(EngineEvent):
     duration_ms: float
     phases: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[Mapping[str, Any], ...] = ()
+    payload: object = None
+    dispatched: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

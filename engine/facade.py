@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -19,12 +21,14 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import Attempt, ExecutionResult, settling
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.flight import LockStatus, SingleFlight
-from clawperator.engine.executions.observing import refuse_acting
+from clawperator.engine.executions.observing import INTERNAL, refuse_acting
 from clawperator.engine.executions.run import RunOptions, run_held
 from clawperator.engine.executions.trace import Trace
+from clawperator.engine.executions.validate import Profile as PayloadProfile
 from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.observe.log import LogRoom
 from clawperator.engine.observe.probe import Probe
+from clawperator.engine.policy import Profile, admit, load_profile
 from clawperator.engine.settings import Settings, package_name
 
 if TYPE_CHECKING:
@@ -69,23 +73,27 @@ class Engine:
     """Use as ``async with Engine(settings) as engine``. All methods raise ``EngineError`` and nothing else for what can go wrong.
 
     One engine serves many concurrent callers; executions on one device exclude each other, here and across processes.
-    ``face`` names who holds it in the history (``cli``, ``console`` …); an engine without a face keeps none.
+    ``face`` names who holds it in the history (``cli``, ``console`` …); an engine without a face keeps none. ``logged``: what
+    is published goes to the log file for as long as it lives.
     ``history`` is ``None`` where none is kept.
     """
 
-    def __init__(self, settings: Settings | None = None, *, face: str = "") -> None:
+    def __init__(self, settings: Settings | None = None, *, face: str = "", logged: bool = False) -> None:
         self.settings = settings or Settings.resolve()
         self.events = EventBus()
         self.face = face
         self.history: HistoryRoom | None = None
-        self._keeper: Keeper | None = None
+        self.keepers: list[Keeper] = []
+        """Whoever takes notes of executions."""
+        self._logged = logged
+        self._open = AsyncExitStack()
         if face and self.settings.history_enabled and self.settings.history_path:
             self._keep_history()
         self.server = AdbServer.from_env({**self.settings.environment, **self._adb_choice()})
         self._flights = SingleFlight(self.settings.lock_dir)
         self._logs = LogRoom(self.events)
         self._probe = Probe()
-        self._emulators: EmulatorManager | None = None
+        self._emulators: dict[bool, EmulatorManager] = {}
 
     def _adb_choice(self) -> dict[str, str]:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
@@ -96,25 +104,34 @@ class Engine:
 
         chosen = self.settings
         self.history = HistoryRoom(
-            chosen.history_path, self.events, days=chosen.history_days, megabytes=chosen.history_megabytes
+            chosen.history_path,
+            self.events,
+            days=chosen.history_days,
+            megabytes=chosen.history_megabytes,
+            safe=chosen.safe_logs,
         )
-        self._keeper = Recorder(self.history, self.face)
+        self.keepers.append(Recorder(self.history, self.face))
 
     async def __aenter__(self) -> Self:
+        if self._logged:
+            from clawperator.engine.log_file import follow_bus, open_log
+
+            await self._open.enter_async_context(follow_bus(self.events, open_log(self.settings)))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
         """Streams close with their users, locks with their executions. The history is written to its end, unless it is held."""
+        await self._open.aclose()
         if self.history is not None and not self.history.held:
             await asyncio.to_thread(self.history.close)
 
     # -- executing
 
-    def validate(self, payload: object, *, timeout_ms: object = None) -> Validated:
+    def validate(self, payload: object, *, timeout_ms: object = None, profile: PayloadProfile = "classic") -> Validated:
         """Check ``payload`` against the execution contract; touches no device."""
-        return validate(payload, timeout_ms=timeout_ms)
+        return validate(payload, timeout_ms=timeout_ms, profile=profile)
 
     async def execute(
         self,
@@ -124,26 +141,31 @@ class Engine:
         receiver_package: str | None = None,
         timeout_ms: object = None,
         options: RunOptions | None = None,
+        profile: Profile | None = None,
+        caller: str = "",
     ) -> ExecutionResult:
-        """Run one execution: validate, resolve, admit, hold the device, run, finish, publish, record.
+        """Run one execution: validate, admit, resolve, hold the device, run, finish, publish, record.
 
         ``payload`` is parsed JSON (execution contract §2). There is exactly one outcome: a result, or an ``EngineError``
-        whose ``broadcastDispatchStatus``, where present, says whether anything reached the device.
+        whose ``broadcastDispatchStatus``, where present, says whether anything reached the device. ``profile`` is the
+        policy's for this call, where not its active one is to hold; ``caller`` is who asked, for the audit.
         """
-        with Attempt(self.events, payload, self._keeper) as attempt:
-            validated = self.validate(payload, timeout_ms=timeout_ms)
+        options = options or RunOptions()
+        with Attempt(self.events, payload, self.keepers, caller) as attempt:
+            validated = self.validate(payload, timeout_ms=timeout_ms, profile=options.profile)
             package = self._package(receiver_package)
             backend = self._backend(package)
             attempt.admit(validated, backend.name, package)
             if self.settings.read_only:
                 refuse_acting(validated.execution)
+            admit(profile or load_profile(self.settings), validated.execution)
             device = await self.device(device_id)
             attempt.start(device.serial)
             attempt.warnings += await backend.check(device, validated.execution)
             attempt.trace.enter("lock")
             async with self._flights.hold(device.serial, Command.of(validated)) as flight:
                 with settling(flight, attempt.trace):
-                    finished = await run_held(backend, device, validated, options or RunOptions(), attempt.trace)
+                    finished = await run_held(backend, device, validated, options, attempt.trace)
             return attempt.finish(finished)
 
     def _backend(self, receiver_package: str | None) -> Backend:
@@ -192,10 +214,15 @@ class Engine:
             options=options,
         )
 
+    def _admit(self, payload: object) -> None:
+        """Hold what is done without an execution against the policy, as if it were one."""
+        admit(load_profile(self.settings), self.validate(payload).execution)
+
     async def picture(self, *, device_id: str | None = None) -> bytes:
         """The screen as a PNG, taken past the Operator and its lock: black where the window is secure or the screen off."""
         from clawperator.engine.observe.screenshot import picture
 
+        self._admit(build.screenshot())
         return await picture(await self.device(device_id))
 
     async def force_stop(self, package: str, *, device_id: str | None = None) -> None:
@@ -204,6 +231,7 @@ class Engine:
 
         if self.settings.read_only:
             raise EngineError(ErrorCode.READ_ONLY, "This session may only observe: force-stop would act on the device")
+        self._admit(build.close_app(package))
         await force_stop(await self.device(device_id), package)
 
     # -- devices
@@ -290,7 +318,7 @@ class Engine:
         return OperatorApp(
             lambda: self.device(device_id),
             package=package_name(chosen) if chosen else "",
-            settings=self.settings,
+            settings=self._bound(),
             hold=lambda serial: self._flights.hold(serial, errand),
         )
 
@@ -304,14 +332,26 @@ class Engine:
     @property
     def emulators(self) -> EmulatorManager:
         """The virtual devices of this computer."""
-        if self._emulators is None:
+        bound = self._bound()
+        if bound.read_only not in self._emulators:
             from clawperator.engine.emulators.manager import EmulatorManager
 
-            self._emulators = EmulatorManager(self.server, self.settings)
-        return self._emulators
+            self._emulators[bound.read_only] = EmulatorManager(self.server, bound)
+        return self._emulators[bound.read_only]
+
+    def _bound(self) -> Settings:
+        """The settings for what changes devices or this computer without an execution: a profile may forbid that, too."""
+        return replace(self.settings, read_only=True) if self.read_only else self.settings
+
+    @property
+    def read_only(self) -> bool:
+        """Whether only observing is allowed, by the session or by the policy's profile."""
+        return self.settings.read_only or load_profile(self.settings).read_only
 
     async def _send(self, serial: str, package: str, command: Command) -> Envelope:
         """One of the doctor's own commands, under the device's lock like everything that is dispatched."""
+        if command.last_action[1] not in INTERNAL:
+            self._admit(json.loads(command.wire))
         device, backend, trace = self.server.device(serial), self._backend(package), Trace()
         await backend.check(device)
         async with self._flights.hold(serial, command) as flight:
@@ -379,6 +419,7 @@ class Engine:
         backend = self._backend(receiver_package)
 
         async def look_once(command: Command) -> str:
+            self._admit(build.snapshot())
             return await look(await self.device(device_id), backend, self._flights, command)
 
         return Follow(

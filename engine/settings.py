@@ -27,9 +27,14 @@ _ENVIRONMENT = {
     "receiver_package": ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE"),
     "action_agent_command": ("CLAWPERATOR_AGENT_ACTION",),
     "adb_path": ("ADB_PATH",),
+    "policy_path": ("CLAWPERATOR_POLICY",),
+    "policy_profile": ("CLAWPERATOR_POLICY_PROFILE",),
+    "log_dir": ("CLAWPERATOR_LOG_DIR",),
+    "log_level": ("CLAWPERATOR_LOG_LEVEL",),
+    "skills_registry": ("CLAWPERATOR_SKILLS_REGISTRY",),
 }
-_SWITCHES_OFF = {"history_enabled": "CLAWPERATOR_NO_HISTORY"}
-"""Variables that switch something off by being there, whatever they say."""
+_SWITCHES = {"history_enabled": ("CLAWPERATOR_NO_HISTORY", False), "safe_logs": ("CLAWPERATOR_SAFE_LOGS", True)}
+"""Variables that switch something by being there, whatever they say, and to what."""
 
 
 class Chosen(NamedTuple):
@@ -48,6 +53,11 @@ class Settings:
     this user shares, whatever its XDG variables say: moving it would let two processes drive one device.
     ``history_path`` is the file of the history, which is kept for ``history_days`` and up to ``history_megabytes`` unless
     ``history_enabled`` is false. ``read_only``: executions that would act on a device are refused.
+    ``policy_path`` is the policy file that somebody chose; empty for the one in the config folder, which may be absent.
+    ``policy_profile`` is the profile of it to hold; empty for the one that the file calls active.
+    ``log_dir`` is the folder of the log files, which get what is at least of ``log_level``. ``safe_logs``: neither the log
+    nor the history nor an export gets texts of screens. ``skills_registry`` is the registry file that the environment
+    names, or ``builtin``.
     ``package_chosen``: somebody named ``receiver_package``, so no other installed variant may stand in for it.
     ``accepted_versions`` are further ``major.minor`` of Operator apps to take for compatible. ``emulator_supported_abis``
     and ``emulator_image_seconds`` are what virtual devices may be made of, and how long the download of an image may take.
@@ -64,6 +74,12 @@ class Settings:
     history_megabytes: int = HISTORY_MEGABYTES
     history_path: str = ""
     read_only: bool = False
+    policy_path: str = ""
+    policy_profile: str = ""
+    log_dir: str = ""
+    log_level: str = "info"
+    safe_logs: bool = False
+    skills_registry: str = ""
     package_chosen: bool = False
     accepted_versions: tuple[str, ...] = ()
     emulator_supported_abis: tuple[str, ...] = SUPPORTED_ABIS
@@ -96,6 +112,7 @@ def choices(flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str,
     places = {
         "lock_dir": os.path.join(home_folder(env), "locks"),
         "history_path": os.path.join(state_folder(env), "history.db"),
+        "log_dir": os.path.join(home_folder(env), "logs"),
     }
     found: dict[str, Chosen] = {}
     for item in fields(Settings):
@@ -105,8 +122,8 @@ def choices(flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str,
             found[name] = Chosen(flags[name], "flag")
         elif variable:
             found[name] = Chosen(env[variable], "env", variable)
-        elif env.get(off := _SWITCHES_OFF.get(name, "")):
-            found[name] = Chosen(False, "env", off)
+        elif name in _SWITCHES and env.get(_SWITCHES[name][0]):
+            found[name] = Chosen(_SWITCHES[name][1], "env", _SWITCHES[name][0])
         elif _given(file.get(name)):
             found[name] = Chosen(file[name], "file")
         elif item.default is not MISSING:
@@ -178,6 +195,11 @@ def config_folder() -> str:
 def settings_path() -> str:
     """Where settings.toml is looked for."""
     return os.path.join(config_folder(), "settings.toml")
+
+
+def policy_path() -> str:
+    """Where policy.toml is looked for when nobody names one."""
+    return os.path.join(config_folder(), "policy.toml")
 
 
 def themes_folder() -> str:

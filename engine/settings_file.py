@@ -108,6 +108,10 @@ class SettingsFile(_Table):
         AGENT_ACTION, min_length=1, description="The broadcast action that the Operator listens to."
     )
     adb_path: str = Field("", description="The adb program; empty: looked for.")
+    policy_path: str = Field("", pattern=_PATH, description="The policy; empty: policy.toml beside this file, if any.")
+    log_dir: str = Field("", pattern=_PATH, description="The folder of the log files; empty: ~/.clawperator/logs.")
+    log_level: Literal["debug", "info", "warn", "error"] = Field("info", description="The log gets what is at least this.")
+    safe_logs: bool = Field(False, description="Keep texts of screens out of the log, the history and exports.")
     accepted_versions: list[Annotated[str, Field(pattern=_VERSION)]] = Field(
         default_factory=list,
         max_length=20,
@@ -125,8 +129,9 @@ class SettingsFile(_Table):
             inner = getattr(self, table)
             chosen |= {f"{table}_{name}": getattr(inner, name) for name in inner.model_fields_set}
         chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items()}
-        if chosen.get("history_path"):
-            chosen["history_path"] = os.path.expanduser(chosen["history_path"])
+        for name in ("history_path", "policy_path", "log_dir"):
+            if chosen.get(name):
+                chosen[name] = os.path.expanduser(chosen[name])
         return chosen
 
 

@@ -43,8 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _nobodys_state(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """History, drafts and reports of whoever runs the tests are not read, and get nothing of what the tests do."""
+    """History, drafts, reports, settings, policy and log of whoever runs the tests are not read, and get nothing of what they do."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    os.environ["CLAWPERATOR_LOG_DIR"] = str(tmp_path_factory.mktemp("logs"))
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
 
 
 @pytest.fixture(scope="session")

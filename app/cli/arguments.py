@@ -30,10 +30,26 @@ _GLOBAL_VALUES = (
     "--format",
     "--timeout-ms",
     "--timeout",
+    "--log-level",
 )
+LOG_LEVELS = ("debug", "info", "warn", "error")
 _GLOBAL_SWITCHES = ("--json", "--verbose", "--version", "--no-daemon", *_HELP)
 FORMATS = ("json", "pretty")
-_SPELLINGS = {"emulators": "emulator"}
+_FLAT_SPELLINGS = ("--device", "--operator-package")
+"""Who spells a global flag so gets the flat names for package and codes in the answer."""
+_SPELLINGS = {
+    "emulators": "emulator",
+    "recording": "record",
+    "tap": "click",
+    "fill": "type",
+    "open-uri": "open",
+    "open-url": "open",
+    "read-kv": "read-value",
+    "wait-for-navigation": "wait-for-nav",
+    "press-key": "press",
+    "close-app": "close",
+}
+"""Other first words for the same commands."""
 _CANONICAL = {"setup": "operator setup", "install": "operator setup"}
 """First words that are no commands, and what is meant (command line contract §3.1)."""
 
@@ -75,6 +91,7 @@ class Parser(ArgumentParser):
         self.flags: dict[str, Flag] = {}
         self.words: list[str] = []
         self.many = ""
+        self.rest = ""
         self.completions: dict[str, Sequence[str]] = {}
         self.files: set[str] = set()
         self._own = self.add_argument_group("options")
@@ -118,6 +135,11 @@ class Parser(ArgumentParser):
             self.many = name
         else:
             self.words.append(name)
+
+    def after_dashes(self, name: str, *, about: str) -> None:
+        """Everything behind a lone ``--``, untouched, for somebody else."""
+        self.rest = name
+        self._own.add_argument(f"-- <{name}>", dest=name, action="store_const", const=[], default=[], help=about)
 
     def error(self, message: str) -> NoReturn:
         """A second net for complaints of argparse: the scan leaves it none."""
@@ -166,7 +188,13 @@ def find_command(arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
 
 def _joined(words: str, word: str) -> str:
     """The words so far with one more, in the table's spelling."""
-    return f"{words} {_SPELLINGS.get(word, word)}" if words else _SPELLINGS.get(word, word)
+    return f"{words} {word}" if words else spelled(word)
+
+
+def spelled(words: str) -> str:
+    """Command words as the table spells them: some first words have other names."""
+    first, space, rest = words.partition(" ")
+    return f"{_SPELLINGS.get(first, first)}{space}{rest}"
 
 
 def _unknown_word(group: str, word: str) -> EngineError:
@@ -233,6 +261,13 @@ def add_globals(parser: Parser) -> None:
         about="time for the whole execution, 1000 to 120000",
         everywhere=True,
     )
+    parser.value(
+        "--log-level",
+        metavar="<level>",
+        choices=LOG_LEVELS,
+        about="what the log file gets: debug, info (default), warn, error",
+        everywhere=True,
+    )
     parser.switch("--verbose", about="tell the story on stderr", everywhere=True)
     parser.switch("--help", "-h", about="explain the command", everywhere=True)
     parser.switch("--version", about="print the version", everywhere=True)
@@ -247,7 +282,9 @@ def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Seq
     options = parser.parse_args([])
     for name, value in _scan(parser, words, arguments).items():
         setattr(options, name, value)
-    if after_dashes:
+    if parser.rest:
+        setattr(options, parser.rest, list(after_dashes))
+    elif after_dashes:
         raise EngineError(ErrorCode.USAGE, f"clawperator {words} takes no arguments after '--'")
     if options.json and options.output == "pretty":
         raise EngineError(ErrorCode.USAGE, "--json and --output pretty contradict each other")
@@ -255,6 +292,7 @@ def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Seq
         if text is not None and not text.strip():
             raise EngineError(ErrorCode.USAGE, f"{flag} value must not be blank")
     options.timeout_ms = timeout_ms(options.timeout_ms)
+    options.speaks_flat = any(argument.partition("=")[0] in _FLAT_SPELLINGS for argument in arguments)
     return options
 
 

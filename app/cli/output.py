@@ -95,6 +95,8 @@ def encode(document: Mapping[str, Any], *, indent: int | None = None) -> bytes:
 
     separators = (",", ":") if indent is None else None
     text = json.dumps(document, ensure_ascii=False, separators=separators, indent=indent)
+    if text.isascii() and "\x7f" not in text:
+        return text.encode()
     text = re.sub(f"[{_CONTROL}\ud800-\udfff]", _json_escape, text)
     return text.encode()
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from clawperator.app.cli.drawing import BAD, FAINT, GOOD, UNSURE, plain_table, safe_text, warnings
 from clawperator.app.cli.output import visible
+from clawperator.app.cli.pretty_compile import compiled_artifact  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_config import bundle, checked, places, settings  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_doctor import doctor  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_emulator import (  # noqa: F401 -- asked for by name
@@ -21,8 +22,28 @@ from clawperator.app.cli.pretty_emulator import (  # noqa: F401 -- asked for by 
     emulators,
     provisioned,
 )
-from clawperator.app.cli.pretty_history import exported, pruned, run, run_tree, runs  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_history import audit, exported, pruned, run, run_tree, runs  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_lint import hook_installed, lint, skills_ci  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_logs import log_lines  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_operator import crash_log, granted, operator_setup, operator_status  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_policy import policy, policy_checked  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_recording import (  # noqa: F401 -- asked for by name
+    recording_drafted,
+    recording_parsed,
+    recording_pulled,
+    replayed,
+)
+from clawperator.app.cli.pretty_skill_run import play_report, skill_run  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_skills import (  # noqa: F401 -- asked for by name
+    index_checked,
+    index_written,
+    skill,
+    skill_made,
+    skill_valid,
+    skills,
+    skills_valid,
+)
+from clawperator.app.cli.pretty_sync import synced  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_trees import changes, draw_view, matches, suggestions, tree_view  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_wireless import announced, connected, disconnected, paired  # noqa: F401 -- asked for by name
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 FACE = "cli"
 """How the history calls us."""
 
@@ -33,6 +34,9 @@ def settings(options: Namespace) -> Settings:
         "device_id": options.device_id,
         "receiver_package": options.receiver_package,
         "history_enabled": False if getattr(options, "no_history", False) else None,
+        "policy_path": getattr(options, "policy", None),
+        "safe_logs": getattr(options, "safe_logs", False) or None,
+        "log_level": options.log_level,
     }
     return Settings.resolve(flags, file=settings_path())
 
@@ -75,6 +79,7 @@ async def _session(
         async with surroundings() as chosen, Engine(chosen, face=FACE) as engine, _storyteller(engine, verbose=verbose):
             if own:
                 _record_afterwards(engine)
+                _log_afterwards(engine)
             with interrupt.over(engine.events):
                 answers.append(await use(engine))
     except asyncio.CancelledError as exc:
@@ -98,8 +103,17 @@ def _record_afterwards(engine: Engine) -> None:
     afterwards.later(finish)
 
 
+def _log_afterwards(engine: Engine) -> None:
+    """What ran goes to the log file when the answer is out."""
+    from clawperator.engine.log_file import LogKeeper, open_log
+
+    keeper = LogKeeper()
+    engine.keepers.append(keeper)
+    afterwards.later(lambda _: keeper.write(open_log(engine.settings, warn=diagnostics.warn)))
+
+
 class _Interrupt:
-    """SIGINT cancels the current task; what the engine publishes because of that says whether anything was dispatched.
+    """SIGINT, or SIGTERM, cancels the current task; what the engine publishes then says whether anything was dispatched.
 
     Listening begins with the interrupt, so that an undisturbed execution pays for nothing. The next SIGINT is Python's own.
     """
@@ -117,19 +131,22 @@ class _Interrupt:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def cancel() -> None:
-            loop.remove_signal_handler(signal.SIGINT)
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
             self._aftermath = events.subscribe()
             if task is not None:
                 task.cancel()
 
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # a background job of a script stays one
-            with suppress(NotImplementedError):  # Windows: asyncio's own way of cancelling remains
-                loop.add_signal_handler(signal.SIGINT, cancel)
+        for number in _SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # a background job of a script stays one
+                with suppress(NotImplementedError):  # Windows: asyncio's own way of cancelling remains
+                    loop.add_signal_handler(number, cancel)
         try:
             yield
         finally:
-            with suppress(NotImplementedError):
-                loop.remove_signal_handler(signal.SIGINT)
+            for number in _SIGNALS:
+                with suppress(NotImplementedError):
+                    loop.remove_signal_handler(number)
 
     async def error(self) -> EngineError:
         """The interrupt as an error: it names the execution that was cut off, where there was one."""

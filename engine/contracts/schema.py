@@ -179,6 +179,12 @@ def _settings() -> Any:
     return SettingsFile
 
 
+def _policy() -> Any:
+    from clawperator.engine.policy_file import PolicyFile
+
+    return PolicyFile
+
+
 SCHEMAS: dict[str, Callable[[], Schema]] = {
     "execution": _of(execution_type),
     "action": _of(action_type),
@@ -192,6 +198,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "skill": _of(lambda: _skill().Skill),
     "skills-registry": _of(lambda: _skill().SkillRegistry),
     "settings": _of(_settings),
+    "policy": _of(_policy),
     **{name: _of(partial(step_model, name)) for name in ACTIONS},
 }
 """Every schema by name; the names of action types are among them."""

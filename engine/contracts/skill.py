@@ -5,9 +5,10 @@ Paths are relative to the folder of the repository and never lead out of it. Unk
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 _NAME = r"[a-zA-Z0-9_-][a-zA-Z0-9._-]*"  # no name begins with a dot, so no path climbs
 _FOLDER = rf"skills/(utils/)?{_NAME}"
@@ -15,6 +16,23 @@ _FOLDER = rf"skills/(utils/)?{_NAME}"
 Id = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]+$", description="Normally <applicationId>.<intent>.")]
 ScriptPath = Annotated[str, Field(pattern=rf"^{_FOLDER}/scripts/({_NAME}/)*{_NAME}\.(sh|js|py)$")]
 ArtifactPath = Annotated[str, Field(pattern=rf"^{_FOLDER}/artifacts/({_NAME}/)*{_NAME}\.(json|md)$")]
+
+
+def zoned(text: str) -> str:
+    """``text`` if it is a time with a zone; raises ``ValueError``."""
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("a time needs a zone, such as Z")
+    return text
+
+
+def _unique(words: list[str]) -> list[str]:
+    if len(set(words)) < len(words):
+        raise ValueError("every keyword may stand there once")
+    return words
+
+
+Moment = Annotated[str, AfterValidator(zoned), Field(json_schema_extra={"format": "date-time"})]
+Word = Annotated[str, Field(min_length=1)]
 
 
 class _Open(BaseModel):
@@ -47,8 +65,8 @@ class Skill(_Open):
     path: Annotated[str, Field(pattern=rf"^{_FOLDER}$", description="The skill's folder.")]
     skillFile: Annotated[str, Field(pattern=rf"^{_FOLDER}/SKILL\.md$")]  # noqa: N815
     scripts: Annotated[list[ScriptPath], Field(min_length=1)]
-    artifacts: list[ArtifactPath]
-    keywords: Annotated[list[Annotated[str, Field(min_length=1)]], Field(json_schema_extra={"uniqueItems": True})] = []
+    artifacts: list[ArtifactPath] = []
+    keywords: Annotated[list[Word], AfterValidator(_unique), Field(json_schema_extra={"uniqueItems": True})] = []
     agent: SkillAgent | None = None
     contract: SkillContract | None = None
 
@@ -57,5 +75,5 @@ class SkillRegistry(_Open):
     """All skills of a repository."""
 
     schemaVersion: Literal["1.0"]  # noqa: N815
-    generatedAt: AwareDatetime  # noqa: N815
+    generatedAt: Moment  # noqa: N815
     skills: list[Skill]

@@ -111,7 +111,7 @@ class Fixer:
 
     async def _run(self, words: Words, tell: Tell) -> str:
         """Raises ``EngineError``."""
-        if self._engine.settings.read_only and words.verb != "snapshot":
+        if self._engine.read_only and words.verb != "snapshot":
             raise EngineError(
                 ErrorCode.READ_ONLY, f"This session may only observe: {words.verb} would change something"
             )

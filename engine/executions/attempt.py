@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -66,10 +66,10 @@ class Attempt:
     """Publishes the beginning and the one end of an execution; names both in whatever error passes through.
 
     ``payload`` is the one that was given until ``validated`` holds the normalised one; ``device_id`` and ``backend`` are known
-    from ``start`` on. ``at`` is when it began, in seconds since the epoch.
+    from ``start`` on. ``at`` is when it began, in seconds since the epoch; ``caller`` is who asked for it, where a face knows.
     """
 
-    def __init__(self, bus: EventBus, payload: object, keeper: Keeper | None = None) -> None:
+    def __init__(self, bus: EventBus, payload: object, keepers: Sequence[Keeper] = (), caller: str = "") -> None:
         command_id = payload.get("commandId") if isinstance(payload, Mapping) else None
         self.execution_id = str(uuid.uuid4())
         self.at = time.time()
@@ -80,11 +80,12 @@ class Attempt:
         self.mode = DEFAULT_MODE
         self.backend = ""
         self.package = ""
+        self.caller = caller
         self.warnings: list[Mapping[str, Any]] = []
         """What the caller should know whatever the outcome: stands in results and in errors."""
         self.trace = Trace(self._dispatched)
         self._bus = bus
-        self._keeper = keeper
+        self._keepers = keepers
         self._began = time.monotonic()
         self.trace.enter("validate")
 
@@ -128,8 +129,8 @@ class Attempt:
                     device_id=self.device_id, execution_id=self.execution_id, command_id=self.command_id
                 )
             )
-        if self._keeper is not None:
-            self._keeper.dispatched(self)
+        for keeper in self._keepers:
+            keeper.dispatched(self)
 
     def finish(self, finished: Finished) -> ExecutionResult:
         assert self.device_id is not None
@@ -196,10 +197,12 @@ class Attempt:
                     duration_ms=duration_ms,
                     phases=dict(self.trace.phases),
                     warnings=tuple(self.warnings),
+                    payload=self.payload if self.validated is None else self.validated.payload,
+                    dispatched=self.trace.was_dispatched,
                 )
             )
-        if self._keeper is not None:
-            self._keeper.ended(self, result, duration_ms)
+        for keeper in self._keepers:
+            keeper.ended(self, result, duration_ms)
 
 
 @contextmanager

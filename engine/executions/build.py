@@ -7,8 +7,14 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
+
+Matcher = Mapping[str, Any]
+"""A matcher as JSON data (execution contract §4)."""
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 DEFAULT_TIMEOUT_MS = 30_000
+SPARE_MS = 5_000
+"""What an execution has beyond the time of its one waiting action (execution contract §9)."""
 DOCTOR_SOURCE = "clawperator-doctor"
 """The ``source`` of the doctor's handshake, by which logs tell it from an execution."""
 
@@ -53,8 +59,82 @@ def open_uri(uri: str) -> dict[str, Any]:
     return _cli("open_uri", "cli-action-open-uri", 15_000, "open_uri", {"uri": uri})
 
 
+def open_target(target: str) -> dict[str, Any]:
+    """``open_uri`` for what has a ``scheme://``, else ``open_app``."""
+    scheme, mark, _ = target.strip().partition("://")
+    plain = scheme.translate({ord(sign): "a" for sign in "+.-"})
+    return open_uri(target) if mark and plain.isascii() and plain.isalnum() else open_app(target)
+
+
+def close_app(application_id: str) -> dict[str, Any]:
+    return _cli("close_app", "cli-action-close-app", 15_000, "close_app", {"applicationId": application_id})
+
+
 def press_key(key: str) -> dict[str, Any]:
     return _cli("press_key", "cli-action-press-key", 10_000, "press_key", {"key": key})
+
+
+def click(
+    matcher: Matcher | None = None, *, point: Mapping[str, int] | None = None, click_type: str | None = None
+) -> dict[str, Any]:
+    """A click on a node, or on a ``point`` ``{"x", "y"}`` of the screen in pixels."""
+    return single("click", "click", {"matcher": matcher, "coordinate": point, "clickType": click_type})
+
+
+def read_text(
+    matcher: Matcher,
+    *,
+    validator: str | None = None,
+    pattern: str | None = None,
+    every: bool = False,
+    container: Matcher | None = None,
+) -> dict[str, Any]:
+    """``every`` matching node, or the first one."""
+    asked = {"matcher": matcher, "validator": validator, "validatorPattern": pattern}
+    return single("read", "read_text", {**asked, "all": every or None, "container": container})
+
+
+def read_value(label: Matcher, *, every: bool = False) -> dict[str, Any]:
+    """The value beside ``label``."""
+    return single("read-value", "read_key_value_pair", {"labelMatcher": label, "all": every or None})
+
+
+def enter_text(matcher: Matcher, text: str, *, submit: bool = False, clear: bool = False) -> dict[str, Any]:
+    return single("type", "enter_text", {"matcher": matcher, "text": text, "submit": submit, "clear": clear})
+
+
+def wait_for_node(matcher: Matcher, *, wait_ms: float | None = None) -> dict[str, Any]:
+    """Without ``wait_ms`` the device waits as long as its own retry policy says."""
+    params = {"matcher": matcher, "timeoutMs": wait_ms}
+    return single("wait", "wait_for_node", params, timeout_ms=time_around(wait_ms))
+
+
+def wait_for_navigation(wait_ms: float, *, package: str | None = None, node: Matcher | None = None) -> dict[str, Any]:
+    """Wait for another app or for a node, whichever comes first."""
+    params = {"expectedPackage": package, "expectedNode": node, "timeoutMs": wait_ms}
+    return single("wait-for-nav", "wait_for_navigation", params, timeout_ms=time_around(wait_ms))
+
+
+def scroll(params: Mapping[str, Any]) -> dict[str, Any]:
+    return single("scroll", "scroll", params)
+
+
+def scroll_until(params: Mapping[str, Any]) -> dict[str, Any]:
+    return single("scroll-until", "scroll_until", params, timeout_ms=time_around(params.get("maxDurationMs")))
+
+
+def scroll_and_click(params: Mapping[str, Any]) -> dict[str, Any]:
+    return single("scroll-and-click", "scroll_and_click", params)
+
+
+def sleep(duration_ms: int) -> dict[str, Any]:
+    return single("sleep", "sleep", {"durationMs": duration_ms}, timeout_ms=time_around(duration_ms))
+
+
+def time_around(wait_ms: float | None) -> int:
+    """The ``timeoutMs`` of an execution whose one action waits so long (execution contract §9)."""
+    longest = min(wait_ms or 0, MAX_EXECUTION_TIMEOUT_MS)
+    return min(max(int(longest) + SPARE_MS, DEFAULT_TIMEOUT_MS), MAX_EXECUTION_TIMEOUT_MS)
 
 
 def doctor_ping() -> dict[str, Any]:

@@ -6,7 +6,17 @@ from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import joined
 from clawperator.engine.errors import EngineError, ErrorCode
 
-OBSERVING = frozenset({"snapshot_ui", "read_text", "wait_for_node", "take_screenshot", "sleep", "doctor_ping"})
+INTERNAL = frozenset({"doctor_ping"})
+"""The doctor's own handshake: no payload of a caller can hold it."""
+OBSERVING = INTERNAL | {
+    "snapshot_ui",
+    "read_text",
+    "read_key_value_pair",
+    "wait_for_node",
+    "wait_for_navigation",
+    "take_screenshot",
+    "sleep",
+}
 """Canonical types of actions that touch nothing on the device."""
 
 
@@ -21,6 +31,6 @@ def refuse_acting(execution: Execution) -> None:
                     "path": joined("actions", index),
                     "actionId": action.id,
                     "actionType": action.type,
-                    "observing": sorted(OBSERVING - {"doctor_ping"}),
+                    "observing": sorted(OBSERVING - INTERNAL),
                 },
             )

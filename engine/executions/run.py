@@ -18,7 +18,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import FinishOptions, Shot, finish
 from clawperator.engine.executions.trace import Trace
-from clawperator.engine.executions.validate import Validated
+from clawperator.engine.executions.validate import Profile, Validated
 from clawperator.engine.observe.screenshot import CaptureError, capture
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
@@ -27,8 +27,12 @@ _REFUSED_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT"
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How results come back. ``max_snapshot_bytes`` cuts ``data.text`` only when set; ``raw_envelope`` adds nothing to it."""
+    """How results come back. ``max_snapshot_bytes`` cuts ``data.text`` only when set; ``raw_envelope`` adds nothing to it.
 
+    ``profile``: ``flat`` closes apps quietly and calls a plan failed of which any step failed (execution contract §12).
+    """
+
+    profile: Profile = "classic"
     raw_envelope: bool = False
     max_snapshot_bytes: int | None = None
     screenshot_overwrite: bool = False
@@ -59,7 +63,11 @@ async def run_held(
         snapshots=outcome.hierarchies,
         screenshots=shots,
         closed=closed,
-        options=FinishOptions(raw_envelope=options.raw_envelope, max_snapshot_bytes=options.max_snapshot_bytes),
+        options=FinishOptions(
+            profile=options.profile,
+            raw_envelope=options.raw_envelope,
+            max_snapshot_bytes=options.max_snapshot_bytes,
+        ),
     )
     return Finished(envelope, [warning.to_dict() for warning in warnings])
 

@@ -35,6 +35,13 @@ _MOST_ACTIONS, _LONGEST_NAME = 1_000, 512
 """What is looked at of a payload that was refused, in which anything may stand."""
 
 
+class Denial(NamedTuple):
+    """What a policy refused: ``profile`` is its name, ``subject`` such as ``package com.example``."""
+
+    profile: str = ""
+    subject: str = ""
+
+
 class Ending(NamedTuple):
     """How it ended: ``result`` is the engine result of execution.md §12."""
 
@@ -48,7 +55,7 @@ def begun(attempt: Attempt, face: str) -> tuple[Run, AuditRow]:
     """The row of a run that has just been dispatched, and that it was asked for."""
     row, payload = _row(attempt, face, "running"), _payload(attempt)
     return Run(row, payload=payload, steps=steps_of(_planned(payload))), _audit(
-        row, "execute", attempt.trace.dispatched_at, payload
+        row, "execute", attempt.trace.dispatched_at, payload, attempt.caller
     )
 
 
@@ -59,9 +66,12 @@ def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]
     row = row._replace(code=code, ended_at=ending.at, duration_ms=ending.duration_ms)
     payload, trace = _payload(attempt), attempt.trace
     event = "refused" if status == "refused" else "result"
-    audit = [_audit(row, event, ending.at, payload)._replace(code=code, duration_ms=ending.duration_ms)]
+    last = _audit(row, event, ending.at, payload, attempt.caller)
+    denied = _denial(ending.result)
+    last = last._replace(code=code, duration_ms=ending.duration_ms, profile=denied.profile, denied=denied.subject)
+    audit = [last]
     if event == "result" and not trace.was_dispatched:
-        audit.insert(0, _audit(row, "execute", attempt.at, payload))
+        audit.insert(0, _audit(row, "execute", attempt.at, payload, attempt.caller))
     if not row.command_id:
         return audit, None
     run = Run(row, message, payload, ending.result.get("envelope"), tuple(trace.raw), warnings=tuple(attempt.warnings))
@@ -108,7 +118,8 @@ def _outcome(attempt: Attempt, result: Mapping[str, Any]) -> tuple[str, str, str
     code, message = _text(error.get("code")), _text(error.get("message"))
     if code == ErrorCode.INTERRUPTED:
         return "interrupted", code, message
-    refused = code in _REFUSALS and not attempt.trace.was_dispatched
+    by_rule = code in _REFUSALS or "policy" in _details(error)  # of a policy that cannot be read, too
+    refused = by_rule and not attempt.trace.was_dispatched
     return "refused" if refused else "failed", code, message
 
 
@@ -176,8 +187,36 @@ def _is_small(payload: Mapping[str, Any] | None) -> bool:
         return False
 
 
-def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None) -> AuditRow:
+def _details(error: Mapping[str, Any]) -> Mapping[str, Any]:
+    details = error.get("details")
+    return details if isinstance(details, Mapping) else {}
+
+
+def _denial(result: Mapping[str, Any]) -> Denial:
+    error = result.get("error")
+    return denial(_details(error)) if isinstance(error, Mapping) else Denial()
+
+
+def denial(details: Mapping[str, Any]) -> Denial:
+    """What the ``details`` of a refusal say of it; nothing where no policy refused."""
+    if not isinstance(details.get("profile"), str):
+        return Denial()
+    found = (f"{kind} {details[kind]}" for kind in ("capability", "package", "action") if kind in details)
+    return Denial(_name(details["profile"]), _name(next(found, "")))
+
+
+def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None, caller: str) -> AuditRow:
     types = tuple(dict.fromkeys(kind for _, kind in _planned(payload) if kind))
     return AuditRow(
-        at, event, row.execution_id, row.command_id, row.task_id, row.device_id, row.mode, row.source, row.face, types
+        at,
+        event,
+        row.execution_id,
+        row.command_id,
+        row.task_id,
+        row.device_id,
+        row.mode,
+        row.source,
+        row.face,
+        types,
+        caller=_name(caller),
     )

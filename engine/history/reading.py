@@ -29,6 +29,8 @@ from clawperator.engine.logcat.progress import read_progress
 _GAVE_UP = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT, ErrorCode.INTERRUPTED})
 """How a run ends for a caller that did not wait for its result."""
 _SUMMARY = ", ".join(f"e.{item.name}" for item in fields(RunSummary))
+_AUDIT_FIELDS = [item.name for item in fields(AuditRecord)]
+_AUDIT = ", ".join(_AUDIT_FIELDS)
 
 
 def runs(db: sqlite3.Connection, where: Filter | None, limit: int, before: int | None) -> list[RunSummary]:
@@ -83,18 +85,23 @@ def contents(db: sqlite3.Connection, digest: str) -> list[bytes]:
     return [content for (content,) in rows]
 
 
-def audit(db: sqlite3.Connection, limit: int, before: int | None) -> list[AuditRecord]:
-    rows = db.execute(
-        "SELECT at, event, execution_id, command_id, task_id, device_id, mode, source, face, action_types, code, duration_ms "
-        "FROM audit WHERE number < ? ORDER BY number DESC LIMIT ?",
-        (before if before is not None else 1 << 62, limit),
+def audit(
+    db: sqlite3.Connection, limit: int, before: int | None, events: Sequence[str], device_id: str
+) -> list[AuditRecord]:
+    """An event that nobody knows fits nothing, as a device that was never used."""
+    sql, values = "number < ?", list[object]([before if before is not None else 1 << 62])
+    if events:
+        sql, values = f"{sql} AND event IN ({', '.join('?' * len(events))})", [*values, *events]
+    if device_id:
+        sql, values = f"{sql} AND device_id = ?", [*values, device_id]
+    rows = db.execute(f"SELECT {_AUDIT} FROM audit WHERE {sql} ORDER BY number DESC LIMIT ?", [*values, limit])  # noqa: S608 -- our own names
+    return [_audit_record(dict(zip(_AUDIT_FIELDS, row, strict=True))) for row in rows]
+
+
+def _audit_record(row: dict[str, Any]) -> AuditRecord:
+    return AuditRecord(
+        **{**row, "action_types": tuple(row["action_types"].split()), "duration_ms": _moment(row["duration_ms"])}
     )
-    return [
-        AuditRecord(
-            at, event, execution, command, task, device, mode, source, face, tuple(types.split()), code, _moment(spent)
-        )
-        for at, event, execution, command, task, device, mode, source, face, types, code, spent in rows
-    ]
 
 
 def _summary(row: Sequence[Any]) -> RunSummary:

@@ -25,7 +25,7 @@ __all__ = [
 
 RunStatus = Literal["running", "success", "failed", "refused", "interrupted"]
 StepStatus = Literal["success", "failed", "unknown"]
-AuditEvent = Literal["execute", "result", "refused"]
+AuditEvent = Literal["execute", "result", "refused", "compile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +174,15 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """Who asked what of which device: ``execute`` when it was admitted, ``result`` at its end, ``refused`` instead of both."""
+    """Who asked what of which device: ``execute`` when it was admitted, ``result`` at its end, ``refused`` instead of both.
 
+    ``compile``: ``artifact`` of ``skill_id`` was made into an execution, or could not be (``code``). Executions that were
+    compiled on this computer carry the skill and the recipe, too. ``caller`` is whoever asked, where a face knows;
+    ``profile`` the policy's that refused, and ``denied`` what, such as ``package com.example``. Nothing here was read from
+    a screen. ``number`` counts up in one history file.
+    """
+
+    number: int
     at: float
     event: AuditEvent
     execution_id: str
@@ -188,6 +195,17 @@ class AuditRecord:
     action_types: tuple[str, ...] = ()
     code: str = ""
     duration_ms: float = math.nan
+    caller: str = ""
+    skill_id: str = ""
+    recipe_id: str = ""
+    artifact: str = ""
+    profile: str = ""
+    denied: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data in the spelling of the wire; what is not known is ``null``, what does not apply is empty."""
+        answer = {_camel(name): _known(value) for name, value in asdict(self).items()}
+        return answer | {"actionTypes": list(self.action_types)}
 
 
 def _dicts(records: tuple[Any, ...]) -> list[dict[str, Any]]:

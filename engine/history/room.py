@@ -6,7 +6,7 @@ import asyncio
 import math
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clawperator.engine.bus import EventBus
     from clawperator.engine.filters import Filter
     from clawperator.engine.history.records import AuditRecord, RunRecord, RunSummary
+    from clawperator.engine.history.rows import AuditRow
     from clawperator.engine.history.store import History
 
 T = TypeVar("T")
@@ -31,11 +32,20 @@ class HistoryRoom:
     """Reads are awaited, writes are handed over. The file is opened by the first of them; nothing is touched before.
 
     ``troubles`` say why something could not be recorded, each once in a row; they are published as ``HistoryTrouble``, too.
-    After ``hold``, writes that are ``late`` wait for ``close``: the answer of a command goes out first.
+    After ``hold``, writes that are ``late`` wait for ``close``: the answer of a command goes out first. ``safe`` as in ``History``.
     """
 
-    def __init__(self, path: str, events: EventBus, *, days: float = math.inf, megabytes: float = math.inf) -> None:
+    def __init__(
+        self,
+        path: str,
+        events: EventBus,
+        *,
+        days: float = math.inf,
+        megabytes: float = math.inf,
+        safe: bool = False,
+    ) -> None:
         self.path = path
+        self._safe = safe
         self._days, self._megabytes = days, megabytes
         self.troubles: deque[str] = deque(maxlen=_TROUBLES_KEPT)
         self._events = events
@@ -67,6 +77,10 @@ class HistoryRoom:
             self._hand_over(lambda: self._try(job))
         else:
             self._complain(f"more than {_WAITING} entries wait for the disk; the next ones are not kept")
+
+    def audit_compile(self, compiled: AuditRow) -> None:
+        """Note that an artifact was compiled (``auditing.compiling``), or what kept it from that."""
+        self.write(lambda history: history.put_audit(compiled))
 
     def _try(self, job: Job) -> None:
         try:
@@ -122,9 +136,11 @@ class HistoryRoom:
         """As ``History.tree``."""
         return await self._ask(lambda history: history.tree(digest))
 
-    async def audit(self, limit: int = 200, before: int | None = None) -> list[AuditRecord]:
+    async def audit(
+        self, limit: int = 200, before: int | None = None, *, events: Sequence[str] = (), device_id: str = ""
+    ) -> list[AuditRecord]:
         """As ``History.audit``."""
-        return await self._ask(lambda history: history.audit(limit, before))
+        return await self._ask(lambda history: history.audit(limit, before, events=events, device_id=device_id))
 
     async def version(self) -> int:
         """As ``History.version``."""
@@ -199,7 +215,7 @@ class HistoryRoom:
         if self._history is None:
             from clawperator.engine.history.store import History
 
-            self._history = History.open(self.path)
+            self._history = History.open(self.path, safe=self._safe)
         return self._history
 
     def _close_file(self) -> None:

@@ -68,7 +68,7 @@ class TreeRow(NamedTuple):
 
 
 class AuditRow(NamedTuple):
-    """``AuditRecord``."""
+    """``AuditRecord`` without its number."""
 
     at: float
     event: str
@@ -82,6 +82,12 @@ class AuditRow(NamedTuple):
     action_types: tuple[str, ...] = ()
     code: str = ""
     duration_ms: float = math.nan
+    caller: str = ""
+    skill_id: str = ""
+    recipe_id: str = ""
+    artifact: str = ""
+    profile: str = ""
+    denied: str = ""
 
 
 class Run(NamedTuple):

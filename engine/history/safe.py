@@ -1,59 +1,56 @@
-"""A run without what was read from a screen or typed into one: what happened, when, and how it ended, is left. Pure."""
+"""A run without what was read from a screen or typed into one: what happened, when, and how it ended, is left. Pure.
+
+Two of them: ``without_texts`` for handing a run on, where not even the shape of a text shall be seen; ``masked`` for keeping
+one where the settings want safe logs (skills contract §9.8).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-_TELLING = frozenset(
-    {
-        # the payload: what is done, not to which texts
-        "id", "type", "commandId", "taskId", "source", "mode", "expectedFormat", "applicationId", "expectedPackage", "key",
-        "direction", "clickType", "role", "resourceId", "validator",
-        # the envelope
-        "actionType", "status", "errorCode", "errorCodeSource", "application_id", "host_preflight", "host_preflight_ok",
-        "actual_format", "truncated", "tree", "code", "path",
-        # the run
-        "executionId", "deviceId", "backend", "face", "origin", "package", "kind", "stepId", "digest",
-    }
-)  # fmt: skip
-"""Keys whose texts are names of ours or of programs; every other text may be somebody's."""
-
-_OF_LINES = (
-    "commandId",
-    "taskId",
-    "source",
-    "timeoutMs",
-    "actionCount",
-    "stepCount",
-    "attempt",
-    "delayMs",
-    "durationMs",
-)
-"""Fields of live lines that are numbers and names; ``id`` of a stage holds the texts that were looked for."""
+from clawperator.engine.history.rows import HOST_KINDS, LineRow, Run
+from clawperator.engine.safe_logs import LINE_FIELDS, NAMES, is_code, mask, mask_document, mask_envelope, mask_line
 
 
 def without_texts(run: Mapping[str, Any]) -> dict[str, Any]:
     """``run`` (``RunRecord.to_dict``) with every text masked that is none of our names, and without lines' and trees' texts."""
     lines = [{**line, "text": "", "fields": _line_fields(line["fields"])} for line in run["lines"]]
     return {
-        **_masked({key: value for key, value in run.items() if key not in ("lines", "raw")}),
+        **_measured({key: value for key, value in run.items() if key not in ("lines", "raw")}),
         "lines": lines,
         "raw": [],
     }
 
 
 def _line_fields(fields: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in fields.items() if name in _OF_LINES}
+    return {name: value for name, value in fields.items() if name in LINE_FIELDS}
 
 
-def _masked(value: Any, key: str = "") -> Any:
+def _measured(value: Any, key: str = "") -> Any:
     match value:
         case str():
-            plain = key in _TELLING or (key == "error" and value.isupper() and " " not in value)
+            plain = key in NAMES or is_code(key, value)
             return value if plain else f"[{len(value)} characters]" if value else ""
         case Mapping():
-            return {name: _masked(item, name) for name, item in value.items()}
+            return {name: _measured(item, name) for name, item in value.items()}
         case list() | tuple():
-            return [_masked(item, key) for item in value]
+            return [_measured(item, key) for item in value]
     return value
+
+
+def masked(run: Run) -> Run:
+    """``run`` as it may be written where safe logs are wanted: no trees, nothing verbatim from the device."""
+    return run._replace(
+        message=mask(run.message),
+        payload=None if run.payload is None else mask_document(run.payload),
+        envelope=None if run.envelope is None else mask_envelope(run.envelope),
+        raw=(),
+        lines=tuple(_line(line) for line in run.lines),
+        trees=(),
+        warnings=tuple(mask_document(warning) for warning in run.warnings),
+    )
+
+
+def _line(line: LineRow) -> LineRow:
+    return line if line.kind in HOST_KINDS else line._replace(text=mask_line(line.text))

@@ -94,7 +94,17 @@ CREATE TABLE audit (
 );
 """
 
-STEPS: tuple[str, ...] = (_FIRST,)
+_AUDIT_OF_SKILLS = """
+ALTER TABLE audit ADD COLUMN caller TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN skill_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN recipe_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN artifact TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN profile TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN denied TEXT NOT NULL DEFAULT '';
+CREATE INDEX audit_of_compiling ON audit (command_id) WHERE event = 'compile';
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _AUDIT_OF_SKILLS)
 """``PRAGMA user_version`` is how many of them a file has been through."""
 
 

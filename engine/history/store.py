@@ -6,7 +6,7 @@ import math
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -32,30 +32,32 @@ class History:
     """Open it with ``open``. Everything raises ``EngineError`` (HISTORY_UNAVAILABLE) where the file cannot be used.
 
     A file that turns out to be damaged is set aside and a new one begun; ``remarks`` say so, for somebody to be told.
-    One thread at a time. Who writes loads nothing of what only readers need.
+    One thread at a time. Who writes loads nothing of what only readers need. ``safe``: what is written holds no text that was
+    read from a screen or typed into one, and no tree.
     """
 
-    def __init__(self, path: str, db: sqlite3.Connection, remarks: list[str]) -> None:
+    def __init__(self, path: str, db: sqlite3.Connection, remarks: list[str], *, safe: bool = False) -> None:
         self.path = path
+        self._safe = safe
         self.remarks = remarks
         self._db = db
         self._newer = version_of(db) > len(STEPS)
 
     @classmethod
-    def open(cls, path: str, *, create: bool = True) -> Self:
+    def open(cls, path: str, *, create: bool = True, safe: bool = False) -> Self:
         """The history at ``path``. Where there is none, a new one; without ``create`` an empty one that leaves no file.
 
         Runs whose process died meanwhile are marked so. A file of a newer version is only read.
         """
         if not create and not os.path.exists(path):
-            return cls(path, opening.in_memory(), [])
+            return cls(path, opening.in_memory(), [], safe=safe)
         remarks: list[str] = []
         try:
             db = opening.connect(path)
         except sqlite3.Error as exc:
             remarks += _aside(path, exc)
             db = opening.connect(path)
-        history = cls(path, db, remarks)
+        history = cls(path, db, remarks, safe=safe)
         if not history._newer:
             with _forgiving():
                 history._mark_interrupted(time.time())
@@ -74,11 +76,12 @@ class History:
 
     def put(self, run: Run, audit: AuditRow | None = None) -> int:
         """Write a run, in place of what is known of that execution, and a line of the audit; the run's number."""
+        kept = self._kept(run)
 
         def put(db: sqlite3.Connection) -> int:
             if audit is not None:
                 writing.put_audit(db, audit)
-            return writing.put_run(db, run)
+            return writing.put_run(db, kept)
 
         return self._write(put)
 
@@ -87,7 +90,15 @@ class History:
 
     def put_late(self, run: Run) -> None:
         """Keep the result that ``run`` holds with the run of that command that ended without one; its outcome stays."""
-        self._write(lambda db: writing.put_late(db, run))
+        kept = self._kept(run)
+        self._write(lambda db: writing.put_late(db, kept))
+
+    def _kept(self, run: Run) -> Run:
+        if not self._safe:
+            return run
+        from clawperator.engine.history.safe import masked
+
+        return masked(run)
 
     def mark_interrupted(self) -> None:
         """Mark the runs whose process has died since the file was opened; nothing is written where there is none.
@@ -165,11 +176,13 @@ class History:
             raise self._not_found(f"The history holds {'several trees' if found else 'no tree'} {digest}", digest)
         return unpack_text(found[0])
 
-    def audit(self, limit: int = 200, before: int | None = None) -> list[AuditRecord]:
-        """The newest entries of the audit first."""
+    def audit(
+        self, limit: int = 200, before: int | None = None, *, events: Sequence[str] = (), device_id: str = ""
+    ) -> list[AuditRecord]:
+        """The newest entries of the audit first; only of some ``events``, only of one device, where given."""
         from clawperator.engine.history import reading
 
-        return self._do(lambda db: reading.audit(db, limit, before))
+        return self._do(lambda db: reading.audit(db, limit, before, events, device_id))
 
     def export(self, where: Filter | None = None, *, trees: bool = True) -> Iterator[dict[str, Any]]:
         """Every run that ``where`` means, oldest first, whole and as JSON data: ``text`` stands in each of its ``trees``.

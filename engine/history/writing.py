@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
+from clawperator.engine.contracts.limits import MODES
 from clawperator.engine.history.packing import pack, pack_text, to_json
 from clawperator.engine.history.process import alive, token
 from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, StepRow, TreeRow
 
 _COLUMNS = (*RunRow._fields, "action_types", "process", "message")
+_COMPILED = MODES[0]
+_PART = re.compile(r"-p[0-9]{1,3}\Z")
+"""What the executions after the first one add to the command id of their recipe (skills contract §9.12)."""
 _LATE_SECONDS = 2.0
 """How much later than the process that made a run another one may see it in the log."""
 _OVERDUE_SECONDS = 600.0
@@ -53,8 +58,20 @@ def put_late(db: sqlite3.Connection, run: Run) -> None:
 
 
 def put_audit(db: sqlite3.Connection, row: AuditRow) -> None:
+    if row.mode == _COMPILED and not row.skill_id:
+        row = _with_skill(db, row)
     values = [_storable(" ".join(value) if isinstance(value, tuple) else value) for value in row]
     db.execute(f"INSERT INTO audit ({', '.join(row._fields)}) VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608 -- our own names
+
+
+def _with_skill(db: sqlite3.Connection, row: AuditRow) -> AuditRow:
+    """``row`` with the skill that its execution was compiled from last: the same inputs give the same command id."""
+    found = db.execute(
+        "SELECT skill_id, recipe_id, artifact FROM audit WHERE event = 'compile' AND command_id = ? "
+        "ORDER BY number DESC LIMIT 1",
+        (_storable(_PART.sub("", row.command_id)),),
+    ).fetchone()
+    return row if found is None else row._replace(skill_id=found[0], recipe_id=found[1], artifact=found[2])
 
 
 def dead_runs(db: sqlite3.Connection, now: float = -math.inf) -> list[int]:

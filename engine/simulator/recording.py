@@ -6,8 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from secrets import token_hex
 
+from clawperator.engine.operator.identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.filesystem import FileSystem
+
+OWN_PACKAGES = (RELEASE_PACKAGE, DEBUG_PACKAGE)
 
 
 class Recorder:
@@ -52,20 +55,25 @@ class Recorder:
             "startedAt": started,
             "operatorPackage": self._package,
         }
+        code = "RECORDING_STORAGE_UNAVAILABLE"
         try:
             self._files.mkdir(self._folder, parents=True)
+            code = "RECORDING_START_FAILED"
             self._files.write(self._path, _line(header))
         except OSError as exc:
             self._session = ""
-            return {"error": "RECORDING_STORAGE_UNAVAILABLE", "message": exc.strerror or str(exc)}
+            return {"error": code, "message": exc.strerror or str(exc)}
         return {"sessionId": self._session, "filePath": self._path}
 
     def _stop(self) -> Mapping[str, str]:
         if not self._session:
             return {"error": "RECORDING_NOT_IN_PROGRESS", "message": "no recording is in progress"}
         done = {"sessionId": self._session, "filePath": self._path, "eventCount": str(self._count)}
-        self._files.write(f"{self._folder}/latest", self._session.encode())
-        self._session = ""
+        pointed, self._session = self._session, ""
+        try:
+            self._files.write(f"{self._folder}/latest", pointed.encode())
+        except OSError as exc:
+            return {**done, "error": "RECORDING_STOP_FAILED", "message": exc.strerror or str(exc)}
         return done
 
     @property
@@ -73,8 +81,8 @@ class Recorder:
         return f"{self._folder}/{self._session}.ndjson"
 
     def on_event(self, kind: str, package: str, node: Node | None) -> None:
-        """Note an accessibility event of another app."""
-        if not self._session or package == self._package:
+        """Note an accessibility event of another app; both variants of the Operator are our own."""
+        if not self._session or package in OWN_PACKAGES or package == self._package:
             return
         match kind:
             case "TYPE_WINDOW_STATE_CHANGED":

@@ -17,7 +17,7 @@ def modules(*rooms: str) -> list[str]:
     for room in rooms:
         for path in sorted((ROOT / room).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
-            if parts[-1] != "__main__":
+            if parts[-1] != "__main__" and "builtin" not in parts:  # scripts of skills are programs, not modules
                 found.append(".".join(("clawperator", *(parts[:-1] if parts[-1] == "__init__" else parts))))
     return found
 

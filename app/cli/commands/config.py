@@ -82,7 +82,9 @@ def _places() -> Iterator[tuple[str, str]]:
     except EngineError:
         chosen = settings.Settings.resolve()
     yield "settings", path
+    yield "policy", chosen.policy_path or settings.policy_path()
     yield "themes", settings.themes_folder()
+    yield "log", chosen.log_dir
     yield "history", chosen.history_path
     yield "drafts", settings.console_folder(os.environ)
     yield "crash", settings.crash_path(os.environ)

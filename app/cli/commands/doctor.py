@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clawperator.app.cli import asking, diagnostics
 from clawperator.app.cli.command import Command
+from clawperator.app.cli.flat_words import for_both_surfaces
 from clawperator.app.cli.output import Answer
 
 TYPE_CHECKING = False
@@ -34,6 +35,7 @@ class Doctor(Command):
         parser.value("--junit", metavar="<file>", about="write the result as JUnit XML, too", file=True)
         asking.configure(parser)
 
+    @for_both_surfaces
     def run(self, options: Namespace) -> Answer:
         from clawperator.app.cli.junit_file import junit_file
         from clawperator.app.cli.session import run
@@ -76,16 +78,19 @@ async def _examine(engine: Engine, options: Namespace) -> _Found:
 
     from clawperator.engine.events import CheckFinished
 
+    from clawperator.engine.log_file import follow_bus, open_log
+
     doctor = engine.doctor(full=options.full, strict=options.strict_version)
     doctor.project = options.project or ""
     found = _Found(doctor.ids, engine.settings.receiver_package, time.time())
     progress = _Progress(doctor.ids)
     try:
         progress.tell(found.checks)
-        async for check in doctor.checks():
-            found.checks.append(check)
-            progress.tell(found.checks)
-            engine.events.publish(CheckFinished(device_id=doctor.device_id or None, check=check.to_dict()))
+        async with follow_bus(engine.events, open_log(engine.settings, warn=diagnostics.warn)):
+            async for check in doctor.checks():
+                found.checks.append(check)
+                progress.tell(found.checks)
+                engine.events.publish(CheckFinished(device_id=doctor.device_id or None, check=check.to_dict()))
     finally:
         progress.end()
     found.device_id = doctor.device_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Command
+from clawperator.app.cli.flat_words import given_once, profile
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.values import integer
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -21,8 +22,8 @@ MAX_PAYLOAD_FILE_BYTES = 4 * 1024 * 1024
 
 
 class Execute(Command):
-    usage = "--execution <json|file|-> [--validate-only | --dry-run] [options]"
-    notes = "The payload is JSON text (it starts with '{'), a file, or '-' for stdin."
+    usage = "(<json|file|-> | --execution <json|file|->) [--validate-only | --dry-run] [options]"
+    notes = "The payload is JSON text (it starts with '{'), a file, or '-' for stdin. --payload is another name of --execution."
     examples = (
         "--execution plan.json",
         "--execution plan.json --dry-run",
@@ -30,24 +31,26 @@ class Execute(Command):
     )
 
     def configure(self, parser: Parser) -> None:
+        parser.word("plan", about="the payload")
+        parser.files.add("plan")
         parser.value("--execution", metavar="<json|file|->", about="the payload", file=True)
-        parser.switch("--validate-only", about="check the payload; touch no device")
-        parser.switch("--dry-run", about="show the plan; touch no device (wins over --validate-only)")
+        parser.value("--payload", metavar="<json|file|->", about="the payload", file=True)
+        add_check_flags(parser)
         add_result_flags(parser, pictures=True)
 
     def run(self, options: Namespace) -> Answer:
-        if options.execution is None:
+        given = {"execution": options.execution, "payload": options.payload}
+        return checked_or_run(self.read(given_once(self.words, "the payload", options.plan, given)), options)
+
+    def read(self, source: str | None) -> object:
+        """The parsed JSON behind the one argument."""
+        if source is None:
             raise EngineError(
                 ErrorCode.USAGE,
                 "execute requires --execution <json-or-file>",
                 extra={"example": "clawperator execute --execution plan.json"},
             )
-        payload = read_payload(options.execution)
-        if options.dry_run or options.validate_only:
-            return _checked(payload, options)
-        from clawperator.app.cli.executing import execute
-
-        return execute(payload, options)
+        return read_payload(source)
 
 
 class BestEffort(Command):
@@ -66,6 +69,11 @@ class BestEffort(Command):
         )
 
 
+def add_check_flags(parser: Parser) -> None:
+    parser.switch("--validate-only", about="check the payload; touch no device")
+    parser.switch("--dry-run", about="show the plan; touch no device (wins over --validate-only)")
+
+
 def add_result_flags(parser: Parser, *, pictures: bool = False) -> None:
     """The flags of every command that runs an execution; ``pictures`` for those whose plan may take screenshots."""
     parser.switch("--raw-envelope", about="the device's envelope as it came, without derived codes and host keys")
@@ -73,11 +81,20 @@ def add_result_flags(parser: Parser, *, pictures: bool = False) -> None:
     if pictures:
         parser.switch("--overwrite", about="let a screenshot replace an existing file")
     add_history_flag(parser)
+    add_policy_flags(parser)
 
 
 def add_history_flag(parser: Parser) -> None:
     """The flag of everything that runs executions."""
     parser.switch("--no-history", about="keep no record of what runs")
+
+
+def add_policy_flags(parser: Parser) -> None:
+    """The flags that limit what may be done and what is written down about it."""
+    parser.value(
+        "--policy", metavar="<file>", about="the policy instead of policy.toml in the config folder", file=True
+    )
+    parser.switch("--safe-logs", about="keep texts of screens out of the log and the history")
 
 
 def read_payload(source: str) -> object:
@@ -90,7 +107,7 @@ def read_payload(source: str) -> object:
     source = source.strip()
     inline = source.startswith("{")
     try:
-        return parse_json(source if inline else _read_bytes(source))
+        return parse_json(source if inline else read_bytes(source))
     except EngineError as exc:
         message = "Invalid JSON for --execution" if inline else f"{_UNREADABLE}: {exc.message}"
         raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint="", details=exc.details) from exc
@@ -100,7 +117,7 @@ def read_payload(source: str) -> object:
         raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"{_UNREADABLE}: {reason}", hint=hint) from exc
 
 
-def _read_bytes(source: str) -> bytes:
+def read_bytes(source: str) -> bytes:
     """The bytes of a file or, for ``-``, of stdin; bounded."""
     import sys
 
@@ -114,11 +131,15 @@ def _read_bytes(source: str) -> bytes:
     return data
 
 
-def _checked(payload: object, options: Namespace) -> Answer:
-    """``--dry-run`` and ``--validate-only`` (execution contract §13); nothing of adb is even imported."""
+def checked_or_run(payload: object, options: Namespace) -> Answer:
+    """``--dry-run`` and ``--validate-only`` (execution contract §13), for which nothing of adb is even imported; else it runs."""
+    if not (options.dry_run or options.validate_only):
+        from clawperator.app.cli.executing import execute
+
+        return execute(payload, options)
     from clawperator.engine.executions.validate import validate
 
-    validated = validate(payload, timeout_ms=options.timeout_ms)
+    validated = validate(payload, timeout_ms=options.timeout_ms, profile=profile(options))
     max_snapshot_bytes(options)
     document = _plan(validated) if options.dry_run else {"ok": True, "validated": True, "execution": validated.payload}
     if validated.warnings:

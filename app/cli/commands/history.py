@@ -45,7 +45,7 @@ class ListRuns(Command):
         limit = integer("--limit", options.limit, 1, _MOST) or _PAGE
         before = integer("--before", options.before, 1, 2**62)
         where = _filter(options)
-        with _history(options) as history:
+        with open_history(options) as history:
             found = history.runs(where, limit=limit + 1, before=before)
             total = history.count(where)
         document = {
@@ -70,7 +70,7 @@ class Show(Command):
         if options.run is None:
             message = "history show requires a number, executionId or commandId"
             raise EngineError(ErrorCode.USAGE, message, extra={"example": "clawperator history show 124"})
-        with _history(options) as history:
+        with open_history(options) as history:
             record = history.find(options.run)
             if options.tree is None:
                 return Answer({"ok": True, "execution": record.to_dict()}, view="run")
@@ -87,7 +87,8 @@ class Export(Command):
         "JSON Lines, oldest first: one run with everything that is kept of it, UI trees included, per line.\n"
         "With a run and --bundle: that run alone, as a new ZIP with its payload, envelope, live lines, trees and versions as\n"
         "files. The run is its number, executionId or commandId.\n"
-        "With --safe nothing is left that was read from or typed into a screen: texts are masked, trees are left out."
+        "With --safe nothing is left that was read from or typed into a screen: texts are masked, trees are left out. So it is\n"
+        "without it, too, where the settings say safe_logs."
     )
     examples = (
         "--since 1d --to runs.jsonl",
@@ -106,9 +107,9 @@ class Export(Command):
     def run(self, options: Namespace) -> Answer | int:
         if options.run is not None or options.bundle is not None:
             return _bundle(options)
-        where = _filter(options)
-        with _history(options) as history:
-            runs = _exported(history, where, safe=options.safe)
+        where, chosen = _filter(options), _settings(options)
+        with _open(chosen) as history:
+            runs = _exported(history, where, safe=options.safe or chosen.safe_logs)
             if options.to is not None:
                 path = os.path.abspath(os.path.expanduser(options.to))
                 return Answer({"ok": True, "path": path, **_write_lines(path, runs)}, view="exported")
@@ -170,7 +171,7 @@ def _settings(options: Namespace) -> Settings:
     return Settings.resolve({"device_id": options.device_id}, file=settings_path())
 
 
-def _history(options: Namespace) -> History:
+def open_history(options: Namespace) -> History:
     return _open(_settings(options))
 
 
@@ -242,12 +243,13 @@ def _bundle(options: Namespace) -> Answer:
         raise EngineError(ErrorCode.USAGE, "use a run with --bundle OR --filter, --since and --to, not both")
     from clawperator.engine.history import bundle
 
-    path = os.path.abspath(os.path.expanduser(options.bundle))
-    with _history(options) as history:
+    path, chosen = os.path.abspath(os.path.expanduser(options.bundle)), _settings(options)
+    safe = options.safe or chosen.safe_logs
+    with _open(chosen) as history:
         run = history.find(options.run).to_dict()
-        for tree in () if options.safe else run["trees"]:
+        for tree in () if safe else run["trees"]:
             tree["text"] = history.tree(tree["digest"])
-    written = bundle.write(path, run, safe=options.safe)
+    written = bundle.write(path, run, safe=safe)
     document = {"ok": True, "path": path, "executions": 1, "files": written.files, "bytes": written.bytes}
     return Answer(document, view="exported")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_history_flag
@@ -15,19 +14,12 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from clawperator.app.cli.arguments import Parser
     from clawperator.app.cli.looking import Look
-    from clawperator.engine.hierarchy.explain import Explanation, TreeExplanation
     from clawperator.engine.hierarchy.match import Matcher
-    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
-
-T = TypeVar("T")
-
-_MOST = 1_000_000
-_POINT = re.compile(r"\s*(-?[0-9]{1,9})\s*,\s*(-?[0-9]{1,9})\s*")
-_PATH = re.compile(r"[0-9]{1,9}(/[0-9]{1,9})*")
+    from clawperator.engine.hierarchy.nodes import UiNode
 
 
 class Match(Command):
@@ -88,15 +80,17 @@ class Suggest(Command):
         if sum(ways) > 1:
             raise invalid("use --at OR --node OR a selector, not several")
         limit = _limit(options, 10)
+        from clawperator.engine.hierarchy.questions import at_point, found_by, read_path, read_point, with_path
+
         if options.at is not None:
-            point = _point(options.at)
-            return with_tree(options, lambda look: _suggestions(look, [_node_at(look.tree, *point)], limit))
+            point = read_point(options.at, "--at")
+            return with_tree(options, lambda look: _suggestions(look, [at_point(look.tree, *point, "--at")], limit))
         if options.node is not None:
-            path = _node_path(options.node)
-            return with_tree(options, lambda look: _suggestions(look, [_node_by_path(look.tree, path)], limit))
+            path = read_path(options.node, "--node")
+            return with_tree(options, lambda look: _suggestions(look, [with_path(look.tree, path)], limit))
         found = checked_matcher(options)
         assert found is not None
-        return with_tree(options, lambda look: _suggestions(look, _found(look.tree, found[0]), limit))
+        return with_tree(options, lambda look: _suggestions(look, found_by(look.tree, found[0]), limit))
 
 
 class Diff(Command):
@@ -128,181 +122,40 @@ def _needs(command: Command, what: str) -> EngineError:
 
 
 def _limit(options: Namespace, default: int) -> int:
-    return integer("--limit", options.limit, 1, _MOST) or default
-
-
-def _cut(items: Sequence[T], limit: int) -> tuple[Sequence[T], dict[str, Any]]:
-    """The items to list, and the record for the answer where that is not all of them."""
-    if len(items) <= limit:
-        return items, {}
-    hint = f"The rest is not listed: ask with --limit {len(items)} for all."
-    return items[:limit], {"truncated": {"shown": limit, "total": len(items), "hint": hint}}
-
-
-# -- match
+    return integer("--limit", options.limit, 1, 1_000_000) or default
 
 
 def _matches(
     look: Look, matcher: Matcher, warnings: Sequence[Mapping[str, Any]], *, limit: int, explain: bool
 ) -> Answer:
-    from clawperator.engine.hierarchy.match import explain_tree, find_all
-    from clawperator.engine.hierarchy.traits import summary
+    from clawperator.engine.hierarchy.questions import matches
 
-    tree = look.tree
-    found = find_all(tree, matcher)
-    off_screen = [node for node in find_all(tree, matcher, on_screen_only=False) if not tree.is_on_screen(node)]
-    shown, truncated = _cut(found, limit)
-    document: dict[str, Any] = {"ok": True, "snapshot": look.to_dict(), "selector": matcher.fields()}
-    document |= {"count": len(found), "offScreen": len(off_screen)}
-    if reasons := list(_approximations(tree, matcher, found, off_screen)):
-        document |= {"approximate": True, "approximateBecause": reasons}
-    document |= truncated
-    document["matches"] = [summary(node) | ({"taken": True} if node is found[0] else {}) for node in shown]
-    if warned := [*look.warnings, *warnings, *_ambiguity(found)]:
+    found = matches(look.tree, matcher, limit=limit, explain=explain, name="--limit")
+    explanation = found.pop("explain", None)
+    warned = [*look.warnings, *warnings, *found.pop("warnings", ())]
+    document: dict[str, Any] = {"ok": True, "snapshot": look.to_dict(), **found}
+    if warned:
         document["warnings"] = warned
-    if explain or not found:
-        document["explain"] = _explained(explain_tree(tree, matcher))
+    if explanation is not None:
+        document["explain"] = explanation
     return Answer(document, view="matches")
 
 
-def _ambiguity(found: Sequence[UiNode]) -> Iterator[dict[str, str]]:
-    if len(found) > 1:
-        message = f"{len(found)} nodes match: the device takes the first and does not say so"
-        yield {"code": "MATCHER_AMBIGUOUS", "path": "selector", "message": message}
-
-
-def _approximations(
-    tree: UiTree, matcher: Matcher, found: Sequence[UiNode], off_screen: Sequence[UiNode]
-) -> Iterator[str]:
-    """What the dump does not tell and the answer depends on."""
-    from clawperator.engine.hierarchy.nodes import NO_BOUNDS
-
-    if matcher.role and any(node.role_approximate for node in found or tree.on_screen):
-        yield "roles are inferred from the dump: the device may see other ones"
-    if guessed := sum("visible-to-user" not in node.attributes for node in off_screen):
-        yield f"{guessed} of the matches count as off the screen because of bounds in the dump"
-    if guessed := sum(node.bounds is NO_BOUNDS for node in found):
-        yield f"{guessed} of the matches count as on screen although the dump does not tell their bounds"
-
-
-def _explained(explanation: TreeExplanation) -> dict[str, Any]:
-    return {
-        "verdict": explanation.verdict,
-        "fields": [{"field": c.field, "alone": c.alone, "together": c.together} for c in explanation.counts],
-        "nearest": [_miss(miss) for miss in explanation.nearest],
-    }
-
-
-def _miss(miss: Explanation) -> dict[str, Any]:
-    from clawperator.engine.hierarchy.traits import summary
-
-    fields = [{"field": f.field, "ok": f.ok, "wanted": f.wanted, "got": f.got, "reason": f.reason} for f in miss.fields]
-    answer: dict[str, Any] = {"node": summary(miss.node), "fields": fields}
-    return {**answer, "offScreen": miss.off_screen} if miss.off_screen else answer
-
-
-# -- suggest
-
-
 def _suggestions(look: Look, nodes: Sequence[UiNode], limit: int) -> Answer:
-    """About the first of ``nodes``; the others are named."""
-    from clawperator.engine.hierarchy.selectors import suggest
-    from clawperator.engine.hierarchy.traits import summary
+    from clawperator.engine.hierarchy.questions import suggestions
 
-    answer = suggest(look.tree, nodes[0])
-    candidates, truncated = _cut(answer.candidates, limit)
-    document: dict[str, Any] = {"ok": True, "snapshot": look.to_dict(), "node": summary(answer.node)}
-    if not look.tree.is_on_screen(answer.node):
-        document["node"]["onScreen"] = False
-    if len(nodes) > 1:
-        others, cut = _cut(nodes[1:], limit)
-        document["others"] = {"count": len(nodes) - 1, **cut, "paths": [node.path for node in others]}
-    document |= truncated
-    document["candidates"] = [candidate.to_dict() for candidate in candidates]
-    if answer.advice:
-        document["advice"] = answer.advice
+    document = {"ok": True, "snapshot": look.to_dict(), **suggestions(look.tree, nodes, limit=limit, name="--limit")}
     if look.warnings:
         document["warnings"] = list(look.warnings)
     return Answer(document, view="suggestions")
 
 
-def _point(text: str) -> tuple[int, int]:
-    found = _POINT.fullmatch(text)
-    if found is None:
-        raise EngineError(
-            ErrorCode.EXECUTION_VALIDATION_FAILED,
-            "--at must be <x>,<y>: two whole numbers of pixels",
-            hint="For example --at 540,1200.",
-            details={"path": "--at"},
-        )
-    return int(found[1]), int(found[2])
-
-
-def _node_at(tree: UiTree, x: int, y: int) -> UiNode:
-    from clawperator.engine.hierarchy.selectors import node_at
-
-    if tree.nodes and not tree.screen.contains(x, y):
-        raise EngineError(
-            ErrorCode.EXECUTION_VALIDATION_FAILED,
-            f"--at {x},{y} is outside the screen of {tree.screen.width}x{tree.screen.height} pixels",
-            hint="",
-            details={"path": "--at", "screen": [tree.screen.width, tree.screen.height]},
-        )
-    node = node_at(tree, x, y)
-    if node is None:
-        raise _nothing(tree, f"No node of the UI tree is at {x},{y}")
-    return node
-
-
-def _node_path(text: str) -> str:
-    path = text.strip()
-    if not _PATH.fullmatch(path):
-        raise EngineError(
-            ErrorCode.EXECUTION_VALIDATION_FAILED,
-            "--node must be a path: positions from the root down, such as 0/0/2",
-            hint="match and inspect ui --view interactive show the paths of nodes.",
-            details={"path": "--node"},
-        )
-    return path
-
-
-def _node_by_path(tree: UiTree, path: str) -> UiNode:
-    from clawperator.engine.hierarchy.selectors import node_by_path
-
-    node = node_by_path(tree, path)
-    if node is not None:
-        return node
-    above = path
-    while above and node_by_path(tree, above) is None:
-        above = above.rpartition("/")[0]
-    raise _nothing(tree, f"No node of the UI tree has the path {path}", **({"deepest": above} if above else {}))
-
-
-def _found(tree: UiTree, matcher: Matcher) -> Sequence[UiNode]:
-    """The nodes that the selector finds; off-screen ones only where there are no others."""
-    from clawperator.engine.hierarchy.match import explain_tree, find_all
-
-    nodes = find_all(tree, matcher) or find_all(tree, matcher, on_screen_only=False)
-    if not nodes:
-        raise _nothing(tree, "No node of the UI tree matches the selector", **_explained(explain_tree(tree, matcher)))
-    return nodes
-
-
-def _nothing(tree: UiTree, message: str, **details: Any) -> EngineError:
-    if not tree.nodes:
-        return EngineError(ErrorCode.NODE_NOT_FOUND, "The UI tree has no nodes")
-    hint = "The tree may be older than the screen: look again, or correct what you look for."
-    return EngineError(ErrorCode.NODE_NOT_FOUND, message, hint=hint, details=details)
-
-
-# -- diff
-
-
 def _changes(old: Look, new: Look, limit: int) -> Answer:
     from clawperator.engine.hierarchy.diff import KINDS, compare
+    from clawperator.engine.hierarchy.questions import cut
 
     changes = compare(old.tree, new.tree)
-    shown, truncated = _cut(changes, limit)
+    shown, truncated = cut(changes, limit, "--limit")
     document: dict[str, Any] = {"ok": True, "old": old.to_dict(), "new": new.to_dict(), "equal": not changes}
     document["counts"] = {kind: sum(change.kind == kind for change in changes) for kind in KINDS}
     document |= truncated

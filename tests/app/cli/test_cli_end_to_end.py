@@ -139,7 +139,9 @@ class TestLooking:
         assert (fits.exit_code, fits.document["compatible"], fits.document["cliVersion"]) == (0, True, "0.3.1")
         absent = cli("version", "--check-compat", "--operator-package", "com.example.nobody")
         assert (absent.exit_code, absent.document["compatible"]) == (1, False)
-        assert absent.document["error"]["code"] == "RECEIVER_NOT_INSTALLED"
+        assert absent.document["error"]["code"] == "OPERATOR_NOT_INSTALLED"
+        classic = cli("version", "--check-compat", "--receiver-package", "com.example.nobody")
+        assert classic.document["error"]["code"] == "RECEIVER_NOT_INSTALLED"
         assert (
             "not compatible" in cli("version", "--check-compat", "--operator-package", "a.b", "--output", "pretty").out
         )

@@ -150,7 +150,7 @@ def test_show_needs_to_know_what(cli: Cli, three: Path) -> None:
     assert cli("history", "show").document["code"] == "USAGE"
     assert cli("history").document == {
         "code": "USAGE",
-        "message": "history list|show|export|prune [options]",
+        "message": "history list|show|export|audit|prune [options]",
         "retryable": False,
     }
 

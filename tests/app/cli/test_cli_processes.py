@@ -116,12 +116,21 @@ IMPORT_RULES = {
     ("doctor", "--help"): LIGHT,
     ("no-such-command",): LIGHT,
     ("execute", "--execution", PLAN, "--dry-run"): (*HEAVY, "asyncio", "clawperator.engine.adb"),
-    ("execute", "--execution", PLAN): HEAVY,
-    ("observe", "snapshot"): HEAVY,
+    ("execute", "--execution", PLAN): (*HEAVY, "clawperator.engine.policy_file"),
+    ("observe", "snapshot"): (*HEAVY, "clawperator.engine.policy_file", "clawperator.engine.events"),
+    ("history", "audit"): (*HEAVY, "asyncio", "pydantic"),
+    ("policy", "show"): (*HEAVY, "asyncio", "clawperator.engine.adb"),
+    ("skills", "list", "--registry", "builtin"): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
+    ("serve", "--help"): LIGHT,
     ("match", "--text", "x", "--snapshot", CALENDAR): (*HEAVY, "asyncio", "clawperator.engine.adb"),
     ("suggest", "--at", "1,1", "--snapshot", CALENDAR): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
     ("diff", CALENDAR, CALENDAR): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
     ("inspect", "ui", "--view", "compact", "--snapshot", CALENDAR): (*HEAVY, "asyncio", "pydantic"),
+    ("exec", PLAN, "--dry-run"): (*HEAVY, "asyncio", "clawperator.engine.adb"),
+    ("exec", PLAN): HEAVY,
+    ("click", "--text", "x"): HEAVY,
+    ("sleep", "soon"): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
+    ("snapshot",): HEAVY,
     ("packages", "list"): HEAVY,
     ("doctor",): HEAVY,
     ("lock", "status"): HEAVY,
@@ -212,13 +221,21 @@ class TestReadersThatLeave:
 
 class TestInterrupts:
     @pytest.mark.parametrize(
-        "arguments", [("devices",), ("packages", "list"), ("execute", "--execution", PLAN)], ids=lambda value: value[0]
+        ("arguments", "number"),
+        [
+            (("devices",), signal.SIGINT),
+            (("packages", "list"), signal.SIGINT),
+            (("execute", "--execution", PLAN), signal.SIGINT),
+            (("execute", "--execution", PLAN), signal.SIGTERM),  # whoever holds a device lets go of it
+        ],
     )
-    def test_before_anything_was_sent(self, silent_adb: socket.socket, arguments: tuple[str, ...]) -> None:
+    def test_before_anything_was_sent(
+        self, silent_adb: socket.socket, arguments: tuple[str, ...], number: signal.Signals
+    ) -> None:
         child = subprocess.Popen([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         connection, _ = silent_adb.accept()  # the command is under way now, and waits for an answer
         with closing(connection):
-            child.send_signal(signal.SIGINT)
+            child.send_signal(number)
             out, err = child.communicate(timeout=50)
         assert (child.returncode, err) == (130, b"")
         error = json.loads(out)

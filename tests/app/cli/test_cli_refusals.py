@@ -37,7 +37,7 @@ REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     (("lock", "steal"), "USAGE", "lock status [--device-id <serial>]"),
     # words that mean nothing
     (("devices", "please"), "USAGE", "unexpected argument 'please'"),
-    (("execute", PLAN), "USAGE", f"unexpected argument '{PLAN}'"),
+    (("execute", PLAN, "twice"), "USAGE", "unexpected argument 'twice'"),
     (("action", "press-key", "back"), "USAGE", "unexpected argument 'back'"),
     (("version", "--", "x"), "USAGE", "clawperator version takes no arguments after '--'"),
     (("schema", "execution", "action"), "USAGE", "unexpected argument 'action'"),

@@ -59,7 +59,9 @@ class TestHelp:
             command = load(words)
             for example in command.examples:
                 line = shlex.split(example.partition(" <")[0].partition(" >")[0])
-                read(build_parser(command), words, line)
+                found, rest, after_dashes = find_command([*words.split(), *line])
+                assert found == words
+                read(build_parser(command), words, rest, after_dashes)
 
     def test_help_after_the_dashes_belongs_to_somebody_else(self, cli: Cli) -> None:
         assert cli("devices", "--", "--help").document["code"] == "USAGE"

@@ -28,7 +28,7 @@ def rows(document: dict[str, Any]) -> dict[str, tuple[Any, str, str]]:
 
 def test_path(cli: Cli, settings: Path, tmp_path: Path) -> None:
     places = {place["what"]: place for place in cli("config", "path").document["places"]}
-    assert list(places) == ["settings", "themes", "history", "drafts", "crash", "locks"]
+    assert list(places) == ["settings", "policy", "themes", "log", "history", "drafts", "crash", "locks"]
     assert places["settings"] == {"what": "settings", "path": str(settings), "exists": False}
     assert places["themes"]["path"] == str(settings.parent / "themes")
     assert places["locks"]["path"] == str(tmp_path / ".clawperator" / "locks")

@@ -1,0 +1,36 @@
+"""``logs``: what stands in today's log file, and what is written to it from now on."""
+
+from __future__ import annotations
+
+from clawperator.app.cli.command import Command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from clawperator.app.cli.arguments import Parser
+
+
+class Logs(Command):
+    long_lived = True
+    usage = "[--no-follow] [options]"
+    notes = "One JSON object per line; --output pretty draws them. Ctrl-C ends it."
+    examples = ("", "--output pretty", "--no-follow")
+
+    def configure(self, parser: Parser) -> None:
+        parser.switch("--no-follow", about="end after what is there")
+
+    def run(self, options: Namespace) -> int:
+        from clawperator.app.cli import diagnostics
+        from clawperator.app.cli.log_tail import Tail
+        from clawperator.app.cli.session import settings
+
+        with Tail(settings(options).log_dir, options.output or "json") as tail:
+            try:
+                if not tail.print_news():
+                    diagnostics.note(f"no log file {tail.path}: nothing has been logged today")
+                elif not options.no_follow:
+                    tail.follow()
+            except KeyboardInterrupt:  # the way in which following ends
+                pass
+        return 0

@@ -1,0 +1,135 @@
+"""``policy``: what executions may do, who says so, and what a payload would be told. No device is touched."""
+
+from __future__ import annotations
+
+import os
+
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.commands.execute import read_payload
+from clawperator.app.cli.output import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping
+    from typing import Any
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.engine.policy import Profile
+    from clawperator.engine.settings import Settings
+
+
+class Show(Command):
+    usage = "[--policy <file>] [options]"
+    notes = (
+        "The policy is --policy, else CLAWPERATOR_POLICY, else policy_path of the settings, else policy.toml beside them. Without\n"
+        "a file everything is allowed but purchase_risk."
+    )
+    examples = ("", "--output pretty", "--policy ./policy.toml")
+
+    def configure(self, parser: Parser) -> None:
+        _add_policy_flag(parser)
+
+    def run(self, options: Namespace) -> Answer:
+        from clawperator.engine.policy import load_policy, policy_place
+        from clawperator.engine.policy_file import remarks
+
+        chosen, source = _settings(options)
+        policy = load_policy(chosen)
+        document = {
+            "ok": True,
+            "path": policy_place(chosen).path,
+            "exists": bool(policy.path),
+            "source": source,
+            "activeProfile": policy.active,
+            "profiles": [profile.to_dict() for profile in policy.profiles.values()],
+            "remarks": list(remarks(policy.profile())),
+        }
+        return Answer(document, view="policy")
+
+
+class Check(Command):
+    usage = "[--execution <json|file|->] [--profile <name>] [--policy <file>] [options]"
+    notes = (
+        "Without a payload: is the file sound? With one: every action with what it needs, and everything that the policy refuses.\n"
+        "Exit code 1 when something is wrong or refused. Nothing is sent to a device and nothing is recorded."
+    )
+    examples = ("", "--execution plan.json", "--execution - --policy ./strict.toml --output pretty < plan.json")
+
+    def configure(self, parser: Parser) -> None:
+        parser.value("--execution", metavar="<json|file|->", about="the payload to hold against the policy", file=True)
+        parser.value("--profile", metavar="<name>", about="another profile than the active one")
+        _add_policy_flag(parser)
+
+    def run(self, options: Namespace) -> Answer:
+        from clawperator.engine.policy import load_profile, policy_place
+
+        chosen, _ = _settings(options)
+        path = policy_place(chosen).path
+        problems = _problems(chosen)
+        if problems:
+            report = {"ok": False, "path": path, "exists": os.path.lexists(path), "problems": problems}
+            return Answer(report, view="policy_checked", failed=True)
+        profile = load_profile(chosen, options.profile or "")
+        report = {"ok": True, "path": path, "exists": bool(profile.path), "problems": [], "profile": profile.name}
+        if options.execution is not None:
+            report |= _verdict(profile, options.execution, options.timeout_ms)
+        return Answer(report, view="policy_checked", failed=not report["ok"])
+
+
+class Schema(Command):
+    notes = "The same as `clawperator schema policy`; editors that know JSON Schema can complete and check the file with it."
+    examples = ("",)
+
+    def run(self, options: Namespace) -> Answer:  # noqa: ARG002 -- there is nothing to choose
+        from clawperator.engine.contracts.schema import json_schema
+
+        return Answer(json_schema("policy"))
+
+
+def _add_policy_flag(parser: Parser) -> None:
+    parser.value("--policy", metavar="<file>", about="the policy instead of the one that is used", file=True)
+
+
+def _settings(options: Namespace) -> tuple[Settings, str]:
+    """The settings, and who chose the policy: ``flag``, ``env``, ``file`` or ``default``."""
+    from clawperator.engine.settings import Settings, choices, read_settings_file, settings_path
+
+    flags = {"policy_path": options.policy}
+    source = choices(flags, os.environ, read_settings_file(settings_path()))["policy_path"].source
+    return Settings.resolve(flags, file=settings_path()), source
+
+
+def _problems(chosen: Settings) -> list[Mapping[str, Any]]:
+    """Everything that is wrong with the policy file."""
+    from clawperator.engine.errors import EngineError
+    from clawperator.engine.policy import load_policy
+
+    try:
+        load_policy(chosen)
+    except EngineError as exc:
+        return list(exc.details["problems"])
+    return []
+
+
+def _verdict(profile: Profile, source: str, timeout_ms: int | None) -> dict[str, Any]:
+    """Every action of the payload with what it needs, and every refusal. Raises ``EngineError`` for a payload that is invalid."""
+    from clawperator.engine.executions.validate import validate
+    from clawperator.engine.policy import action_refusals, capabilities_of, packages_of
+
+    execution = validate(read_payload(source), timeout_ms=timeout_ms).execution
+    actions: list[dict[str, Any]] = []
+    refused: list[dict[str, Any]] = []
+    for index, action in enumerate(execution.actions):
+        against = [refusal.to_dict() for refusal in action_refusals(profile, action, f"actions.{index}")]
+        actions.append(
+            {
+                "id": action.id,
+                "type": action.type,
+                "capabilities": sorted(capabilities_of(action.type, action.params)),
+                "packages": list(packages_of(action)),
+                "allowed": not against,
+            }
+        )
+        refused += against
+    return {"ok": not refused, "allowed": not refused, "actions": actions, "refusals": refused}

@@ -1,0 +1,37 @@
+"""What runs now and is to have its result before a server ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+
+class InFlight:
+    """``stopping``: nothing new is taken; what runs gets its result. ``count`` is how many do."""
+
+    def __init__(self) -> None:
+        self.stopping = False
+        self.count = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """One more runs. Raises ``EngineError`` (SHUTTING_DOWN)."""
+        if self.stopping:
+            raise EngineError(ErrorCode.SHUTTING_DOWN, "The server stops: nothing was sent to the device")
+        self.count += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self.count -= 1
+            if not self.count:
+                self._idle.set()
+
+    async def idle(self) -> None:
+        """Return when nothing runs."""
+        await self._idle.wait()

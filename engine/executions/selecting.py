@@ -1,0 +1,24 @@
+"""A matcher that comes alone, held against the contract as in an execution."""
+
+from __future__ import annotations
+
+from clawperator.engine.errors import EngineError
+from clawperator.engine.executions.build import single
+from clawperator.engine.executions.validate import validate
+from clawperator.engine.hierarchy.matcher import Matcher
+
+_PLACE = "actions.0.params.matcher"
+
+
+def checked_matcher(fields: object, name: str = "selector") -> Matcher:
+    """The matcher of ``fields``; ``name`` is what the caller calls it.
+
+    Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) with the issues below ``name``.
+    """
+    try:
+        checked = validate(single("match", "wait_for_node", {"matcher": {} if fields is None else fields}))
+    except EngineError as exc:
+        issues = [{**issue, "path": issue["path"].replace(_PLACE, name)} for issue in exc.details.get("issues", ())]
+        details = {"path": exc.details.get("path", "").replace(_PLACE, name), "issues": issues}
+        raise EngineError(exc.code, exc.message, hint=exc.hint, details=details) from exc
+    return Matcher.from_fields(checked.payload["actions"][0]["params"]["matcher"])

@@ -1,0 +1,174 @@
+"""Questions about a tree and their answers as JSON data: what a matcher finds and why it finds nothing, how a node is addressed.
+
+The same for every face. Pure; ``name`` arguments are what the caller calls the value that an error speaks of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.explain import Explanation, TreeExplanation
+from clawperator.engine.hierarchy.match import Matcher, explain_tree, find_all
+from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree
+from clawperator.engine.hierarchy.selectors import node_at, node_by_path, suggest
+from clawperator.engine.hierarchy.traits import summary
+
+T = TypeVar("T")
+
+_POINT = re.compile(r"\s*(-?[0-9]{1,9})\s*,\s*(-?[0-9]{1,9})\s*")
+_PATH = re.compile(r"[0-9]{1,9}(/[0-9]{1,9})*")
+
+
+def cut(items: Sequence[T], limit: int, name: str) -> tuple[Sequence[T], dict[str, Any]]:
+    """The items to list, and the record for the answer where that is not all of them."""
+    if len(items) <= limit:
+        return items, {}
+    hint = f"The rest is not listed: ask with {name} {len(items)} for all."
+    return items[:limit], {"truncated": {"shown": limit, "total": len(items), "hint": hint}}
+
+
+def matches(
+    tree: UiTree, matcher: Matcher, *, limit: int, explain: bool = False, name: str = "limit"
+) -> dict[str, Any]:
+    """What ``matcher`` finds on screen, by the device's rules; why nothing, or always where ``explain`` says so.
+
+    Keys: ``count``, ``offScreen``, ``matches`` (the first one is ``taken``), and where they apply ``approximate``,
+    ``approximateBecause``, ``truncated``, ``warnings``, ``explain``.
+    """
+    found = find_all(tree, matcher)
+    off_screen = [node for node in find_all(tree, matcher, on_screen_only=False) if not tree.is_on_screen(node)]
+    shown, truncated = cut(found, limit, name)
+    answer: dict[str, Any] = {"selector": matcher.fields(), "count": len(found), "offScreen": len(off_screen)}
+    if reasons := list(_approximations(tree, matcher, found, off_screen)):
+        answer |= {"approximate": True, "approximateBecause": reasons}
+    answer |= truncated
+    answer["matches"] = [summary(node) | ({"taken": True} if node is found[0] else {}) for node in shown]
+    if len(found) > 1:
+        message = f"{len(found)} nodes match: the device takes the first and does not say so"
+        answer["warnings"] = [{"code": "MATCHER_AMBIGUOUS", "path": "selector", "message": message}]
+    if explain or not found:
+        answer["explain"] = explained(explain_tree(tree, matcher))
+    return answer
+
+
+def _approximations(
+    tree: UiTree, matcher: Matcher, found: Sequence[UiNode], off_screen: Sequence[UiNode]
+) -> Iterator[str]:
+    """What the dump does not tell and the answer depends on."""
+    if matcher.role and any(node.role_approximate for node in found or tree.on_screen):
+        yield "roles are inferred from the dump: the device may see other ones"
+    if guessed := sum("visible-to-user" not in node.attributes for node in off_screen):
+        yield f"{guessed} of the matches count as off the screen because of bounds in the dump"
+    if guessed := sum(node.bounds is NO_BOUNDS for node in found):
+        yield f"{guessed} of the matches count as on screen although the dump does not tell their bounds"
+
+
+def explained(explanation: TreeExplanation) -> dict[str, Any]:
+    """Field by field, and what nearly matches."""
+    return {
+        "verdict": explanation.verdict,
+        "fields": [{"field": c.field, "alone": c.alone, "together": c.together} for c in explanation.counts],
+        "nearest": [_miss(miss) for miss in explanation.nearest],
+    }
+
+
+def _miss(miss: Explanation) -> dict[str, Any]:
+    fields = [{"field": f.field, "ok": f.ok, "wanted": f.wanted, "got": f.got, "reason": f.reason} for f in miss.fields]
+    answer: dict[str, Any] = {"node": summary(miss.node), "fields": fields}
+    return {**answer, "offScreen": miss.off_screen} if miss.off_screen else answer
+
+
+def suggestions(tree: UiTree, nodes: Sequence[UiNode], *, limit: int, name: str = "limit") -> dict[str, Any]:
+    """How the first of ``nodes`` is addressed, best first; the others are named.
+
+    Keys: ``node``, ``candidates``, and where they apply ``others``, ``truncated``, ``advice``.
+    """
+    answer = suggest(tree, nodes[0])
+    candidates, truncated = cut(answer.candidates, limit, name)
+    document: dict[str, Any] = {"node": summary(answer.node)}
+    if not tree.is_on_screen(answer.node):
+        document["node"]["onScreen"] = False
+    if len(nodes) > 1:
+        others, rest = cut(nodes[1:], limit, name)
+        document["others"] = {"count": len(nodes) - 1, **rest, "paths": [node.path for node in others]}
+    document |= truncated
+    document["candidates"] = [candidate.to_dict() for candidate in candidates]
+    if answer.advice:
+        document["advice"] = answer.advice
+    return document
+
+
+# -- which node
+
+
+def read_point(text: str, name: str = "at") -> tuple[int, int]:
+    """``x,y`` in pixels. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
+    found = _POINT.fullmatch(text)
+    if found is None:
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED,
+            f"{name} must be <x>,<y>: two whole numbers of pixels",
+            hint=f"For example {name} 540,1200.",
+            details={"path": name},
+        )
+    return int(found[1]), int(found[2])
+
+
+def read_path(text: str, name: str = "node") -> str:
+    """A node's path as answers show it. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
+    path = text.strip()
+    if not _PATH.fullmatch(path):
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED,
+            f"{name} must be a path: positions from the root down, such as 0/0/2",
+            hint="match and inspect ui --view interactive show the paths of nodes.",
+            details={"path": name},
+        )
+    return path
+
+
+def at_point(tree: UiTree, x: int, y: int, name: str = "at") -> UiNode:
+    """The smallest node there. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED, NODE_NOT_FOUND)."""
+    if tree.nodes and not tree.screen.contains(x, y):
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED,
+            f"{name} {x},{y} is outside the screen of {tree.screen.width}x{tree.screen.height} pixels",
+            hint="",
+            details={"path": name, "screen": [tree.screen.width, tree.screen.height]},
+        )
+    node = node_at(tree, x, y)
+    if node is None:
+        raise _nothing(tree, f"No node of the UI tree is at {x},{y}")
+    return node
+
+
+def with_path(tree: UiTree, path: str) -> UiNode:
+    """Raises ``EngineError`` (NODE_NOT_FOUND), with ``details.deepest`` where a part of the path exists."""
+    node = node_by_path(tree, path)
+    if node is not None:
+        return node
+    above = path
+    while above and node_by_path(tree, above) is None:
+        above = above.rpartition("/")[0]
+    raise _nothing(tree, f"No node of the UI tree has the path {path}", **({"deepest": above} if above else {}))
+
+
+def found_by(tree: UiTree, matcher: Matcher) -> Sequence[UiNode]:
+    """The nodes that ``matcher`` finds; off-screen ones only where there are no others.
+
+    Raises ``EngineError`` (NODE_NOT_FOUND), with the explanation as its details.
+    """
+    nodes = find_all(tree, matcher) or find_all(tree, matcher, on_screen_only=False)
+    if not nodes:
+        raise _nothing(tree, "No node of the UI tree matches the selector", **explained(explain_tree(tree, matcher)))
+    return nodes
+
+
+def _nothing(tree: UiTree, message: str, **details: Any) -> EngineError:
+    if not tree.nodes:
+        return EngineError(ErrorCode.NODE_NOT_FOUND, "The UI tree has no nodes")
+    hint = "The tree may be older than the screen: look again, or correct what you look for."
+    return EngineError(ErrorCode.NODE_NOT_FOUND, message, hint=hint, details=details)

@@ -1,0 +1,82 @@
+"""What the audit says of compiling: no execution comes of it yet, so nobody else notes it (skills contract §9.13)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.contracts.limits import MODES
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.history.account import denial
+from clawperator.engine.history.rows import AuditRow
+
+if TYPE_CHECKING:
+    from clawperator.engine.settings import Settings
+
+_DENIALS = (ErrorCode.CAPABILITY_DENIED, ErrorCode.PACKAGE_DENIED, ErrorCode.ACTION_DENIED, ErrorCode.READ_ONLY)
+_LONGEST_NAME = 512
+
+
+def compiling(
+    *,
+    skill_id: str,
+    artifact: str,
+    execution: Mapping[str, Any] | None = None,
+    recipe_id: str = "",
+    error: EngineError | None = None,
+    outcome: str = "",
+    face: str = "cli",
+    caller: str = "",
+    duration_ms: float = math.nan,
+) -> AuditRow:
+    """The row for ``artifact`` of ``skill_id``, which became ``execution`` (its payload), or did not because of ``error``.
+
+    ``outcome`` is the error's code where there is no ``error`` at hand. What the policy refused is ``refused``.
+    """
+    code = error.code.value if error is not None else outcome
+    details = error.details if error is not None else {}
+    plan = execution or {}
+    actions = plan.get("actions") or ()
+    types = dict.fromkeys(str(action.get("type", "")) for action in actions if isinstance(action, Mapping))
+    row = AuditRow(
+        time.time(),
+        "refused" if code in _DENIALS else "compile",
+        "",
+        _name(plan.get("commandId")),
+        _name(plan.get("taskId")),
+        mode=MODES[0],
+        source=_name(plan.get("source")),
+        face=face,
+        action_types=tuple(filter(None, types)),
+        code=code,
+        duration_ms=duration_ms,
+        caller=_name(caller),
+        skill_id=_name(skill_id),
+        recipe_id=_name(recipe_id or details.get("recipeId")),
+        artifact=_name(artifact),
+    )
+    denied = denial(details)
+    return row._replace(profile=denied.profile, denied=denied.subject)
+
+
+def audit_compile(settings: Settings, *, skill_id: str, artifact: str, **facts: Any) -> Sequence[str]:
+    """Write ``compiling``'s row for a process that has no engine, unless no history is kept.
+
+    Nothing is raised: what keeps it from being written is returned in words, for somebody to be told.
+    """
+    if not (settings.history_enabled and settings.history_path):
+        return ()
+    from clawperator.engine.history.store import History
+
+    try:
+        with History.open(settings.history_path) as history:
+            history.put_audit(compiling(skill_id=skill_id, artifact=artifact, **facts))
+            return tuple(history.remarks)
+    except EngineError as exc:
+        return (f"Nothing was recorded: {exc.message}",)
+
+
+def _name(value: object) -> str:
+    return value[:_LONGEST_NAME] if isinstance(value, str) else ""

@@ -1,0 +1,140 @@
+"""What a log, a history or an audit may hold where nothing read from or typed into a screen shall stand in it (§9.8). Pure.
+
+What is kept is named here, and every other text is masked: of a key that nobody thought of nobody knows what stands in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+NAMES = frozenset(
+    {
+        # the payload: what is done, not to which texts
+        "id", "type", "commandId", "taskId", "source", "mode", "expectedFormat", "applicationId", "expectedPackage", "key",
+        "direction", "clickType", "role", "resourceId", "validator",
+        # the envelope
+        "actionType", "status", "errorCode", "errorCodeSource", "application_id", "host_preflight", "host_preflight_ok",
+        "actual_format", "truncated", "tree", "code", "path",
+        # the run
+        "executionId", "deviceId", "backend", "face", "origin", "package", "kind", "stepId", "digest",
+    }
+)  # fmt: skip
+"""Keys whose texts are names of ours or of programs."""
+
+LINE_FIELDS = (
+    "commandId",
+    "taskId",
+    "source",
+    "timeoutMs",
+    "actionCount",
+    "stepCount",
+    "attempt",
+    "delayMs",
+    "durationMs",
+)
+"""Fields of live lines that are numbers and names; ``id`` of a stage holds the texts that were looked for."""
+
+_OUTCOMES = frozenset(
+    {
+        "all", "click_after", "click_types", "count", "direction", "distance_ratio", "duration_ms", "foreground_package",
+        "has_overlay", "last_package", "max_swipes", "overlay_package", "resolved_container", "resource_id",
+        "scroll_outcome", "scrolls_executed", "settle_delay_ms", "submit", "termination_reason", "timeout_ms",
+        "window_count",
+    }
+)  # fmt: skip
+"""Keys of a step's data that tell how it went, and not what stood on the screen (wire contract §7)."""
+_TREES = ("text", "tree", "view")
+"""Where the data of a snapshot holds what the screen showed."""
+_LETTER = re.compile(r"[^\W_]")
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")
+_STORY = re.compile(r"\[(?:Clawperator-Command|UiActionEngine)\] [a-z_-]+(?= )")
+"""How the lines begin that consist of fields; of every other line only its origin is kept."""
+_ORIGIN = re.compile(r"\[[A-Za-z-]+\]")
+
+
+def mask(text: str) -> str:
+    """``text`` with a ``*`` for every letter and digit; its other characters stay."""
+    return _LETTER.sub("*", text)
+
+
+def mask_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """An execution without the texts that are typed or looked for; whatever was given, valid or not."""
+    return mask_document(payload)
+
+
+def mask_envelope(envelope: Mapping[str, Any]) -> dict[str, Any]:
+    """An envelope without what its steps read, and without trees."""
+    steps = envelope.get("stepResults")
+    masked = mask_document({key: value for key, value in envelope.items() if key != "stepResults"})
+    if isinstance(steps, list | tuple):
+        masked["stepResults"] = [_step(step) for step in steps]
+    return masked
+
+
+def mask_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON data of ours in which every text is masked that is no name."""
+    return {_key(name): _masked(value, name, NAMES) for name, value in document.items()}
+
+
+def mask_line(text: str) -> str:
+    """One of the Operator's live lines: its words and the names and numbers in it stay, of a stage its kind."""
+    from clawperator.engine.logcat.progress import read_progress
+
+    head, told = _STORY.match(text), read_progress(text)
+    if head is None or told is None:
+        origin = _ORIGIN.match(text)
+        kept = origin[0] if origin else ""
+        return kept + mask(text[len(kept) :])
+    fields = told[1]
+    begin = text.find(f" {next(iter(fields))}=") if fields else len(text)
+    line, position = head[0] + mask(text[head.end() : begin]), begin
+    for name, value in fields.items():  # they follow each other without a gap
+        line += f" {name}={_field(told[0], name, value)}"
+        position += len(name) + len(value) + 2
+    return line + mask(text[position:])
+
+
+def _field(kind: str, name: str, value: str) -> str:
+    if name == "id" and kind.startswith("stage"):
+        word = re.match(r"[A-Za-z]*", value)
+        assert word is not None
+        return word[0] + mask(value[word.end() :])
+    of_step = kind.startswith("step") and name in ("id", "type")
+    plain = (name in LINE_FIELDS or of_step) and re.fullmatch(r"\S{1,128}", value)
+    return value if plain else mask(value)
+
+
+def _step(step: Any) -> Any:
+    if not isinstance(step, Mapping):
+        return _masked(step, "", NAMES)
+    data = step.get("data")
+    masked = mask_document({key: value for key, value in step.items() if key != "data"})
+    if isinstance(data, Mapping):
+        dropped = _TREES if step.get("actionType") == "snapshot_ui" else ("tree", "view")
+        known = NAMES | _OUTCOMES
+        masked["data"] = {_key(key): _masked(value, key, known) for key, value in data.items() if key not in dropped}
+    return masked
+
+
+def _key(name: object) -> str:
+    text = str(name)
+    return text if _KEY.match(text) else mask(text)
+
+
+def _masked(value: Any, key: str, names: frozenset[str]) -> Any:
+    match value:
+        case str():
+            plain = key in names or is_code(key, value)
+            return value if plain else mask(value)
+        case Mapping():
+            return {_key(name): _masked(item, name, names) for name, item in value.items()}
+        case list() | tuple():
+            return [_masked(item, key, names) for item in value]
+    return value
+
+
+def is_code(key: str, value: str) -> bool:
+    """Whether ``value`` is one of our error codes where ``key`` may hold a sentence as well."""
+    return key == "error" and value.isupper() and " " not in value

@@ -1,0 +1,178 @@
+"""``logs``: what is there, what comes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clawperator.app.cli import log_tail
+from clawperator.app.cli.log_tail import Tail
+from clawperator.engine.log_file import LogFile, today_path
+
+if TYPE_CHECKING:
+    from tests.app.cli.conftest import Cli
+
+
+@pytest.fixture
+def folder(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("CLAWPERATOR_LOG_DIR", str(tmp_path / "logs"))
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def log(folder: Path) -> LogFile:
+    return LogFile(str(folder))
+
+
+def events(text: str) -> list[str]:
+    return [json.loads(line)["event"] for line in text.splitlines()]
+
+
+def test_a_missing_file_is_a_remark(cli: Cli, folder: Path) -> None:
+    run = cli("logs")
+    assert (run.exit_code, run.out) == (0, "")
+    assert today_path(str(folder)) in run.err
+
+
+def test_where_logs_are_by_default(cli: Cli, lonely: dict[str, str], tmp_path: Path) -> None:
+    LogFile(str(tmp_path / ".clawperator" / "logs")).write("info", "x", "m")
+    assert events(cli("logs", "--no-follow").out) == ["x"]
+
+
+def test_what_is_there(cli: Cli, log: LogFile, folder: Path) -> None:
+    log.write("info", "one", "first", commandId="c")
+    log.write("error", "two", "second\x1b[31m")
+    run = cli("logs", "--no-follow")
+    assert (run.exit_code, run.err) == (0, "")
+    assert run.out == Path(today_path(str(folder))).read_text()
+    pretty = cli("logs", "--no-follow", "--output", "pretty").out.splitlines()
+    assert pretty[0].endswith("one  first  commandId=c")
+    assert pretty[1].endswith("two  second\\x1b[31m")
+
+
+def test_lines_of_somebody_else(cli: Cli, log: LogFile, folder: Path) -> None:
+    log.write("info", "one", "first")
+    with Path(today_path(str(folder))).open("ab") as file:
+        file.write(b"no json \x1b[2J \xff\xe2\x80\xae\n[1]\n" + b"x" * 100)
+    for words in ([], ["--output", "pretty"]):
+        out = cli("logs", "--no-follow", *words).out
+        assert "\x1b" not in out
+        assert "\u202e" not in out
+        assert "no json \\x1b[2J" in out
+        assert "xxx" not in out  # not a whole line yet
+
+
+# -- following
+
+
+@contextmanager
+def following(*words: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-u", "-m", "clawperator.app.cli", "logs", *words]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def next_event(running: subprocess.Popen[str]) -> str:
+    assert running.stdout is not None
+    event: str = json.loads(running.stdout.readline())["event"]
+    return event
+
+
+def test_what_comes_until_somebody_presses_ctrl_c(log: LogFile, folder: Path) -> None:
+    log.write("info", "before", "m")
+    with following() as running:
+        assert next_event(running) == "before"
+        for event in ("one", "two"):
+            log.write("info", event, "m")
+            assert next_event(running) == event
+        Path(today_path(str(folder))).unlink()
+        log.write("info", "anew", "m")
+        assert next_event(running) == "anew"
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=20)
+        assert (running.returncode, out, err) == (0, "", "")
+
+
+def test_a_reader_that_leaves(log: LogFile) -> None:
+    log.write("info", "before", "m")
+    with following() as running:
+        assert next_event(running) == "before"
+        assert running.stdout is not None
+        running.stdout.close()
+        log.write("info", "unheard", "m")
+        assert running.wait(timeout=20) == 141
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    said: list[str] = []
+    monkeypatch.setattr("clawperator.app.cli.output.print_text", said.append)
+    return said
+
+
+def test_a_new_day(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, heard: list[str]) -> None:
+    days = [str(tmp_path / "clawperator-2026-03-01.log"), str(tmp_path / "clawperator-2026-03-02.log")]
+    today = days[0]
+    monkeypatch.setattr(log_tail, "today_path", lambda _: today)
+    Path(days[0]).write_text("a\n")
+    with Tail(str(tmp_path), "json") as tail:
+        assert tail.print_news()
+        today = days[1]
+        Path(days[0]).write_text("a\nlast of the day\n")
+        assert tail.print_news()  # the new file is not there yet
+        Path(days[1]).write_text("first of the day\n")
+        assert tail.print_news()
+    assert "".join(heard) == "a\nlast of the day\nfirst of the day\n"
+
+
+def test_a_file_that_became_shorter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, heard: list[str]) -> None:
+    path = tmp_path / "log"
+    monkeypatch.setattr(log_tail, "today_path", lambda _: str(path))
+    path.write_text("a\nb\nhalf")
+    with Tail(str(tmp_path), "json") as tail:
+        tail.print_news()
+        path.write_text("c\n")
+        tail.print_news()
+        with path.open("a") as file:
+            file.write("d")
+            file.flush()
+            tail.print_news()
+            file.write("e\n")
+        tail.print_news()
+        tail.print_news()
+    assert "".join(heard) == "a\nb\nc\nde\n"
+
+
+def test_without_watches_it_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, heard: list[str]) -> None:
+    """A system that has no watches left, and the poll that stands in for them."""
+    path = tmp_path / "log"
+    path.write_text("")
+    monkeypatch.setattr(log_tail, "today_path", lambda _: str(path))
+
+    def none_left(*_: object, **__: object) -> Iterator[object]:
+        raise OSError(28, "OS file watch limit reached")
+
+    def look(seconds: float) -> None:
+        assert seconds == 0.5
+        if path.read_text():
+            raise KeyboardInterrupt
+        path.write_text("one\n")
+
+    monkeypatch.setattr("watchfiles.watch", none_left)
+    monkeypatch.setattr("time.sleep", look)
+    with Tail(str(tmp_path), "json") as tail, pytest.raises(KeyboardInterrupt):
+        tail.follow()
+    assert heard == ["one\n"]

@@ -1,0 +1,137 @@
+"""``skills lint|ci|install-hook`` as command lines."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.engine.skills.repositories import NOBODY, Repository
+
+if TYPE_CHECKING:
+    from tests.app.cli.conftest import Cli
+
+GIT_PATH = os.environ["PATH"]
+SKILL = "com.example.shop.search"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """The current folder is one."""
+    for name, value in {**NOBODY, "PATH": GIT_PATH}.items():
+        monkeypatch.setenv(name, value)
+    made = Repository.made(tmp_path / "repository")
+    monkeypatch.chdir(made.folder)
+    return made
+
+
+@pytest.mark.parametrize("scope", [["--all"], [SKILL]])
+def test_the_skills_that_come_along(cli: Cli, scope: list[str]) -> None:
+    run = cli("skills", "lint", *scope, "--registry", "builtin")
+    assert (run.exit_code, run.err) == (0, "")
+    assert (run.document["ok"], run.document["counts"]["error"]) == (True, 0)
+
+
+def test_one_file(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text("x\nask jane@example.com\n")
+    run = cli("skills", "lint", "--file", str(file))
+    assert run.exit_code == 1
+    message = "a text here looks like an e-mail address"
+    finding = {"file": str(file), "line": 2, "code": "L-LITERAL-EMAIL", "severity": "error", "message": message}
+    assert run.document == {"ok": False, "findings": [finding], "counts": {"error": 1, "warning": 0, "info": 0}}
+    pretty = cli("skills", "lint", "--file", str(file), "--output", "pretty")
+    assert pretty.exit_code == 1
+    assert pretty.out == f"{file}:2: L-LITERAL-EMAIL {message}\n1 error\n"
+
+
+def test_remarks_are_no_failure(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "x.recipe.md"
+    file.write_text("---\na: 1\n---\n")
+    assert cli("skills", "lint", "--file", str(file)).exit_code == 1  # it does not compile
+    file = tmp_path / "x.md"
+    file.write_text("nothing\n")
+    run = cli("skills", "lint", "--file", str(file), "--output", "pretty")
+    assert (run.exit_code, run.out) == (0, "nothing found\n")
+
+
+def test_hostile_names_and_texts(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "\x1b[2J\u202e.md"
+    file.write_text("emulator-5554\n")
+    run = cli("skills", "lint", "--file", str(file), "--output", "pretty")
+    assert "\x1b" not in run.out
+    assert "\u202e" not in run.out
+
+
+@pytest.mark.parametrize("words", [[], [SKILL, "--all"], ["--all", "--staged"], ["--file", "x", SKILL]])
+def test_exactly_one_scope(cli: Cli, words: list[str]) -> None:
+    run = cli("skills", "lint", *words)
+    assert (run.exit_code, run.document["code"]) == (1, "USAGE")
+
+
+def test_files_and_skills_that_are_not_there(cli: Cli) -> None:
+    assert cli("skills", "lint", "--file", "missing").document["code"] == "REGISTRY_READ_FAILED"
+    assert cli("skills", "lint", "nobody", "--registry", "builtin").document["code"] == "SKILL_NOT_FOUND"
+
+
+def test_the_policy_of_the_command_line(cli: Cli, tmp_path: Path) -> None:
+    policy = tmp_path / "p.toml"
+    policy.write_text('version = 1\nactiveProfile = "x"\n[profiles.x.capabilities]\ndeny = ["type_text"]\n')
+    run = cli("skills", "lint", SKILL, "--registry", "builtin", "--policy", str(policy))
+    assert run.exit_code == 1
+    assert {finding["code"] for finding in run.document["findings"] if finding["severity"] == "error"} == {
+        "L-CAP-COMBO"
+    }
+    run = cli("skills", "lint", SKILL, "--registry", "builtin", "--policy", str(tmp_path / "missing.toml"))
+    assert (run.exit_code, run.document["code"]) == (1, "USAGE")
+
+
+def test_blocked_terms(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / ".clawperator").mkdir()
+    (tmp_path / ".clawperator" / "blocked-terms.txt").write_text("# mine\nSecret Street\n")
+    file = tmp_path / "a.sh"
+    file.write_text("echo SECRET street\n")
+    run = cli("skills", "lint", "--file", str(file))
+    assert [finding["code"] for finding in run.document["findings"]] == ["L-LITERAL-BLOCKED"]
+    assert "secret" not in run.out.lower()
+
+
+def test_staged(cli: Cli, repository: Repository) -> None:
+    repository.commit("one", {"old.md": "emulator-5554\n"})
+    assert cli("skills", "lint", "--staged").document["findings"] == []
+    repository.write("old.md", "emulator-5554\nemulator-5556\n")
+    repository.git("add", "--all")
+    run = cli("skills", "lint", "--staged")
+    assert (run.exit_code, [finding["line"] for finding in run.document["findings"]]) == (1, [2])
+
+
+def test_the_hook(cli: Cli, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    hook = repository.folder / ".git" / "hooks" / "pre-commit"
+    run = cli("skills", "install-hook")
+    assert run.exit_code == 0
+    assert (run.document["ok"], run.document["installed"], run.document["hookPath"]) == (True, True, str(hook))
+    assert cli("skills", "install-hook", "--repo", str(repository.folder)).document["installed"] is False
+    assert cli("skills", "install-hook", "--output", "pretty").out.startswith("The hook was installed already")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert cli("skills", "install-hook").document["code"] == "SKILLS_GIT_NOT_FOUND"
+
+
+def test_ci(cli: Cli) -> None:
+    run = cli("skills", "ci", "--registry", "builtin")
+    assert (run.exit_code, run.document["ok"], run.document["failed"]) == (0, True, [])
+    assert all(check["ok"] for check in run.document["checks"])
+    pretty = cli("skills", "ci", "--registry", "builtin", "--output", "pretty")
+    assert "failed" not in pretty.out
+    assert pretty.out.startswith("ok      metadata")
+
+
+def test_ci_that_fails(cli: Cli, tmp_path: Path) -> None:
+    registry = tmp_path / "skills" / "skills-registry.json"
+    registry.parent.mkdir()
+    registry.write_text('{"skills":[]}')
+    run = cli("skills", "ci", "--registry", str(registry))
+    assert run.exit_code == 1
+    assert {"registry", "index"} <= set(run.document["failed"])
+    assert "failed  registry" in cli("skills", "ci", "--registry", str(registry), "--output", "pretty").out

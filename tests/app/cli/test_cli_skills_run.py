@@ -1,0 +1,236 @@
+"""``skills run``: documents, streaming, refusals, signals, and scripts that say more than anybody wants to hear."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.engine.skills.made import alive, made_registry, until
+
+if TYPE_CHECKING:
+    from tests.app.cli.conftest import Cli
+
+MODULE = [sys.executable, "-m", "clawperator.app.cli"]
+SKILL = "com.example.app.look"
+OTHER = "com.example.app.other"
+SPEAKS = """#!/bin/sh
+echo "args: $*"
+printf 'told\\033[31m on stderr\\n' >&2
+printf 'tab\\there, \\033]0;title\\007 \\342\\200\\256\\n'
+echo 'RESULT|a=1'
+"""
+
+
+@pytest.fixture
+def registry(lonely: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    made = made_registry(tmp_path / "root", {SKILL: {"run.sh": SPEAKS}, OTHER: {"run.sh": "#!/bin/sh\nexit 5\n"}})
+    monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", made.path)
+    return made.path
+
+
+def script(registry: str, text: str) -> None:
+    """Let the skill run ``text``, with the usual tools."""
+    path = Path(registry).parent / SKILL / "scripts" / "run.sh"
+    path.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{text}")
+
+
+@pytest.mark.usefixtures("registry")
+class TestScripts:
+    def test_the_document(self, cli: Cli) -> None:
+        run = cli("skills", "run", SKILL, "--device-id", "serial-1", "--", "a", "--help", "--", "--output", "pretty")
+        document = run.document
+        assert (run.exit_code, run.err) == (0, "")
+        assert document.pop("durationMs") >= 0
+        assert document == {
+            "ok": True,
+            "skillId": SKILL,
+            "output": "args: serial-1 a --help -- --output pretty\ntab\there, \x1b]0;title\x07 \u202e\nRESULT|a=1\n",
+            "exitCode": 0,
+            "frames": [{"kind": "result", "line": 3, "values": {"a": "1"}}],
+        }
+
+    def test_without_a_device(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One that only the environment names is no argument: scripts count theirs."""
+        monkeypatch.setenv("CLAWPERATOR_DEVICE_ID", "from-the-environment")
+        assert cli("skills", "run", SKILL).document["output"].startswith("args: \n")
+
+    def test_pretty_output_is_heard_and_harmless(self, cli: Cli) -> None:
+        run = cli("skills", "run", SKILL, "--output", "pretty", "--", "x")
+        assert run.exit_code == 0
+        assert run.out.startswith("args: x\ntab\there, \\x1b]0;title\\x07 \\u202e\nRESULT|a=1\nok  ")
+        assert "result   3      " in run.out
+        assert run.err == "told\\x1b[31m on stderr\n"
+
+    def test_verbose_tells_it_on_stderr(self, cli: Cli) -> None:
+        run = cli("skills", "run", SKILL, "--verbose")
+        assert run.document["ok"]
+        assert "[clawperator] stdout: RESULT|a=1\n" in run.err
+        assert "[clawperator] stderr: told\\x1b[31m on stderr\n" in run.err
+
+    def test_what_was_asked_for(self, cli: Cli) -> None:
+        run = cli("--timeout", "60000", "skills", "run", SKILL, "--expect-contains", "args", "--skip-validate")
+        assert (run.document["timeoutMs"], run.document["expectedSubstring"]) == (60_000, "args")
+        missing = cli("skills", "run", SKILL, "--expect-contains", "never said")
+        assert (missing.exit_code, missing.document["code"]) == (1, "SKILL_OUTPUT_ASSERTION_FAILED")
+        assert missing.document["expectedSubstring"] == "never said"
+        assert missing.document["output"].endswith("RESULT|a=1\n")
+
+    def test_a_failure(self, cli: Cli) -> None:
+        run = cli("skills", "run", OTHER)
+        assert run.exit_code == 1
+        assert run.document["message"] == f"Skill {OTHER} exited with code 5"
+        assert (run.document["skillId"], run.document["exitCode"]) == (OTHER, 5)
+        assert (run.document["stderr"], run.document["stdout"]) == ("", "")
+
+    def test_a_failure_does_not_repeat_what_was_heard(self, cli: Cli, registry: str) -> None:
+        script(registry, "echo said once; echo complained once >&2; exit 4\n")
+        run = cli("skills", "run", SKILL, "--output", "pretty")
+        assert run.exit_code == 1
+        assert run.out.count("said once") == 1
+        assert (run.out + run.err).count("complained once") == 1
+        assert "exited with code 4" in run.out
+
+    def test_the_gate(self, cli: Cli, registry: str) -> None:
+        (Path(registry).parent / SKILL / "skill.json").write_text("{")
+        run = cli("skills", "run", SKILL)
+        assert (run.exit_code, run.document["code"]) == (1, "SKILL_VALIDATION_FAILED")
+        assert cli("skills", "run", SKILL, "--skip-validate").exit_code == 0
+
+    def test_the_registry_may_be_named(self, cli: Cli, registry: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("CLAWPERATOR_SKILLS_REGISTRY")
+        assert cli("skills", "run", SKILL).document["code"] == "REGISTRY_READ_FAILED"
+        script(registry, 'echo "$CLAWPERATOR_SKILLS_REGISTRY"\n')
+        assert cli("skills", "run", SKILL, "--registry", registry).document["output"] == f"{registry}\n"
+
+    def test_choices_reach_the_script(self, cli: Cli, registry: str, tmp_path: Path) -> None:
+        script(registry, "env\n")
+        flags = ["--safe-logs", "--no-history", "--policy", "/p.toml", "--log-level", "debug", "--device", "s1"]
+        run = cli("skills", "run", SKILL, *flags, "--operator-package", "com.example.operator")
+        env = dict(line.partition("=")[::2] for line in run.document["output"].splitlines())
+        assert {name: env.get(name) for name in ("CLAWPERATOR_SAFE_LOGS", "CLAWPERATOR_NO_HISTORY")} == {
+            "CLAWPERATOR_SAFE_LOGS": "1",
+            "CLAWPERATOR_NO_HISTORY": "1",
+        }
+        assert env["CLAWPERATOR_POLICY"] == "/p.toml"
+        assert env["CLAWPERATOR_LOG_LEVEL"] == "debug"
+        assert env["CLAWPERATOR_LOG_DIR"] == str(tmp_path / ".clawperator" / "logs")
+        assert env["DEVICE_ID"] == env["CLAWPERATOR_DEVICE_ID"] == "s1"
+        assert env["RECEIVER_PKG"] == env["CLAWPERATOR_OPERATOR_PACKAGE"] == "com.example.operator"
+        assert os.access(env["CLAWPERATOR_BIN"], os.X_OK)
+        assert env["CLAW_BIN"] == env["CLAWPERATOR_BIN"]
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), "USAGE", "requires <id>"),
+        ((SKILL, "--expect-contains", ""), "USAGE", "must not be empty"),
+        ((SKILL, "--vars", "{}"), "USAGE", "--vars is for --artifact"),
+        ((SKILL, "--raw-envelope"), "USAGE", "--raw-envelope is for --artifact"),
+        ((SKILL, "--max-snapshot-bytes", "5"), "USAGE", "--max-snapshot-bytes is for --artifact"),
+        ((SKILL, "--artifact", "a", "--skip-validate"), "USAGE", "--skip-validate is for scripts"),
+        ((SKILL, "--artifact", "a", "--expect-contains", "x"), "USAGE", "--expect-contains is for scripts"),
+        ((SKILL, "--artifact", "a", "--", "x"), "USAGE", "what stands behind -- is for scripts"),
+        ((SKILL, "--artifact", "a"), "ARTIFACT_NOT_FOUND", "a"),
+        ((SKILL, "stray"), "USAGE", "unexpected argument"),
+        ((SKILL, "--timeout", "0"), "EXECUTION_VALIDATION_FAILED", "between 1 and"),
+        ((SKILL, "--timeout", "0.5"), "EXECUTION_VALIDATION_FAILED", "whole number"),
+        ((SKILL, "--timeout", "soon"), "EXECUTION_VALIDATION_FAILED", "finite number"),
+        (("com.example.app.nothing",), "SKILL_NOT_FOUND", "com.example.app.nothing"),
+        ((SKILL, "--registry", "/no/such/file"), "REGISTRY_READ_FAILED", "/no/such/file"),
+    ],
+)
+def test_refusals(cli: Cli, arguments: tuple[str, ...], code: str, words: str) -> None:
+    run = cli("skills", "run", *arguments)
+    assert (run.exit_code, run.document["code"]) == (1, code)
+    assert words in run.document["message"]
+    assert run.err == ""
+
+
+class TestProcesses:
+    def started(self, *arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def first_line(self, child: subprocess.Popen[bytes]) -> int:
+        """The script's pid, which it says first; pretty output is heard while it runs."""
+        assert child.stdout is not None
+        return int(child.stdout.readline())
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    def test_a_signal_ends_script_and_all(self, registry: str, number: signal.Signals) -> None:
+        script(registry, "sleep 1000 & echo $!\nwait\n")
+        child = self.started("skills", "run", SKILL, "--output", "pretty")
+        pid = self.first_line(child)
+        assert alive(pid)
+        child.send_signal(number)
+        out, err = child.communicate(timeout=50)
+        assert (child.returncode, err) == (130, b"")
+        assert b"INTERRUPTED" in out
+        until(lambda: not alive(pid))
+
+    def test_the_second_ctrl_c_waits_for_nothing(self, registry: str) -> None:
+        script(registry, "trap 'echo asked' TERM\necho $$\nwhile :; do sleep 0.02; done\n")
+        child = self.started("skills", "run", SKILL, "--output", "pretty")
+        pid = self.first_line(child)
+        child.send_signal(signal.SIGINT)
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"asked\n"
+        assert alive(pid)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=50)
+        assert child.returncode == 130
+        assert set(err.split()) <= {b"Terminated"}  # which the shell says of its sleep
+        until(lambda: not alive(pid))
+
+    def test_a_reader_that_leaves(self, registry: str) -> None:
+        script(registry, "echo $$\nyes\n")
+        child = self.started("skills", "run", SKILL, "--output", "pretty")
+        pid = self.first_line(child)
+        assert child.stdout is not None
+        child.stdout.close()
+        assert child.stderr is not None
+        assert child.stderr.read() == b""
+        assert child.wait(timeout=50) == 141
+        until(lambda: not alive(pid))
+        child.stderr.close()
+
+    def test_too_late(self, registry: str) -> None:
+        script(registry, "echo $$\nsleep 1000\n")
+        child = self.started("skills", "run", SKILL, "--timeout", "500")
+        out, err = child.communicate(timeout=50)
+        assert (child.returncode, err) == (1, b"")
+        error = json.loads(out)
+        assert (error["code"], error["message"]) == (
+            "SKILL_EXECUTION_TIMEOUT",
+            f"Skill {SKILL} timed out after 500ms",
+        )
+        assert not alive(int(error["stdout"]))
+
+    @pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs wait4")
+    def test_a_hundred_megabytes(self, registry: str, tmp_path: Path) -> None:
+        """16 MiB come back, and the memory knows nothing of the rest."""
+        megabytes = 100
+        script(
+            registry,
+            f"dd if=/dev/zero bs=1048576 count={megabytes} 2>/dev/null | tr '\\0' 'x'\necho; echo 'RESULT|last=1'\n",
+        )
+        with (tmp_path / "answer").open("wb") as answer:
+            child = subprocess.Popen([*MODULE, "skills", "run", SKILL], stdout=answer)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0
+        resident = used.ru_maxrss // (1024 if sys.platform != "darwin" else 1024 * 1024)
+        assert resident < 2.5 * megabytes  # collecting everything takes a multiple: bytes, text, JSON
+        document = json.loads((tmp_path / "answer").read_bytes())
+        assert (len(document["output"]), set(document["output"])) == (16 * 1024 * 1024, {"x"})
+        assert document["outputTruncated"] is True
+        assert document["frames"] == [{"kind": "result", "values": {"last": "1"}}]
