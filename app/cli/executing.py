@@ -1,4 +1,4 @@
-"""Running executions for commands, and their result in the classic shape: the same for every command that runs one."""
+"""Running executions for commands, and their result in the command line's shape: the same for every command that runs one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from clawperator.app.cli import diagnostics
 from clawperator.app.cli.commands.execute import max_snapshot_bytes
+from clawperator.app.cli.flat_words import flat_error, profile
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.session import run
 from clawperator.engine import EngineError, RunOptions
+from clawperator.engine.flat_names import flat_named
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -28,8 +30,12 @@ def execute(
     *,
     surroundings: Callable[[], AbstractAsyncContextManager[Settings]] | None = None,
 ) -> Answer:
-    """Run ``payload`` on the chosen device; flags that are wrong are refused before anything is asked of adb."""
+    """Run ``payload`` on the chosen device; flags that are wrong are refused before anything is asked of adb.
+
+    Commands of the flat surface are answered in its profile and its names (``flat_words``).
+    """
     choices = RunOptions(
+        profile=profile(options),
         raw_envelope=options.raw_envelope,
         max_snapshot_bytes=max_snapshot_bytes(options),
         screenshot_overwrite=getattr(options, "overwrite", False),
@@ -42,12 +48,23 @@ def execute(
         result = run(options, use, surroundings=surroundings)
     except EngineError as exc:
         _warn(exc.extra.get("warnings", ()), options)
+        if choices.profile == "flat":
+            raise flat_error(exc) from exc
         raise
     _warn(result.warnings, options)
     if options.verbose:
         spent = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in result.phases.items())
         diagnostics.note(f"spent: {spent}")
+    if choices.profile == "flat":
+        return Answer(
+            flat_named(document(result)), view="execution", failed=not (result.succeeded and _all_worked(result))
+        )
     return Answer(document(result), view="execution", failed=not result.succeeded)
+
+
+def _all_worked(result: ExecutionResult) -> bool:
+    """The flat surface's exit code counts every step, whatever the plan's status is (execution contract §12)."""
+    return all(step["success"] for step in result.envelope["stepResults"])
 
 
 def document(result: ExecutionResult) -> dict[str, Any]:

@@ -120,6 +120,30 @@ def pruned(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     )
 
 
+def audit(data: Mapping[str, Any]) -> Iterator[RenderableType]:
+    if not data["audit"]:
+        yield safe_text("The audit has no such entry.", UNSURE)
+        return
+    table = plain_table("number", "at", "event", "command", "skill", "device", "by", "actions", "took", "outcome")
+    for entry in data["audit"]:
+        outcome = " ".join(filter(None, (entry["code"], entry["denied"], entry["profile"] and f"({entry['profile']})")))
+        table.add_row(
+            safe_text(entry["number"]),
+            safe_text(_moment(entry["at"]), FAINT),
+            safe_text(entry["event"], UNSURE if entry["event"] == "refused" else ""),
+            safe_text(entry["commandId"]),
+            safe_text(entry["skillId"] or entry["recipeId"]),
+            safe_text(entry["deviceId"]),
+            safe_text(" ".join(filter(None, (entry["face"], entry["caller"])))),
+            safe_text(" ".join(entry["actionTypes"]), FAINT),
+            safe_text(_seconds(entry["durationMs"])),
+            safe_text(outcome, BAD),
+        )
+    yield table
+    if data["hasMore"]:
+        yield safe_text(f"--before {data['audit'][-1]['number']} shows what is older", FAINT)
+
+
 def _between(began: float | None, ended: float | None) -> float | None:
     return None if began is None or ended is None else (ended - began) * 1000
 

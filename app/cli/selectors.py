@@ -8,6 +8,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterable
     from typing import Any
 
     from clawperator.app.cli.arguments import Parser
@@ -22,6 +23,11 @@ _FIELDS = (
     ("role", "role", "its role: button, textfield, switch, …"),
 )
 """Flag, matcher field, meaning."""
+_LABEL_FIELDS = (
+    ("label", "textEquals", "its text"),
+    ("label-id", "resourceId", "its resource id"),
+    ("label-desc", "contentDescEquals", "its content description"),
+)
 
 
 def add_selector_flags(parser: Parser, *, container: bool = False, text: bool = True) -> None:
@@ -44,16 +50,34 @@ def selector(options: Namespace, *, container: bool = False, text: bool = True) 
     prefix = "container-" if container else ""
     flag = f"--{prefix}selector"
     raw = json_object(flag, options.container if container else options.selector, f"{prefix}selector")
-    fields: dict[str, Any] = {}
-    for name, field, _ in _FIELDS:
-        if text or name != "text":
-            value = getattr(options, f"{prefix}{name}".replace("-", "_"))
-            if text_value(f"--{prefix}{name}", value, f"{prefix}selector.{field}") is not None:
-                fields[field] = value
+    rows = [(f"{prefix}{name}", field) for name, field, _ in _FIELDS if text or name != "text"]
+    fields = _fields(options, rows, f"{prefix}selector")
     if raw is not None and fields:
         simple = "--container-* flags" if container else "simple flags"
         raise invalid(f"use {flag} OR the {simple}, not both", f"{prefix}selector")
     return raw if raw is not None else fields or None
+
+
+def add_label_flags(parser: Parser) -> None:
+    """Declare the family that names a label."""
+    for name, _, meaning in _LABEL_FIELDS:
+        code = ErrorCode.EXECUTION_VALIDATION_FAILED
+        parser.value(f"--{name}", metavar="<s>", about=f"the label by {meaning}", code=code)
+
+
+def label(options: Namespace) -> dict[str, Any] | None:
+    """The matcher of the label, as :func:`selector` has it for nodes."""
+    return _fields(options, [(name, field) for name, field, _ in _LABEL_FIELDS], "labelMatcher") or None
+
+
+def _fields(options: Namespace, rows: Iterable[tuple[str, str]], path: str) -> dict[str, Any]:
+    """The matcher fields among ``rows`` (flag, field) that were given."""
+    fields: dict[str, Any] = {}
+    for name, field in rows:
+        value = text_value(f"--{name}", getattr(options, name.replace("-", "_")), f"{path}.{field}")
+        if value is not None:
+            fields[field] = value
+    return fields
 
 
 def checked_matcher(options: Namespace) -> tuple[Matcher, list[dict[str, Any]]] | None:

@@ -20,7 +20,7 @@ CLICK_TYPES = ("default", "long_click", "focus")
 DIRECTIONS = ("down", "up", "left", "right")
 KEYS = ("back", "home", "recents")
 VALIDATORS = ("temperature", "version", "regex")
-_SPARE_MS, _LEAST_MS, _MOST_MS = 5_000, 30_000, 120_000
+_MOST_MS = 120_000
 
 
 class Action(Command):
@@ -66,9 +66,9 @@ class OpenApp(Action):
         parser.value("--app", metavar="<packageId>", about="the application id")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
-        from clawperator.engine.executions.build import open_app
+        from clawperator.engine.executions import build
 
-        return open_app(self.need(options.app))
+        return build.open_app(self.need(options.app))
 
 
 class OpenUri(Action):
@@ -80,23 +80,23 @@ class OpenUri(Action):
         parser.value("--uri", metavar="<value>", about="the URI to open")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
-        from clawperator.engine.executions.build import open_uri
+        from clawperator.engine.executions import build
 
-        return open_uri(self.need(options.uri))
+        return build.open_uri(self.need(options.uri))
 
 
 class PressKey(Action):
     usage = "--key <back|home|recents> [options]"
     required = "--key <back|home|recents>"
-    examples = ("--key back",)
+    examples: tuple[str, ...] = ("--key back",)
 
     def declare(self, parser: Parser) -> None:
         parser.value("--key", metavar="<back|home|recents>", about="the key", suggest=KEYS)
 
     def payload(self, options: Namespace) -> dict[str, Any]:
-        from clawperator.engine.executions.build import press_key
+        from clawperator.engine.executions import build
 
-        return press_key(self.need(options.key))
+        return build.press_key(self.need(options.key))
 
 
 class Click(Action):
@@ -112,7 +112,16 @@ class Click(Action):
     def declare(self, parser: Parser) -> None:
         add_selector_flags(parser)
         parser.value("--coordinate", metavar=("<x>", "<y>"), about="a point of the screen in pixels, instead of a node")
-        parser.value("--click-type", metavar="<type>", about=", ".join(CLICK_TYPES), suggest=CLICK_TYPES)
+        self.declare_type(parser)
+
+    def declare_type(self, parser: Parser) -> None:
+        """The flags of :meth:`click_type`."""
+        _add_click_type(parser)
+
+    def click_type(self, options: Namespace) -> str | None:
+        """How to click; ``None`` for the device's default."""
+        chosen: str | None = options.click_type
+        return chosen
 
     def payload(self, options: Namespace) -> dict[str, Any]:
         matcher = selector(options)
@@ -120,7 +129,9 @@ class Click(Action):
         if matcher is not None and point is not None:
             raise invalid("use a selector OR --coordinate, not both", "actions.0.params")
         self.need(matcher if point is None else point)
-        return _single("click", "click", {"matcher": matcher, "coordinate": point, "clickType": options.click_type})
+        from clawperator.engine.executions import build
+
+        return build.click(matcher, point=point, click_type=self.click_type(options))
 
 
 class Read(Action):
@@ -139,14 +150,16 @@ class Read(Action):
         add_selector_flags(parser, container=True)
 
     def payload(self, options: Namespace) -> dict[str, Any]:
-        params = {
-            "matcher": self.need(selector(options)),
-            "validator": options.validator,
-            "validatorPattern": options.validator_pattern,
-            "all": options.all or None,
-            "container": selector(options, container=True),
-        }
-        return _single("read", "read_text", params)
+        matcher, container = self.need(selector(options)), selector(options, container=True)
+        from clawperator.engine.executions import build
+
+        return build.read_text(
+            matcher,
+            validator=options.validator,
+            pattern=options.validator_pattern,
+            every=options.all,
+            container=container,
+        )
 
 
 class Type(Action):
@@ -165,25 +178,25 @@ class Type(Action):
         parser.switch("--clear", about="accepted by the device; typing replaces the content anyway")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
-        params = {
-            "matcher": self.need(selector(options, text=False)),
-            "text": self.need(options.text),
-            "submit": options.submit,
-            "clear": options.clear,
-        }
-        return _single("type", "enter_text", params)
+        matcher, text = self.need(selector(options, text=False)), self.need(options.text)
+        from clawperator.engine.executions import build
+
+        return build.enter_text(matcher, text, submit=options.submit, clear=options.clear)
 
 
 class Wait(Action):
     usage = "--selector <json> [options]"
     required = "--selector <json>"
-    examples = ("""--selector '{"textContains":"Welcome"}' --timeout-ms 60000""",)
+    examples: tuple[str, ...] = ("""--selector '{"textContains":"Welcome"}' --timeout-ms 60000""",)
 
     def declare(self, parser: Parser) -> None:
         add_selector_flags(parser)
 
     def payload(self, options: Namespace) -> dict[str, Any]:
-        return _single("wait", "wait_for_node", {"matcher": self.need(selector(options))})
+        matcher = self.need(selector(options))
+        from clawperator.engine.executions import build
+
+        return build.wait_for_node(matcher)
 
 
 class Scroll(Action):
@@ -191,10 +204,13 @@ class Scroll(Action):
     examples = ("--direction down", """--direction up --container '{"resourceId":"com.example:id/list"}'""")
 
     def declare(self, parser: Parser) -> None:
-        _add_scroll_flags(parser)
+        add_scroll_flags(parser)
 
     def payload(self, options: Namespace) -> dict[str, Any]:
-        return _single("scroll", "scroll", _scroll_params(options))
+        params = scroll_params(options)
+        from clawperator.engine.executions import build
+
+        return build.scroll(params)
 
 
 class ScrollUntil(Action):
@@ -208,9 +224,9 @@ class ScrollUntil(Action):
 
     def declare(self, parser: Parser) -> None:
         add_selector_flags(parser)
-        _add_scroll_flags(parser)
+        add_scroll_flags(parser)
         parser.switch("--click", about="click the node when it is found")
-        parser.value("--click-type", metavar="<type>", about=", ".join(CLICK_TYPES), suggest=CLICK_TYPES)
+        _add_click_type(parser)
         parser.value("--max-scrolls", metavar="<n>", about="scroll at most n times, 1 to 200")
         parser.value("--max-duration-ms", metavar="<ms>", about="scroll at most this long, 0 to 120000")
         parser.value(
@@ -219,20 +235,20 @@ class ScrollUntil(Action):
 
     def payload(self, options: Namespace) -> dict[str, Any]:
         matcher = selector(options)
-        longest = integer("--max-duration-ms", options.max_duration_ms, 0, _MOST_MS)
         params = {
             "matcher": self.need(matcher) if options.click else matcher,
             "clickAfter": options.click or None,
             "clickType": options.click_type,
             "maxScrolls": integer("--max-scrolls", options.max_scrolls, 1, 200),
-            "maxDurationMs": longest,
+            "maxDurationMs": integer("--max-duration-ms", options.max_duration_ms, 0, _MOST_MS),
             "noPositionChangeThreshold": integer(
                 "--no-position-change-threshold", options.no_position_change_threshold, 1, 20
             ),
-            **_scroll_params(options),
+            **scroll_params(options),
         }
-        timeout = min(max((longest or 0) + _SPARE_MS, _LEAST_MS), _MOST_MS)
-        return _single("scroll-until", "scroll_until", params, timeout_ms=timeout)
+        from clawperator.engine.executions import build
+
+        return build.scroll_until(params)
 
 
 class ScrollAndClick(Action):
@@ -242,8 +258,8 @@ class ScrollAndClick(Action):
 
     def declare(self, parser: Parser) -> None:
         add_selector_flags(parser)
-        _add_scroll_flags(parser)
-        parser.value("--click-type", metavar="<type>", about=", ".join(CLICK_TYPES), suggest=CLICK_TYPES)
+        add_scroll_flags(parser)
+        _add_click_type(parser)
         parser.value("--max-swipes", metavar="<n>", about="swipe at most n times, 1 to 50")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
@@ -251,19 +267,23 @@ class ScrollAndClick(Action):
             "target": self.need(selector(options)),
             "clickType": options.click_type,
             "maxSwipes": integer("--max-swipes", options.max_swipes, 1, 50),
-            **_scroll_params(options),
+            **scroll_params(options),
         }
-        return _single("scroll-and-click", "scroll_and_click", params)
+        from clawperator.engine.executions import build
+
+        return build.scroll_and_click(params)
 
 
-def _add_scroll_flags(parser: Parser) -> None:
+def add_scroll_flags(parser: Parser) -> None:
+    """What every kind of scrolling takes."""
     parser.value("--direction", metavar="<direction>", about=", ".join(DIRECTIONS), suggest=DIRECTIONS)
     parser.value("--distance-ratio", metavar="<r>", about="part of the container to scroll by, 0 to 1")
     parser.value("--settle-delay-ms", metavar="<ms>", about="pause after a gesture, 0 to 10000")
     add_selector_flags(parser, container=True)
 
 
-def _scroll_params(options: Namespace) -> dict[str, Any]:
+def scroll_params(options: Namespace) -> dict[str, Any]:
+    """The parameters behind :func:`add_scroll_flags`; ``None`` where nothing was given."""
     return {
         "container": selector(options, container=True),
         "direction": options.direction,
@@ -272,14 +292,12 @@ def _scroll_params(options: Namespace) -> dict[str, Any]:
     }
 
 
+def _add_click_type(parser: Parser) -> None:
+    parser.value("--click-type", metavar="<type>", about=", ".join(CLICK_TYPES), suggest=CLICK_TYPES)
+
+
 def _point(words: list[str] | None) -> dict[str, int] | None:
     if words is None:
         return None
     x, y = (integer("--coordinate", word, 0, 2**31 - 1) for word in words)
     return {"x": x or 0, "y": y or 0}
-
-
-def _single(name: str, action_type: str, params: dict[str, Any], *, timeout_ms: int = _LEAST_MS) -> dict[str, Any]:
-    from clawperator.engine.executions.build import single
-
-    return single(name, action_type, params, timeout_ms=timeout_ms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clawperator.app.cli import progress
 from clawperator.app.cli.command import Command
+from clawperator.app.cli.flat_words import for_both_surfaces
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.values import integer
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -36,6 +37,7 @@ class Setup(Command):
         parser.value("--sha256", metavar="<hex>", about="refuse the file unless it has this digest")
         progress.configure(parser)
 
+    @for_both_surfaces
     def run(self, options: Namespace) -> Answer:
         for flag, text in (("--apk", options.apk), ("--sha256", options.sha256)):
             if text is not None and not text.strip():  # an empty variable of a script must not choose another file
@@ -61,6 +63,7 @@ class Grant(Command):
         parser.switch("--force", about="switch the accessibility service off and on again")
         progress.configure(parser)
 
+    @for_both_surfaces
     def run(self, options: Namespace) -> Answer:
         from clawperator.app.cli.session import run
 
@@ -76,6 +79,7 @@ class Status(Command):
     )
     examples = ("", "--output pretty")
 
+    @for_both_surfaces
     def run(self, options: Namespace) -> Answer:
         from clawperator.app.cli.session import run
 
@@ -91,6 +95,7 @@ class CrashLog(Command):
     def configure(self, parser: Parser) -> None:
         parser.value("--lines", metavar="<n>", about="at most so many lines in all (200)")
 
+    @for_both_surfaces
     def run(self, options: Namespace) -> Answer:
         lines = integer("--lines", options.lines, 1, _MOST_LINES) or 200
         from clawperator.app.cli.session import run

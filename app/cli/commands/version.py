@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Command
+from clawperator.app.cli.flat_words import for_both_surfaces
 from clawperator.app.cli.output import Answer
 from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -23,6 +24,7 @@ class Version(Command):
         parser.switch("--check-compat", about="compare with the Operator app on the device; exit 1 if they do not fit")
         parser.switch("--strict-version", about="want the very same version, not only the same major.minor")
 
+    @for_both_surfaces
     def run(self, options: Namespace) -> Answer:
         if options.check_compat:
             return _compatibility(options)

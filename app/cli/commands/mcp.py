@@ -1,0 +1,119 @@
+"""``mcp``: the Model Context Protocol, over stdin and stdout for the client that starts it, or over HTTP."""
+
+from __future__ import annotations
+
+from clawperator.app.cli import diagnostics
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.commands.execute import add_history_flag, add_policy_flags
+from clawperator.app.cli.commands.skills import add_registry_flag
+from clawperator.app.cli.listening import (
+    LISTENING,
+    add_listening_flags,
+    add_screenshots_flag,
+    listening_options,
+    say_where,
+    screenshots_folder,
+)
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.http.hosting import Listening
+    from clawperator.engine import Engine, Settings
+
+_PORT = 3001
+
+
+class Mcp(Command):
+    long_lived = True
+    usage = "[--read-only] [--http [--host <address>] [--port <n>]] [options]"
+    notes = (
+        "A client starts it and speaks with it over stdin and stdout; everything for people goes to stderr. With --http it\n"
+        "listens instead, at /mcp, and is guarded as serve is: Host, Origin, and a token as soon as others can reach it.\n"
+        "--read-only refuses whatever acts on a device; the policy's profiles hold here, too."
+    )
+    examples = (
+        "",
+        "--read-only",
+        "--http --port 0 --json",
+        "--http --host 0.0.0.0 --token-file ~/.clawperator/server-token",
+    )
+
+    def configure(self, parser: Parser) -> None:
+        parser.switch("--read-only", about="refuse whatever acts on a device")
+        parser.switch("--http", about="listen instead of speaking over stdin and stdout")
+        add_listening_flags(parser, _PORT)
+        add_screenshots_flag(parser)
+        add_registry_flag(parser)
+        add_history_flag(parser)
+        add_policy_flags(parser)
+
+    def run(self, options: Namespace) -> int:
+        if not options.http:
+            for name in LISTENING:
+                if getattr(options, name):
+                    raise EngineError(ErrorCode.USAGE, f"--{name.replace('_', '-')} is for --http")
+        try:
+            from clawperator.app.mcp import http, stdio  # noqa: F401 -- both, so that what is missing shows before anything begins
+        except ImportError as exc:
+            raise EngineError(
+                ErrorCode.HOST_DEPENDENCY_MISSING,
+                f"The MCP server needs the package '{exc.name}'",
+                hint="Install it: pip install 'clawperator[mcp]'",
+            ) from exc
+        if options.http:
+            _serve(options)
+        else:
+            _speak(options)
+        return 0
+
+
+def _engine(options: Namespace) -> Engine:
+    from dataclasses import replace
+
+    from clawperator.app.cli.session import settings
+    from clawperator.engine import Engine
+
+    chosen: Settings = settings(options)
+    if options.read_only:
+        chosen = replace(chosen, read_only=True)
+    if options.registry:
+        chosen = replace(chosen, skills_registry=options.registry)
+    return Engine(chosen, face="mcp", logged=True)
+
+
+def _speak(options: Namespace) -> None:
+    import asyncio
+    import sys
+
+    from clawperator.app.mcp import stdio
+
+    if sys.stdin is not None and sys.stdin.isatty():
+        diagnostics.note(
+            "Speaking MCP over stdin and stdout: an MCP client is to start this, not a person (Ctrl-C ends it)"
+        )
+
+    async def main() -> None:
+        async with _engine(options) as engine:
+            await stdio.serve(engine, pictures=screenshots_folder(options), tell=diagnostics.note)
+
+    asyncio.run(main())
+
+
+def _serve(options: Namespace) -> None:
+    from clawperator.app.http.hosting import in_a_loop
+    from clawperator.app.mcp import http
+
+    chosen = listening_options(options, _PORT)
+
+    def ready(listening: Listening) -> None:
+        say_where(listening, f"{listening.url}{http.PATH}", "MCP server", options)
+
+    async def main() -> None:
+        async with _engine(options) as engine:
+            await http.serve(engine, chosen, ready=ready, tell=diagnostics.note)
+
+    in_a_loop(main)

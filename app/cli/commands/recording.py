@@ -1,0 +1,296 @@
+"""``record``: what is done on a device, as a file, as steps, as a recipe draft, and once more."""
+
+from __future__ import annotations
+
+from clawperator.app.cli import diagnostics
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.commands.execute import add_history_flag, add_policy_flags, add_result_flags
+from clawperator.app.cli.flat_words import Flat
+from clawperator.app.cli.output import Answer
+from clawperator.app.cli.recording_files import RECIPE, STEPS, beside, path_value, read_bytes, write_private
+from clawperator.app.cli.values import integer, invalid, json_object
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping
+    from typing import Any
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.engine.recordings.records import Recording
+    from clawperator.engine.recordings.script import ReplayScript
+
+FOLDER = "./recordings/"
+_START_MS = 10_000
+_STOP_MS = 15_000
+_LONGEST_SHOWN = 160
+
+
+class _Switching(Command):
+    """Base of ``start`` and ``stop``, which are executions of one action."""
+
+    usage = "[--session-id <name>] [options]"
+    examples = ("", "--session-id checkout")
+    action = ""
+    budget_ms = 0
+
+    def configure(self, parser: Parser) -> None:
+        parser.value("--session-id", metavar="<name>", about="name of the recording: letters, digits, _ and -")
+        add_result_flags(parser)
+
+    def run(self, options: Namespace) -> Answer:
+        from clawperator.app.cli.executing import execute
+        from clawperator.engine.executions.build import single
+
+        params = {"sessionId": options.session_id}
+        return execute(single(self.action.replace("_", "-"), self.action, params, timeout_ms=self.budget_ms), options)
+
+
+class _Start(_Switching):
+    notes = (
+        "Needs Operator 0.3.2 or later. What is done on the device from now on is written down there, typed texts too."
+    )
+    action = "start_recording"
+    budget_ms = _START_MS
+
+
+class _Stop(_Switching):
+    notes = "The recording stays on the device; fetch it with record pull."
+    action = "stop_recording"
+    budget_ms = _STOP_MS
+
+
+class Start(Flat, _Start):
+    pass
+
+
+class Stop(Flat, _Stop):
+    pass
+
+
+class Pull(Command):
+    usage = "[--session-id <name>] [--out <folder>] [options]"
+    notes = f"Without --session-id: the recording that was stopped last. It is saved in {FOLDER} as <name>.ndjson, for you alone."
+    examples = ("", "--session-id checkout --out /tmp/recordings")
+
+    def configure(self, parser: Parser) -> None:
+        parser.value("--session-id", metavar="<name>", about="which recording")
+        parser.value("--out", metavar="<folder>", about=f"where to save it ({FOLDER})", file=True)
+
+    def run(self, options: Namespace) -> Answer:
+        from clawperator.app.cli.flat_words import flat_error
+        from clawperator.app.cli.session import run
+        from clawperator.engine import Engine
+        from clawperator.engine.recordings.fetching import fetch
+        from clawperator.engine.settings import package_name
+
+        folder = path_value("--out", options.out) or FOLDER
+        if options.session_id is not None and not options.session_id:
+            raise invalid("--session-id value must not be blank")
+
+        async def use(engine: Engine) -> dict[str, object]:
+            package = package_name(engine.settings.receiver_package)
+            device = await engine.device()
+            fetched = await fetch(device, package, folder, session_id=options.session_id or "")
+            return fetched.to_dict()
+
+        try:
+            return Answer(run(options, use), view="recording_pulled")
+        except EngineError as exc:
+            raise flat_error(exc) from exc
+
+
+class Parse(Command):
+    usage = "--input <file.ndjson> [--out <file>] [options]"
+    notes = f"Writes the step log beside the recording, as <name>{STEPS}, and says every step on stderr. No device is asked."
+    examples = ("--input recordings/checkout.ndjson",)
+
+    def configure(self, parser: Parser) -> None:
+        parser.value("--input", metavar="<file>", about="the recording", file=True)
+        parser.value("--out", metavar="<file>", about="where to write the step log", file=True)
+
+    def run(self, options: Namespace) -> Answer:
+        source = _input(self, options)
+        target = path_value("--out", options.out) or beside(source, STEPS)
+        from clawperator.engine.recordings.reading import read_file
+        from clawperator.engine.recordings.step_log import step_log, summary
+
+        log = step_log(read_file(source))
+        from clawperator.app.cli.output import encode
+
+        write_private(target, encode(log, indent=2) + b"\n")
+        for step in log["steps"]:
+            diagnostics.note(summary(step)[:_LONGEST_SHOWN])
+        document: dict[str, Any] = {"ok": True, "outputFile": target, "stepCount": len(log["steps"])}
+        if warnings := log.get("_warnings"):
+            document["warnings"] = warnings
+        return Answer(document, view="recording_parsed")
+
+
+class Draft(Command):
+    usage = "--input <file> [--out <file.recipe.md>] [--id <recipe id>] [options]"
+    notes = (
+        "Makes a recipe of a recording (.ndjson) or, with less in it, of a step log (.steps.json). Typed and personal texts become\n"
+        "inputs; each side effect gets a verification: what appeared on the next screen. The answer tells what is left to do, and\n"
+        "the recorded values of the inputs but for passwords. A draft is to be read, not trusted. No device is asked."
+    )
+    examples = (
+        "--input recordings/checkout.ndjson",
+        "--input checkout.ndjson --id com.example.shop.checkout --android-api 34",
+    )
+
+    def configure(self, parser: Parser) -> None:
+        parser.value("--input", metavar="<file>", about="the recording or its step log", file=True)
+        parser.value("--out", metavar="<file>", about="where to write the recipe; it must not exist", file=True)
+        parser.value("--id", metavar="<id>", about="the recipe's id (<application id>.recorded)")
+        parser.value("--app-version", metavar="<name>", about="the app's version that was recorded")
+        parser.value("--app-version-code", metavar="<n>", about="the same as a number")
+        parser.value("--android-api", metavar="<n>", about="the device's API level")
+        parser.switch("--overwrite", about="replace an existing file")
+
+    def run(self, options: Namespace) -> Answer:
+        import os
+        import re
+
+        source = _input(self, options)
+        target = path_value("--out", options.out) or beside(source, RECIPE)
+        if options.id is not None and not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", options.id):
+            raise invalid("--id must be letters, digits, dots, _ and -", "--id")
+        from clawperator.engine.recordings.drafting import Facts, draft
+        from clawperator.engine.skills.blocked import load_blocked
+
+        facts = Facts(
+            recipe_id=options.id or "",
+            app_version=options.app_version or "",
+            app_version_code=integer("--app-version-code", options.app_version_code, 0, 2**53) or 0,
+            android_api=integer("--android-api", options.android_api, 1, 10_000) or 0,
+        )
+        made = draft(_recording(source), facts, load_blocked(os.environ))
+        write_private(target, made.text.encode(), replace=options.overwrite)
+        document: dict[str, Any] = {
+            "ok": True,
+            "outputFile": target,
+            "recipeId": made.recipe_id,
+            "stepCount": len(made.steps),
+            "inputs": [
+                {"name": each.name, "why": each.why, **({} if each.secret else {"recorded": each.value})}
+                for each in made.plan.inputs
+            ],
+        }
+        if made.warnings:
+            document["warnings"] = list(made.warnings)
+        return Answer(document, view="recording_drafted")
+
+
+class Replay(Command):
+    usage = "--input <file> [--from <step>] [--vars <json>] [options]"
+    notes = (
+        "Does again what a recording (.ndjson), a step log or a recipe (.md) says, one step at a time. Where the screen is another\n"
+        "one it stops with REPLAY_DIVERGED: what was expected, what is there, the three nearest elements, and how to go on.\n"
+        "--from takes a step's id or number. --vars gives inputs as a JSON object; a recording knows those that were recorded."
+    )
+    examples = (
+        "--input recordings/checkout.ndjson",
+        "--input recordings/checkout.ndjson --from click_add_to_cart",
+        '--input checkout.recipe.md --vars \'{"query":"tea"}\'',
+    )
+
+    def configure(self, parser: Parser) -> None:
+        parser.value("--input", metavar="<file>", about="the recording, step log or recipe", file=True)
+        parser.value("--from", metavar="<step>", about="begin with this step")
+        parser.value("--vars", metavar="<json>", about="values of inputs")
+        add_history_flag(parser)
+        add_policy_flags(parser)
+
+    def run(self, options: Namespace) -> Answer:
+        source = _input(self, options)
+        given = json_object("--vars", options.vars, "vars") or {}
+        script = _script(source, given, options)
+        from clawperator.app.cli.session import run
+        from clawperator.engine import Engine
+        from clawperator.engine.recordings.replaying import On, ReplayReport, StepReport, replay
+
+        start = str(getattr(options, "from") or "")
+        script.position(start)  # a wrong one is refused before any device is asked
+
+        def tell(step: StepReport) -> None:
+            if options.verbose:
+                diagnostics.note(
+                    f"{step.number}/{len(script.steps)} {step.id}: {step.status}, {step.duration_ms:.0f} ms"
+                )
+
+        async def use(engine: Engine) -> ReplayReport:
+            return await replay(engine, script, On(timeout_ms=options.timeout_ms), start=start, tell=tell)
+
+        try:
+            report = run(options, use)
+        except EngineError as exc:
+            _say_how_to_go_on(exc, source, options)
+            raise
+        return Answer(report.to_dict(), view="replayed")
+
+
+def _say_how_to_go_on(error: EngineError, source: str, options: Namespace) -> None:
+    """The command line that resumes, where the error names a step."""
+    step = error.details.get("resume")
+    if not isinstance(step, str):
+        return
+    if not step:
+        error.hint = "That was the last step: check what came of it. Nothing is left to do."
+        error.details["resume"] = {"step": ""}
+        return
+    from clawperator.engine.suggestions import command_line
+
+    words = ["--input", source, "--from", step, *(["--vars", options.vars] if options.vars else [])]
+    device = str(error.extra.get("deviceId") or options.device_id or "")
+    line = command_line("record replay", device, *words) if device else _line(words)
+    error.details["resume"] = {"step": step, "command": line}
+    if error.code is ErrorCode.REPLAY_DIVERGED:
+        done = "the step was done: go on with the next" if error.details.get("phase") == "after" else "go on with it"
+        error.hint = f"Look at details.nearest, bring the screen to where the step belongs, then {done}: {line}"
+
+
+def _line(words: list[str]) -> str:
+    import shlex
+
+    return f"clawperator record replay {shlex.join(words)}"
+
+
+def _script(source: str, given: Mapping[str, Any], options: Namespace) -> ReplayScript:
+    from clawperator.engine.recordings.script import script_of_compiled, script_of_plan
+
+    if not source.lower().endswith(".md"):
+        from clawperator.engine.recordings.drafting import planned
+
+        wrong = next((name for name, value in given.items() if not isinstance(value, str) or not value.strip()), None)
+        if wrong is not None:
+            raise invalid(f"--vars: {wrong} must be a text that is not blank", f"vars.{wrong}")
+        return script_of_plan(planned(_recording(source)), given)
+    from clawperator.app.cli.session import settings
+    from clawperator.engine.policy import load_profile
+    from clawperator.engine.skills.recipe.compile import compile_recipe
+    from clawperator.engine.skills.recipe.source import read_source
+
+    text = read_bytes(source, ErrorCode.RECIPE_PARSE_FAILED).decode(errors="replace")
+    compiled = compile_recipe(text, given, file=source, profile=load_profile(settings(options)))
+    return script_of_compiled(compiled, str(read_source(text, source).frontmatter.value["application_id"]))
+
+
+def _recording(source: str) -> Recording:
+    """A recording, or what a step log tells of one: the one is many lines, the other one object that has steps."""
+    from clawperator.engine.recordings.reading import read_file
+    from clawperator.engine.recordings.step_log import read_step_log
+
+    if source.lower().endswith(".json"):
+        return read_step_log(read_bytes(source, ErrorCode.RECORDING_PARSE_FAILED), source)
+    return read_file(source)
+
+
+def _input(command: Command, options: Namespace) -> str:
+    source = path_value("--input", options.input)
+    if source is None:
+        example = f"clawperator {command.words} {command.examples[0]}"
+        message = f"{command.words} requires --input <file>"
+        raise EngineError(ErrorCode.MISSING_ARGUMENT, message, extra={"example": example})
+    return source

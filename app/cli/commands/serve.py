@@ -1,0 +1,54 @@
+"""``serve``: the HTTP server, until SIGINT or SIGTERM."""
+
+from __future__ import annotations
+
+from clawperator.app.cli import diagnostics
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.commands.execute import add_history_flag, add_policy_flags
+from clawperator.app.cli.listening import add_listening_flags, add_screenshots_flag, listening_options, say_where
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.http.hosting import Listening
+
+_PORT = 3000
+
+
+class Serve(Command):
+    long_lived = True
+    usage = "[--host <address>] [--port <n>] [options]"
+    notes = (
+        "It answers this computer only, unless --host says otherwise; then requests need a token (Authorization: Bearer …).\n"
+        "One token per line of the token file, optionally followed by a name for the audit and a profile of the policy.\n"
+        "Ctrl-C takes nothing new and waits for what runs; a second one leaves at once."
+    )
+    examples = ("", "--port 0 --json", "--host 0.0.0.0 --token-file ~/.clawperator/server-token")
+
+    def configure(self, parser: Parser) -> None:
+        add_listening_flags(parser, _PORT)
+        add_screenshots_flag(parser)
+        add_history_flag(parser)
+        add_policy_flags(parser)
+
+    def run(self, options: Namespace) -> int:
+        chosen = listening_options(options, _PORT)
+        try:
+            from clawperator.app.http.serving import run
+        except ImportError as exc:
+            raise EngineError(
+                ErrorCode.HOST_DEPENDENCY_MISSING,
+                f"The server needs the package '{exc.name}'",
+                hint="Install it: pip install 'clawperator[server]'",
+            ) from exc
+        from clawperator.app.cli.session import settings
+        from clawperator.engine import Engine
+
+        def ready(listening: Listening) -> None:
+            say_where(listening, listening.url, "Clawperator API server", options)
+
+        run(lambda: Engine(settings(options), face="http", logged=True), chosen, ready=ready, tell=diagnostics.note)
+        return 0

@@ -1,0 +1,205 @@
+"""``skills``: what the registry holds, whether it is right, and how a new skill begins. Nothing here touches a device."""
+
+from __future__ import annotations
+
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.output import Answer
+from clawperator.app.cli.values import text_value
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.engine.skills.registry import Registry
+
+LANGUAGES = ("js", "py", "sh")
+_EXAMPLE = "com.example.shop.search"
+
+
+def add_registry_flag(parser: Parser) -> None:
+    """The flag that names the registry; without it, the environment and the usual places do (skills contract §1.1)."""
+    parser.value(
+        "--registry",
+        metavar="<file|builtin>",
+        about="the registry file, or builtin for the skills that come along",
+        suggest=("builtin",),
+        file=True,
+    )
+
+
+def registry(options: Namespace) -> Registry:
+    """The registry that the command line, the environment or a usual place names. Raises ``REGISTRY_READ_FAILED``."""
+    import os
+
+    from clawperator.engine.skills.registry import open_registry
+
+    return open_registry(os.environ, text_value("--registry", options.registry))
+
+
+class List(Command):
+    usage = "[--registry <file|builtin>] [options]"
+    notes = (
+        "The registry is --registry, else CLAWPERATOR_SKILLS_REGISTRY, else skills/skills-registry.json in this folder or two\n"
+        "above it, else what `skills install` fetched. --registry builtin shows the skills that come along."
+    )
+    examples = ("", "--registry builtin --output pretty")
+
+    def configure(self, parser: Parser) -> None:
+        add_registry_flag(parser)
+
+    def run(self, options: Namespace) -> Answer:
+        found = registry(options)
+        return Answer({"skills": found.skills, "count": len(found.skills)}, view="skills", data=(found, found.skills))
+
+
+class Get(Command):
+    usage = "<id> [--registry <file|builtin>] [options]"
+    examples = (f"{_EXAMPLE} --registry builtin",)
+
+    def configure(self, parser: Parser) -> None:
+        parser.word("id", about="the skill's id, exactly")
+        add_registry_flag(parser)
+
+    def run(self, options: Namespace) -> Answer:
+        if options.id is None:
+            raise _usage("skills get requires <id>", f"clawperator skills get {_EXAMPLE}")
+        found = registry(options)
+        entry = found.get(options.id)
+        return Answer({"skill": entry}, view="skill", data=(found, entry))
+
+
+class Search(Command):
+    usage = "[<keyword>] [--app <id>] [--intent <intent>] [--keyword <text>] [--registry <file|builtin>] [options]"
+    notes = (
+        "All that is given must hold. A keyword is part of the id, the summary, the application id or one of the skill's\n"
+        "keywords, in any case; app and intent are exact. Nothing found: an empty list, exit 0."
+    )
+    examples = ("thermostat", "--app com.example.shop --intent search", "--keyword weather --output pretty")
+
+    def configure(self, parser: Parser) -> None:
+        parser.word("word", about="the keyword")
+        parser.value("--app", metavar="<id>", about="only skills of this application id")
+        parser.value("--intent", metavar="<intent>", about="only skills with this intent")
+        parser.value("--keyword", metavar="<text>", about="only skills that this text is part of")
+        add_registry_flag(parser)
+
+    def run(self, options: Namespace) -> Answer:
+        if options.word is not None and options.keyword is not None:
+            raise _usage("give the keyword as a word OR with --keyword, not both", f"{self._called} thermostat")
+        keyword = text_value("--keyword", options.word if options.keyword is None else options.keyword)
+        app, intent = text_value("--app", options.app), text_value("--intent", options.intent)
+        if app is None and intent is None and keyword is None:
+            raise _usage("skills search requires --app, --intent or a keyword", f"{self._called} thermostat")
+        from clawperator.engine.skills.search import search
+
+        opened = registry(options)
+        found = search(opened, app=app, intent=intent, keyword=keyword)
+        return Answer({"skills": found, "count": len(found)}, view="skills", data=(opened, found))
+
+    @property
+    def _called(self) -> str:
+        return f"clawperator {self.words}"
+
+
+class Validate(Command):
+    usage = "<id> | --all [--dry-run] [--registry <file|builtin>] [options]"
+    notes = (
+        "The entry fits its schema, every file is there, and skill.json says what the registry says. With --dry-run, every\n"
+        "artifact is also checked as an execution, placeholders left in. --all reports every skill that is not right."
+    )
+    examples = (f"{_EXAMPLE} --dry-run --registry builtin", "--all --dry-run")
+
+    def configure(self, parser: Parser) -> None:
+        parser.word("id", about="the skill's id")
+        parser.switch("--all", about="check every skill, and the registry itself")
+        parser.switch("--dry-run", about="check the artifacts as executions, too")
+        add_registry_flag(parser)
+
+    def run(self, options: Namespace) -> Answer:
+        if (options.id is None) is not options.all:
+            raise _usage("skills validate requires <id> or --all", f"{self._called} {_EXAMPLE} --dry-run")
+        from clawperator.engine.skills import checking
+
+        opened = registry(options)
+        if options.all:
+            return Answer(checking.validate_all(opened, dry_run=options.dry_run), view="skills_valid")
+        return Answer(checking.validate_skill(opened, options.id, dry_run=options.dry_run), view="skill_valid")
+
+    @property
+    def _called(self) -> str:
+        return f"clawperator {self.words}"
+
+
+class New(Command):
+    usage = "<id> [--summary <text>] [--lang js|py|sh] [--registry <file>] [options]"
+    notes = (
+        "The id is the application id, a dot, and the intent. Makes the folder with SKILL.md, skill.json and a script that\n"
+        "opens the app and reads its screen, and adds the skill to the registry."
+    )
+    examples = (
+        "com.example.app.read-status --summary 'Read the status line.'",
+        "com.example.app.read-status --lang py",
+    )
+
+    def configure(self, parser: Parser) -> None:
+        parser.word("id", about="<applicationId>.<intent>")
+        parser.value("--summary", metavar="<text>", about="one sentence about what it does")
+        parser.value("--lang", metavar="|".join(LANGUAGES), choices=LANGUAGES, about="the script's language (js)")
+        add_registry_flag(parser)
+
+    def run(self, options: Namespace) -> Answer:
+        if options.id is None:
+            raise EngineError(
+                ErrorCode.MISSING_ARGUMENT,
+                "skills new requires <id>",
+                extra={"example": "clawperator skills new com.example.app.read-status"},
+            )
+        summary = text_value("--summary", options.summary)
+        from clawperator.engine.skills.scaffold import new_skill
+
+        made = new_skill(registry(options), options.id, summary=summary, lang=options.lang or LANGUAGES[0])
+        return Answer(made, view="skill_made")
+
+
+class Index(Command):
+    usage = "[--check] [--generated-at <time>] [--registry <file>] [options]"
+    notes = (
+        "Writes the registry and skills/generated/ anew from every skills/**/skill.json. generatedAt stays while nothing\n"
+        "changes; --generated-at, else SOURCE_DATE_EPOCH, chooses it. --check writes nothing: exit 1 where a file differs."
+    )
+    examples = ("", "--check", "--generated-at 2026-03-01T00:00:00Z")
+
+    def configure(self, parser: Parser) -> None:
+        parser.switch("--check", about="compare only")
+        parser.value("--generated-at", metavar="<time>", about="the time to write, ISO 8601 with a zone")
+        add_registry_flag(parser)
+
+    def run(self, options: Namespace) -> Answer:
+        import os
+
+        from clawperator.engine.skills import indexing
+        from clawperator.engine.skills.registry import BUILTIN, find_registry
+
+        path, source = find_registry(os.environ, explicit=text_value("--registry", options.registry))
+        root = os.path.dirname(os.path.dirname(path))
+        if options.check:
+            at = indexing.chosen_time(options.generated_at, {})  # what a build sets must not make a good index stale
+            differences = indexing.check_index(root, generated_at=at)
+            document = {
+                "ok": not differences,
+                "registryPath": path,
+                "differences": [difference.to_dict() for difference in differences],
+            }
+            return Answer(document, view="index_checked", failed=bool(differences))
+        if source == BUILTIN:
+            raise EngineError(
+                ErrorCode.USAGE, "The skills that come along are not written to", hint="Name another registry."
+            )
+        at = indexing.chosen_time(options.generated_at, os.environ)
+        return Answer(indexing.write_index(root, generated_at=at).to_dict(), view="index_written")
+
+
+def _usage(message: str, example: str) -> EngineError:
+    return EngineError(ErrorCode.USAGE, message, extra={"example": example})

@@ -1,0 +1,202 @@
+"""``skills run``: a skill's script as a program of its own, or one of its artifacts compiled and played."""
+
+from __future__ import annotations
+
+from clawperator.app.cli.command import Command
+from clawperator.app.cli.commands.execute import add_result_flags, max_snapshot_bytes
+from clawperator.app.cli.commands.skills import add_registry_flag, registry
+from clawperator.app.cli.output import Answer
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Coroutine
+    from typing import Any, TypeVar
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.engine import Engine
+    from clawperator.engine.skills.play import PlayReport
+    from clawperator.engine.skills.run import OutputLine, SkillRun
+
+    T = TypeVar("T")
+
+_EXAMPLE = "com.example.shop.search"
+_ONLY_SCRIPTS = ("expect_contains", "skip_validate", "args")
+_ONLY_ARTIFACTS = ("vars", "raw_envelope", "max_snapshot_bytes", "overwrite")
+_STREAMED = ("stdout", "stderr", "output")
+
+
+class Run(Command):
+    usage = "<id> [--artifact <name> [--vars <json>]] [options] [-- <arguments for the script>]"
+    notes = (
+        "Runs the skill's script: its arguments are the device, where --device-id names one, and what stands behind --.\n"
+        "--timeout is the script's time (120000 ms); after it, or after Ctrl-C, everything that it started is ended. In pretty\n"
+        "output it is heard live. With --artifact, nothing of the skill runs as a program: the artifact is compiled and played."
+    )
+    examples = (
+        f"{_EXAMPLE} --device-id emulator-5554 -- 'red shoes'",
+        f"{_EXAMPLE} --timeout 300000 --expect-contains RESULT --output pretty",
+        f'{_EXAMPLE} --artifact search --vars \'{{"query":"shoes"}}\'',
+    )
+
+    def configure(self, parser: Parser) -> None:
+        parser.word("id", about="the skill's id")
+        parser.value("--expect-contains", metavar="<text>", about="fail unless the script's stdout contains this text")
+        parser.switch("--skip-validate", about="do not check the skill's files first")
+        parser.value(
+            "--artifact", metavar="<name>", about="compile and play this artifact instead of running the script"
+        )
+        parser.value("--vars", metavar="<json>", about="the artifact's variables, one JSON object")
+        add_registry_flag(parser)
+        add_result_flags(parser, pictures=True)
+        parser.after_dashes("args", about="arguments for the script")
+
+    def run(self, options: Namespace) -> Answer:
+        if options.id is None:
+            example = {"example": f"clawperator {self.words} {_EXAMPLE}"}
+            raise EngineError(ErrorCode.USAGE, "skills run requires <id>", extra=example)
+        if options.artifact is None:
+            _refuse(options, _ONLY_ARTIFACTS, "is for --artifact")
+            return _run_script(options)
+        _refuse(options, _ONLY_SCRIPTS, "is for scripts, not for --artifact")
+        return _play(options)
+
+
+def _refuse(options: Namespace, names: tuple[str, ...], why: str) -> None:
+    """Flags without an effect are mistakes."""
+    for name in names:
+        if getattr(options, name):
+            said = "what stands behind --" if name == "args" else f"--{name.replace('_', '-')}"
+            raise EngineError(ErrorCode.USAGE, f"{said} {why}")
+
+
+# -- the script
+
+
+def _run_script(options: Namespace) -> Answer:
+    if options.expect_contains == "":
+        raise EngineError(ErrorCode.USAGE, "--expect-contains value must not be empty")
+    limit = _script_limit(options)
+    chosen = registry(options)
+    from clawperator.app.cli.session import run
+    from clawperator.engine.skills.run import run_skill
+
+    async def use(engine: Engine) -> SkillRun:
+        work = run_skill(
+            chosen,
+            options.id,
+            settings=engine.settings,
+            device_id=options.device_id,
+            args=options.args,
+            timeout_ms=limit,
+            expect_contains=options.expect_contains,
+            validate=not options.skip_validate,
+            tell=_listener(options),
+        )
+        return await _ended_with_us(work)
+
+    try:
+        done = run(options, use)
+    except EngineError as exc:
+        if exc.code is ErrorCode.INTERRUPTED:
+            raise _interrupted(options.id) from exc
+        if options.output == "pretty":  # it has been heard already
+            for name in _STREAMED:
+                exc.extra.pop(name, None)
+        raise
+    return Answer({"ok": True, **done.to_dict()}, view="skill_run")
+
+
+def _script_limit(options: Namespace) -> int | None:
+    limit = options.timeout_ms
+    if limit is not None and not isinstance(limit, int):
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED,
+            "timeoutMs of a skill must be a whole number",
+            hint="Give --timeout in milliseconds.",
+            details={"path": "timeoutMs"},
+        )
+    return limit
+
+
+def _listener(options: Namespace) -> Callable[[OutputLine], object]:
+    """Who hears the script while it runs: both streams in ``pretty`` output, the story on stderr where it is asked for."""
+    from clawperator.app.cli import diagnostics, output
+    from clawperator.engine.skills.run import untold
+
+    def stream(line: OutputLine) -> None:
+        text = output.visible(line.text, lines=True)
+        if line.stream == "stdout":
+            output.print_text(f"{text}\n")
+        else:
+            diagnostics.raw(text)
+
+    if options.output == "pretty":
+        return stream
+    return (lambda line: diagnostics.note(f"{line.stream}: {line.text}")) if options.verbose else untold
+
+
+async def _ended_with_us(work: Coroutine[Any, Any, T]) -> T:
+    """What runs has a session of its own and would outlive us: SIGTERM and SIGHUP end it as Ctrl-C does.
+
+    It is given time to end; whoever does not want to wait for that sends the signal again.
+    """
+    import asyncio
+    import signal
+
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+    heard = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    for number in heard:  # nohup's and a supervisor's choices stay theirs
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.cancel()
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            heard.append(signal.SIGINT)
+            loop.add_signal_handler(signal.SIGINT, task.cancel)
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # whatever it was: nobody waits for it any more
+        raise
+    finally:
+        for number in heard:
+            loop.remove_signal_handler(number)
+
+
+def _interrupted(skill_id: str) -> EngineError:
+    return EngineError(
+        ErrorCode.INTERRUPTED,
+        "Interrupted: the script and what it had started are ended; what they had sent to a device may still act there",
+        hint="Take a snapshot first.",
+        extra={"skillId": skill_id},
+    )
+
+
+# -- an artifact
+
+
+def _play(options: Namespace) -> Answer:
+    chosen = registry(options)
+    from clawperator.app.cli import diagnostics
+    from clawperator.app.cli.session import run
+    from clawperator.engine import RunOptions
+    from clawperator.engine.skills.compiling import compile_for
+    from clawperator.engine.skills.play import play
+
+    choices = RunOptions(
+        raw_envelope=options.raw_envelope,
+        max_snapshot_bytes=max_snapshot_bytes(options),
+        screenshot_overwrite=options.overwrite,
+    )
+
+    async def use(engine: Engine) -> PlayReport:
+        compiled = compile_for(engine, chosen, options.id, options.artifact, options.vars)
+        return await play(engine, compiled, timeout_ms=options.timeout_ms, options=choices)
+
+    report = run(options, use)
+    if options.output == "pretty":
+        for warning in report.warnings:
+            diagnostics.warn(str(warning.get("message", "")))
+    return Answer(report.to_dict(), view="play_report", failed=report.failed)

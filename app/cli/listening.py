@@ -1,0 +1,95 @@
+"""The flags of commands that listen, what they choose, and where one says that it can be called."""
+
+from __future__ import annotations
+
+from clawperator.app.cli import diagnostics
+from clawperator.app.cli.values import integer, number
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.http.hosting import Listening
+    from clawperator.app.http.options import ServeOptions
+
+LISTENING = ("host", "port", "token_file", "no_auth", "allow_origin", "allow_host", "rate", "grace")
+"""Where the values of ``add_listening_flags`` are found."""
+
+
+def add_listening_flags(parser: Parser, port: int) -> None:
+    """``port`` is the one that is taken where none is named."""
+    parser.value("--host", metavar="<address>", about="the address to listen on (default 127.0.0.1)")
+    parser.value("--port", metavar="<n>", about=f"the port (default {port}; 0 takes a free one)")
+    parser.value(
+        "--token-file", metavar="<file>", about="ask for a token of this file; made where there is none", file=True
+    )
+    parser.switch("--no-auth", about="ask for no token although others can reach the address")
+    parser.value("--allow-origin", metavar="<origin>", about="let pages of these origins call it; several with commas")
+    parser.value(
+        "--allow-host", metavar="<name>", about="further names that the server answers to; several with commas"
+    )
+    parser.value(
+        "--rate", metavar="<n>", about="requests per second and caller (default: 100 off loopback, else no limit)"
+    )
+    parser.value(
+        "--grace", metavar="<seconds>", about="how long the end waits for executions (default: as they may take)"
+    )
+
+
+def add_screenshots_flag(parser: Parser) -> None:
+    parser.value("--screenshots-dir", metavar="<folder>", about="where requests may have pictures written", file=True)
+
+
+def listening_options(options: Namespace, port: int) -> ServeOptions:
+    """What was chosen. Raises ``EngineError`` (USAGE, EXECUTION_VALIDATION_FAILED)."""
+    from clawperator.app.http.options import DEFAULT_HOST, ServeOptions
+
+    return ServeOptions(
+        host=options.host or DEFAULT_HOST,
+        port=port if options.port is None else _port(options.port),
+        token_file=options.token_file or "",
+        no_auth=options.no_auth,
+        allow_origins=_names(options.allow_origin),
+        allow_hosts=_names(options.allow_host),
+        rate=number("--rate", options.rate) or 0.0,
+        screenshots_dir=screenshots_folder(options),
+        grace=number("--grace", options.grace),
+        verbose=options.verbose,
+    )
+
+
+def screenshots_folder(options: Namespace) -> str:
+    """Where requests may have pictures written."""
+    import os
+
+    from clawperator.engine.settings import home_folder
+
+    chosen: str | None = options.screenshots_dir
+    return chosen or os.path.join(home_folder(os.environ), "screenshots")
+
+
+def say_where(listening: Listening, url: str, name: str, options: Namespace) -> None:
+    """One line: JSON on stdout where JSON was asked for, else words on stderr."""
+    from clawperator.app.cli import output
+
+    for words in listening.warnings:
+        diagnostics.note(words)
+    if options.output != "pretty" and options.json:
+        output.print_json({"ok": True, "host": listening.host, "port": listening.port, "url": url})
+    else:
+        diagnostics.note(f"{name} listening on {url}")
+
+
+def _port(text: str) -> int:
+    try:
+        port = integer("--port", text, 0, 65_535)
+    except EngineError as exc:
+        raise EngineError(ErrorCode.USAGE, "Invalid port number. Must be 1-65535.", hint="0 takes a free one.") from exc
+    assert port is not None
+    return port
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())

@@ -1,0 +1,23 @@
+"""``skills install|update|sync`` in ``--output pretty``: where the skills are now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from clawperator.app.cli.drawing import FAINT, GOOD, UNSURE, safe_text
+from clawperator.app.cli.output import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rich.console import RenderableType
+
+
+def synced(data: Mapping[str, Any]) -> Iterator[RenderableType]:
+    verdict = ("offline", UNSURE) if data.get("offline") else ("in sync", GOOD)
+    yield Text.assemble(verdict, f"  {visible(data['message'])}")
+    yield safe_text(f"  {data['registryPath']}", FAINT)
+    if data.get("envInstruction"):
+        yield safe_text(f"  Found by every command; for other programs: {data['envInstruction']}", FAINT)

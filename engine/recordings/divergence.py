@@ -1,0 +1,73 @@
+"""What is told where a replay meets another screen than was recorded. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clawperator.engine.hierarchy.explain import Explanation, explain_tree
+from clawperator.engine.hierarchy.match import find_all
+from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+from clawperator.engine.hierarchy.selectors import Selectors
+from clawperator.engine.hierarchy.traits import summary
+from clawperator.engine.recordings.script import ReplayStep
+
+CANDIDATES = 3
+_LABELS = 12
+_LABEL_LENGTH = 80
+
+
+def expected(step: ReplayStep, phase: str) -> dict[str, Any]:
+    """What the step needs, or what it should have led to."""
+    if phase == "after":
+        found = {"selector": step.sign.fields()} if step.sign is not None else {}
+        return {**found, **({"text": dict(step.expect)} if step.expect else {})}
+    answer: dict[str, Any] = {"action": step.type}
+    if step.package:
+        answer["package"] = step.package
+    if step.target is not None:
+        answer["selector"] = step.target.fields()
+    return answer
+
+
+def seen(tree: UiTree | None, wanted: Matcher | None) -> dict[str, Any]:
+    """The screen in a few words: the app, how much is on it, what fits, and the first labels."""
+    if tree is None:
+        return {"problem": "the screen gives no UI tree: it is off, secure or in transition"}
+    labels = dict.fromkeys(node.label[:_LABEL_LENGTH] for node in tree.on_screen if node.label)
+    answer: dict[str, Any] = {"package": tree.package, "onScreen": len(tree.on_screen)}
+    if wanted is not None:
+        answer["matches"] = len(find_all(tree, wanted))
+    return {**answer, "labels": list(labels)[:_LABELS]}
+
+
+def nearest(tree: UiTree | None, wanted: Matcher | None, others: Sequence[Matcher] = ()) -> list[dict[str, Any]]:
+    """Up to three nodes that may be meant, best first: those that fit, those that another recorded selector finds, those that
+    fail the fewest fields. Each with a selector of its own where it has one, and why it is not simply the one.
+    """
+    if tree is None or wanted is None:
+        return []
+    selectors = Selectors(tree)
+    found: dict[int, dict[str, Any]] = {}
+    for node in find_all(tree, wanted):
+        found.setdefault(node.index, _candidate(selectors, node, {"why": "it fits, and so do others"}))
+    for other in others:
+        for node in find_all(tree, other):
+            words = "another recorded selector finds it"
+            found.setdefault(node.index, _candidate(selectors, node, {"why": words, "by": other.fields()}))
+    for miss in explain_tree(tree, wanted, CANDIDATES).nearest:
+        found.setdefault(miss.node.index, _candidate(selectors, miss.node, _reasons(miss)))
+    return list(found.values())[:CANDIDATES]
+
+
+def _candidate(selectors: Selectors, node: UiNode, why: Mapping[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = {"node": summary(node)}
+    if (best := selectors.best(node)) is not None:
+        answer["selector"] = best.fields()
+    return {**answer, **why}
+
+
+def _reasons(miss: Explanation) -> dict[str, Any]:
+    failing = [f"{each.field}: {each.reason}" for each in miss.fields if not each.ok]
+    return {"why": "; ".join([*failing, *([miss.off_screen] if miss.off_screen else [])])}

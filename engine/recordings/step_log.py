@@ -1,0 +1,135 @@
+"""The step log: what of a recording can be said as steps, in the form that other tools read (command line §4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clawperator.engine.contracts.strict_json import parse_json
+from clawperator.engine.errors import EngineError
+from clawperator.engine.recordings.reading import MAX_EVENTS, problem, refuse, unsupported
+from clawperator.engine.recordings.records import (
+    SCHEMA_VERSION,
+    Click,
+    Recording,
+    Rectangle,
+    Scroll,
+    SessionId,
+    WindowChange,
+)
+
+
+def step_log(recording: Recording) -> dict[str, Any]:
+    """The log as JSON data; ``_warnings`` stands in it only where there is something to warn of."""
+    steps = list(_steps(recording))
+    answer: dict[str, Any] = {"sessionId": recording.session_id, "schemaVersion": SCHEMA_VERSION, "steps": steps}
+    if warnings := list(_warnings(recording)):
+        answer["_warnings"] = warnings
+    return answer
+
+
+def _steps(recording: Recording) -> Iterator[dict[str, Any]]:
+    opened = False
+    for event in recording.events:
+        if isinstance(event, WindowChange) and not opened:
+            opened = True
+            head = {"seq": event.seq, "type": "open_app", "packageName": event.packageName}
+            yield {**head, "uiStateBefore": event.snapshot}
+        elif isinstance(event, Click):
+            yield {
+                "seq": event.seq,
+                "type": "click",
+                "packageName": event.packageName,
+                "resourceId": event.resourceId,
+                "text": event.text,
+                "contentDesc": event.contentDesc,
+                "bounds": event.bounds.model_dump(),
+                "uiStateBefore": event.snapshot,
+            }
+
+
+def _warnings(recording: Recording) -> Iterator[str]:
+    missing = set(recording.missing_snapshots)
+    for event in recording.events:
+        if isinstance(event, Scroll):
+            yield f"seq {event.seq}: a scroll was dropped; scrolling has no place in a step log"
+        elif event.seq in missing:
+            yield f"seq {event.seq}: the {event.type} has no snapshot"
+
+
+def summary(step: Mapping[str, Any]) -> str:
+    """One step in one line for people; what the device said in it is theirs to make harmless."""
+    if step["type"] == "open_app":
+        return f"{step['seq']}: open_app {step['packageName']}"
+    name = step["resourceId"] or step["text"] or step["contentDesc"] or _place(step["bounds"])
+    return f"{step['seq']}: click {name} in {step['packageName']}"
+
+
+def _place(bounds: Mapping[str, int]) -> str:
+    return f"at {(bounds['left'] + bounds['right']) // 2},{(bounds['top'] + bounds['bottom']) // 2}"
+
+
+# -- back again
+
+
+class _Step(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    seq: int
+    packageName: Annotated[str, Field(min_length=1, max_length=512)]  # noqa: N815 - named as in JSON
+    uiStateBefore: str | None = None  # noqa: N815 - named as in JSON
+
+
+class _OpenApp(_Step):
+    type: Literal["open_app"]
+
+
+class _Click(_Step):
+    type: Literal["click"]
+    resourceId: str | None = None  # noqa: N815 - named as in JSON
+    text: str | None = None
+    contentDesc: str | None = None  # noqa: N815 - named as in JSON
+    bounds: Rectangle
+
+
+class _Log(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    sessionId: SessionId  # noqa: N815 - named as in JSON
+    schemaVersion: Literal[1]  # noqa: N815 - named as in JSON
+    steps: Annotated[list[Annotated[_OpenApp | _Click, Field(discriminator="type")]], Field(max_length=MAX_EVENTS)]
+
+
+def read_step_log(data: bytes, file: str = "") -> Recording:
+    """What a step log still tells of its recording: where it began and what was clicked.
+
+    Raises ``EngineError`` as ``reading.read_file``.
+    """
+    try:
+        value = parse_json(data)
+    except EngineError as exc:
+        refuse(file, 1, f"malformed: {exc.details.get('reason', exc.message)}")
+    version = value.get("schemaVersion") if isinstance(value, dict) else None
+    if isinstance(version, int) and not isinstance(version, bool) and version != SCHEMA_VERSION:
+        raise unsupported(file, version)
+    try:
+        log = _Log.model_validate(value)
+    except ValidationError as exc:
+        refuse(file, 1, problem(exc))
+    return Recording(session_id=log.sessionId, started_at=0, operator_package="", events=tuple(map(_event, log.steps)))
+
+
+def _event(step: _OpenApp | _Click) -> WindowChange | Click:
+    common: dict[str, Any] = {"ts": 0, "seq": step.seq, "packageName": step.packageName, "snapshot": step.uiStateBefore}
+    if isinstance(step, _OpenApp):
+        return WindowChange(type="window_change", **common)
+    return Click(
+        type="click",
+        **common,
+        resourceId=step.resourceId,
+        text=step.text,
+        contentDesc=step.contentDesc,
+        bounds=step.bounds,
+    )
