@@ -1,0 +1,150 @@
+"""``compile-artifact``: a skill's JSON template or Markdown recipe as executions (skills contract §3, §9).
+
+Only the files of the registry are read. What is in them and the variables decide the result, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from clawperator.engine.contracts.issues import shown
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.compiled import Compiled
+from clawperator.engine.skills.registry import Registry
+from clawperator.engine.skills.variables import parse_vars
+
+if TYPE_CHECKING:
+    from clawperator.engine.policy import Profile
+    from clawperator.engine.skills.recipe.inputs import Input
+
+TEMPLATE = ".recipe.json"
+RECIPE = ".recipe.md"
+MAX_ARTIFACT_BYTES = 1024 * 1024
+"""Far above the 64,000 bytes of an execution; recipes have a limit of their own."""
+_NAME_SHOWN = 200
+_NAMES_SHOWN = 20
+
+
+class Artifact(NamedTuple):
+    """An artifact of a skill: its name without suffix, its path below the registry's root, and the kind of file."""
+
+    skill_id: str
+    name: str
+    path: str
+    suffix: str
+
+
+def compile_artifact(
+    registry: Registry,
+    skill_id: str,
+    artifact: str,
+    vars_json: str | None = None,
+    *,
+    profile: Profile | None = None,
+) -> Compiled:
+    """Compile the ``artifact`` of a skill with the variables of ``vars_json``; ``profile`` is the policy to obey.
+
+    Raises ``EngineError``, in this order: SKILL_NOT_FOUND, ARTIFACT_NOT_FOUND, COMPILE_VARS_PARSE_FAILED, REGISTRY_READ_FAILED,
+    then whatever ``compile_template`` or ``compile_recipe`` find; ``details`` name the skill and the artifact.
+    """
+    found = find_artifact(registry, skill_id, artifact)
+    variables = parse_vars(vars_json)
+    text = _read(registry, found)
+    if found.suffix == TEMPLATE:
+        from clawperator.engine.skills.json_template import compile_template
+
+        return compile_template(text, variables, found.skill_id, found.name, file=found.path, profile=profile)
+    from clawperator.engine.skills.recipe.compile import compile_recipe
+
+    try:
+        compiled = compile_recipe(text, variables, file=found.path, profile=profile)
+    except EngineError as exc:
+        exc.details |= {"skillId": found.skill_id, "artifactName": found.name}
+        raise
+    return replace(compiled, skill_id=found.skill_id, artifact=found.name)
+
+
+def describe_inputs(registry: Registry, skill_id: str, artifact: str) -> tuple[Input, ...]:
+    """What to ask for before an artifact is compiled: a recipe's inputs, or a template's placeholders in file order.
+
+    Raises ``EngineError`` as ``compile_artifact``, so far as no variables are needed.
+    """
+    found = find_artifact(registry, skill_id, artifact)
+    text = _read(registry, found)
+    if found.suffix == TEMPLATE:
+        from clawperator.engine.skills.json_template import template_inputs
+
+        return template_inputs(text)
+    from clawperator.engine.skills.recipe.inputs import inputs_of
+    from clawperator.engine.skills.recipe.model import read_recipe
+    from clawperator.engine.skills.recipe.source import read_source
+
+    return inputs_of(read_recipe(read_source(text, found.path)))
+
+
+def find_artifact(registry: Registry, skill_id: str, name: str) -> Artifact:
+    """The artifact called ``name``, with its suffix or without; without, a template goes before a recipe.
+
+    Raises ``SKILL_NOT_FOUND``, and ``ARTIFACT_NOT_FOUND`` with ``details.{skillId, artifactName, artifacts}``.
+    """
+    entry = registry.get(skill_id)
+    base, suffixes = _split(name)
+    listed = [path for path in entry.get("artifacts") or () if isinstance(path, str)]
+    for suffix in suffixes:
+        for path in listed:
+            stem = path[: -len(suffix)]
+            if path.lower().endswith(suffix) and base and (stem == base or stem.endswith(f"/{base}")):
+                return Artifact(skill_id, base, path, suffix)
+    names = [path.rpartition("/")[2] for path in listed if path.lower().endswith((TEMPLATE, RECIPE))]
+    known = shown(", ".join(names[:_NAMES_SHOWN]), 400)
+    raise EngineError(
+        ErrorCode.ARTIFACT_NOT_FOUND,
+        f"Skill {shown(skill_id, _NAME_SHOWN)} has no artifact {shown(name, _NAME_SHOWN)}",
+        hint=f"It has: {known}." if known else "It has none that can be compiled.",
+        details={
+            "skillId": shown(skill_id, _NAME_SHOWN),
+            "artifactName": shown(name, _NAME_SHOWN),
+            "artifacts": [shown(each, _NAME_SHOWN) for each in names[:_NAMES_SHOWN]],
+        },
+    )
+
+
+def _split(name: str) -> tuple[str, tuple[str, ...]]:
+    """The name without suffix, and the suffixes to look for in their order."""
+    for suffix in (TEMPLATE, RECIPE):
+        if name.lower().endswith(suffix):
+            return name[: -len(suffix)], (suffix,)
+    return name, (TEMPLATE, RECIPE)
+
+
+def _read(registry: Registry, artifact: Artifact) -> str:
+    """The file's text. Raises ``REGISTRY_READ_FAILED``; a recipe's size is judged by whoever reads recipes."""
+    try:
+        place = registry.place(artifact.skill_id, artifact.path)
+        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait for its other end
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _unreadable(artifact, "it is no file")
+            content = file.read(MAX_ARTIFACT_BYTES + 1)
+    except (OSError, ValueError) as exc:
+        raise _unreadable(artifact, getattr(exc, "strerror", None) or str(exc)) from exc
+    if len(content) > MAX_ARTIFACT_BYTES:
+        raise _unreadable(artifact, f"it is larger than {MAX_ARTIFACT_BYTES} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise _unreadable(artifact, f"it is not UTF-8 at byte {exc.start}") from exc
+
+
+def _unreadable(artifact: Artifact, reason: str) -> EngineError:
+    facts: Mapping[str, str] = {"skillId": artifact.skill_id, "artifactName": artifact.name, "file": artifact.path}
+    return EngineError(
+        ErrorCode.REGISTRY_READ_FAILED,
+        f"Cannot read artifact: {artifact.path}: {reason}",
+        hint="Run `clawperator skills validate` for the skill, or fetch the skills again.",
+        details={**facts, "reason": reason},
+    )

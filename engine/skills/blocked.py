@@ -1,0 +1,83 @@
+"""The local list of terms that must not get into a shared skill: names, streets, whatever its owner put there (skills §8).
+
+The list itself is never shared and its terms are never printed: what is found is named by its number.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.settings import home_folder
+
+FILE = "blocked-terms.txt"
+MAX_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Terms as they are compared; a term's number is its place among them, from 1."""
+
+    terms: tuple[str, ...] = ()
+
+    def found_in(self, line: str) -> Iterator[int]:
+        """The numbers of the terms that ``line`` holds, in any case."""
+        if self.terms:
+            text = _folded(line)
+            yield from (number for number, term in enumerate(self.terms, 1) if term in text)
+
+    def lines(self, text: str) -> Iterator[tuple[int, int]]:
+        """Line, from 1, and number of every term in ``text``."""
+        folded = _folded(text)
+        if any(term in folded for term in self.terms):  # mostly none: one look at everything
+            for line, content in enumerate(text.split("\n"), 1):
+                for number in self.found_in(content):
+                    yield line, number
+
+
+def read_terms(lines: Iterable[str]) -> Blocked:
+    """One literal term per line; blank lines and lines that begin with ``#`` are none."""
+    terms = (_folded(line.strip()) for line in lines if not line.lstrip().startswith("#"))
+    return Blocked(tuple(term for term in terms if term))
+
+
+def blocked_path(env: Mapping[str, str]) -> str:
+    return os.path.join(home_folder(env), FILE)
+
+
+def load_blocked(env: Mapping[str, str]) -> Blocked:
+    """The terms of this user; none where there is no file.
+
+    Raises ``EngineError`` (USAGE) for a file that cannot be read: a guard that is blind must not look like one that found nothing.
+    """
+    path = blocked_path(env)
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return Blocked()
+    except OSError as exc:
+        raise _unreadable(path, exc.strerror or str(exc)) from exc
+    if len(content) > MAX_BYTES:
+        raise _unreadable(path, f"it is larger than {MAX_BYTES} bytes")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise _unreadable(path, f"it is not UTF-8 at byte {exc.start}") from exc
+    return read_terms(text.splitlines())
+
+
+def _folded(text: str) -> str:
+    """Equal for texts that differ in case, or in how an accent is written, only."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def _unreadable(path: str, reason: str) -> EngineError:
+    return EngineError(
+        ErrorCode.USAGE,
+        f"The blocked terms in {path} cannot be read: {reason}",
+        details={"path": path, "reason": reason},
+    )

@@ -1,0 +1,218 @@
+"""Every check that a repository of skills should pass, in one go (skills contract §9.11). Touches no device and writes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.artifact import RECIPE, TEMPLATE, compile_artifact, describe_inputs
+from clawperator.engine.skills.checking import validate_all, validate_skill
+from clawperator.engine.skills.indexing import SKILL_JSON, check_index
+from clawperator.engine.skills.lint import SEVERITIES, Finding, Rules, has_errors, lint_files, skill_files
+from clawperator.engine.skills.registry import FOLDER, Registry
+
+METADATA, REGISTRY, FILES, INDEX = "metadata", "registry", "files", "index"
+RECIPES, TEMPLATES, COMPILE, INPUTS = "recipes", "templates", "compile", "inputs"
+LITERALS, POLICY, LINT = "literals", "policy", "lint"
+CHECKS: Mapping[str, str] = {
+    METADATA: "every skill.json is right and says what the registry says",
+    REGISTRY: "the registry fits its schema",
+    FILES: "every registered file exists, every skill folder is registered",
+    INDEX: "the indexes are what the folders say",
+    RECIPES: "Markdown, front matter and steps of recipes are right",
+    TEMPLATES: "JSON templates are executions",
+    COMPILE: "artifacts compile, twice to the same bytes",
+    INPUTS: "required inputs are asked for and used",
+    LITERALS: "no literal of a person or a device, no blocked term",
+    POLICY: "the policy allows what recipes declare",
+    LINT: "the other lints",
+}
+"""Every check with what it says when it passes, in the order of the report."""
+_STALE, _UNSTABLE, _NOT_ASKED = "INDEX_DIFFERS", "COMPILE_NOT_DETERMINISTIC", "INPUT_NOT_REQUIRED"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One check and what it found; it fails on any error."""
+
+    id: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not has_errors(self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        findings = [finding.to_dict() for finding in self.findings]
+        return {"id": self.id, "ok": self.ok, "about": CHECKS[self.id], "findings": findings}
+
+
+def run_ci(registry: Registry, rules: Rules) -> list[Checked]:
+    """All checks of the registry and its skills. Blocks for as long as reading every file takes."""
+    report: dict[str, list[Finding]] = {check: [] for check in CHECKS}
+
+    def put(check: str, file: str, code: str, message: str, line: int = 0) -> None:
+        report[check].append(Finding(file, line, str(code), "error", message))
+
+    broken = _metadata(registry, put)
+    _unregistered(registry, put)
+    _index(registry, put)
+    for skill_id in _ids(registry):
+        if skill_id in broken:  # nothing can be said about files that are not there
+            continue
+        for finding in _guarded(registry, skill_id, rules):
+            report[_check_of(finding.code)].append(finding)
+        _compile(registry, skill_id, put)
+    return [Checked(check, tuple(findings)) for check, findings in report.items()]
+
+
+Put = Callable[..., None]
+
+
+def _ids(registry: Registry) -> Iterator[str]:
+    yield from dict.fromkeys(entry["id"] for entry in registry.skills if isinstance(entry.get("id"), str))
+
+
+# -- registry, metadata, files
+
+
+def _metadata(registry: Registry, put: Put) -> set[str]:
+    """What ``skills validate --all`` finds, by where it belongs; answers the ids of skills whose files cannot be looked at."""
+    try:
+        validate_all(registry)
+    except EngineError as exc:
+        for problem in exc.details.get("problems", ()):
+            _put_problem(registry, problem, exc.code, put)
+        return {
+            str(failure["skillId"]) for failure in exc.details.get("failures", ()) if _failed(registry, failure, put)
+        }
+    return set()
+
+
+def _failed(registry: Registry, failure: Mapping[str, Any], put: Put) -> bool:
+    details, code, name = failure.get("details", {}), failure["code"], failure["skillId"]
+    told = False
+    for problem in details.get("problems", ()):
+        _put_problem(registry, problem, code, put)
+        told = True
+    for file in details.get("missingFiles", ()):
+        put(FILES, file, code, f"{name}: the file is missing")
+        told = True
+    for field in details.get("mismatchFields", ()):
+        put(METADATA, SKILL_JSON, code, f"{name}: {field} differs from the registry")
+        told = True
+    if not told:
+        put(REGISTRY, _relative(registry, registry.path), code, failure["message"])
+    return not told or bool(details.get("missingFiles"))
+
+
+def _put_problem(registry: Registry, problem: Mapping[str, str], code: str, put: Put) -> None:
+    check = REGISTRY if problem["file"] == registry.path else METADATA
+    put(check, _relative(registry, problem["file"]), code, f"{problem['path']}: {problem['message']}")
+
+
+def _unregistered(registry: Registry, put: Put) -> None:
+    registered = {os.path.normpath(entry["path"]) for entry in registry.skills if isinstance(entry.get("path"), str)}
+    for place, folders, names in os.walk(os.path.join(registry.root, FOLDER)):
+        folders.sort()
+        folder = _relative(registry, place)
+        if SKILL_JSON in names and folder not in registered:
+            put(FILES, f"{folder}/{SKILL_JSON}", ErrorCode.SKILL_VALIDATION_FAILED, "the skill is not in the registry")
+
+
+def _index(registry: Registry, put: Put) -> None:
+    try:
+        for difference in check_index(registry.root):
+            put(INDEX, difference.file, _STALE, f"{difference.kind}: run `clawperator skills index`")
+    except EngineError as exc:
+        put(INDEX, _relative(registry, registry.path), exc.code, exc.message)
+
+
+# -- what stands in the files
+
+
+def _guarded(registry: Registry, skill_id: str, rules: Rules) -> Iterable[Finding]:
+    try:
+        return lint_files(skill_files(registry, skill_id), rules)
+    except EngineError as exc:
+        return [Finding(skill_id, 0, exc.code.value, "error", exc.message)]
+
+
+def _check_of(code: str) -> str:
+    if code.startswith("L-LITERAL-"):
+        return LITERALS
+    if code.startswith("L-CAP-"):
+        return POLICY
+    if code.startswith(("L-INPUT-", "RECIPE_INPUT_")):
+        return INPUTS
+    return LINT if code in SEVERITIES else RECIPES if code.startswith("RECIPE_") else FILES
+
+
+def _compile(registry: Registry, skill_id: str, put: Put) -> None:
+    entry = registry.get(skill_id)
+    artifacts = [path for path in entry.get("artifacts") or () if isinstance(path, str)]
+    for path in artifacts:
+        name = path.rpartition("/")[2]
+        if name.lower().endswith(TEMPLATE):
+            _twice(registry, skill_id, path, put, strict=False)
+        elif name.lower().endswith(RECIPE):
+            _twice(registry, skill_id, path, put, strict=True)
+            _required(registry, skill_id, path, put)
+    if any(path.lower().endswith(TEMPLATE) for path in artifacts):
+        try:
+            validate_skill(registry, skill_id, dry_run=True)
+        except EngineError as exc:
+            if (artifact := str(exc.details.get("artifact", ""))).lower().endswith(TEMPLATE):
+                put(TEMPLATES, artifact, exc.code, exc.message)
+
+
+def _twice(registry: Registry, skill_id: str, path: str, put: Put, *, strict: bool) -> None:
+    """A template may refuse the values that stand for real ones; a recipe, which says what they are, may not."""
+    outcomes: list[str] = []
+    for _ in range(2):
+        try:
+            name = path.rpartition("/")[2]
+            variables = json.dumps(sample_variables(registry, skill_id, name))
+            compiled = compile_artifact(registry, skill_id, name, variables)
+            outcomes.append(json.dumps(compiled.to_dict(), ensure_ascii=False))
+        except EngineError as exc:
+            outcomes.append(json.dumps(exc.to_dict(), default=str))
+            if strict and len(outcomes) == 1:
+                line = exc.details.get("line", 0)
+                put(COMPILE, path, exc.code.value, exc.message, line if isinstance(line, int) else 0)
+    if len(set(outcomes)) > 1:
+        put(COMPILE, path, _UNSTABLE, "the same recipe and the same values do not give the same bytes")
+
+
+def _required(registry: Registry, skill_id: str, path: str, put: Put) -> None:
+    """Without its required inputs a recipe must be refused for that very reason."""
+    name = path.rpartition("/")[2]
+    try:
+        if not _needed(registry, skill_id, name):
+            return
+        compile_artifact(registry, skill_id, name, "{}")
+    except EngineError as exc:
+        if exc.code is ErrorCode.RECIPE_INPUT_INVALID:
+            put(INPUTS, path, exc.code.value, exc.message)
+        return  # missing, as it should be; what else is wrong is found by compiling
+    put(INPUTS, path, _NOT_ASKED, "the recipe compiles without an input that it calls required")
+
+
+def _needed(registry: Registry, skill_id: str, name: str) -> list[Any]:
+    inputs = describe_inputs(registry, skill_id, name)
+    return [item for item in inputs if item.required and item.default in (None, "")]
+
+
+def sample_variables(registry: Registry, skill_id: str, name: str) -> dict[str, Any]:
+    """A value for every input of an artifact that needs one. Raises what ``describe_inputs`` raises."""
+    plain = {"integer": 1, "number": 1, "boolean": True}
+    needed = _needed(registry, skill_id, name)
+    return {item.name: item.values[0] if item.values else plain.get(item.type, "value") for item in needed}
+
+
+def _relative(registry: Registry, path: str) -> str:
+    return os.path.relpath(path, registry.root).replace(os.sep, "/")

@@ -1,0 +1,70 @@
+"""The guard of a skills repository: a git hook that lints what a commit would add (skills contract §8)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import stat
+import sys
+from collections.abc import Mapping
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.git import QUICK_SECONDS, Git, GitError, require_git
+
+NAME = "pre-commit"
+_MARK = "# clawperator: lint of what a commit would add"
+_WORDS = "skills lint --staged --output pretty"
+_MAX_BYTES = 64 * 1024
+
+
+async def install_hook(env: Mapping[str, str], folder: str) -> tuple[str, bool]:
+    """Put the hook into the repository around ``folder``: the path of the hook, and whether anything was changed.
+
+    Raises ``EngineError``: SKILLS_GIT_NOT_FOUND; USAGE where there is no repository, or a hook of somebody else.
+    """
+    await require_git(env)
+    git = Git(env, folder, surrounded=True)
+    try:
+        hooks = (await git.run("rev-parse", "--git-path", "hooks", seconds=QUICK_SECONDS)).text
+    except GitError as exc:
+        raise EngineError(
+            ErrorCode.USAGE, f"{folder} is in no git repository: {exc}", details={"path": folder}
+        ) from exc
+    path = os.path.normpath(os.path.join(folder, hooks, NAME))  # noqa: ASYNC240 -- asks no file system
+    return path, await asyncio.to_thread(_write, path)
+
+
+def script() -> str:
+    """The hook: the command of the PATH, else this very installation; where neither is there, nothing is committed."""
+    own = shlex.join([sys.executable, "-m", "clawperator.app.cli"])
+    return (
+        f"#!/bin/sh\n{_MARK}\n"
+        f"if command -v clawperator >/dev/null 2>&1; then exec clawperator {_WORDS}; fi\n"
+        f"exec {own} {_WORDS}\n"
+    )
+
+
+def _write(path: str) -> bool:
+    """Write the hook unless it is there already. Whether a file of somebody else is there is decided by its mark."""
+    wanted = script().encode(errors="surrogateescape")
+    try:
+        if os.path.lexists(path):
+            with open(path, "rb") as file:
+                present = file.read(_MAX_BYTES)
+            if present == wanted and os.stat(path).st_mode & stat.S_IXUSR:
+                return False
+            if _MARK.encode() not in present:
+                raise EngineError(
+                    ErrorCode.USAGE,
+                    f"{path} is another hook; it stays as it is",
+                    hint=f"Add this line to it: clawperator {_WORDS} || exit 1",
+                    details={"path": path},
+                )
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(wanted)
+        os.chmod(path, 0o755)  # noqa: S103 -- git runs it
+    except OSError as exc:
+        raise EngineError(ErrorCode.USAGE, f"{path} cannot be written: {exc.strerror}", details={"path": path}) from exc
+    return True

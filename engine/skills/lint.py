@@ -1,0 +1,210 @@
+"""Lint of skills: what must not stand in their files, and what recipes should not do (skills contract §9.10)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.policy import Profile
+from clawperator.engine.skills.blocked import Blocked
+from clawperator.engine.skills.literals import WORDS, literals
+from clawperator.engine.skills.recipe.source import read_source
+from clawperator.engine.skills.recipe_lints import Remark, remarks
+from clawperator.engine.skills.registry import Registry
+
+if TYPE_CHECKING:
+    from clawperator.engine.skills.staged import StagedFile
+
+Severity = Literal["error", "warning", "info"]
+
+SEVERITIES: Mapping[str, Severity] = {
+    "L-LITERAL-SERIAL": "error",
+    "L-LITERAL-EMAIL": "error",
+    "L-LITERAL-PHONE": "error",
+    "L-LITERAL-PATH": "error",
+    "L-LITERAL-BLOCKED": "error",
+    "L-ANNOTATION-USER": "error",
+    "L-INPUT-DEFAULT-PII": "warning",
+    "L-INPUT-UNUSED": "warning",
+    "L-INDEX-TARGET": "warning",
+    "L-NO-RESOURCE-ID": "info",
+    "L-NO-WAIT-AFTER-OPEN": "warning",
+    "L-CAP-UNUSED": "warning",
+    "L-CAP-COMBO": "error",
+    "L-STRAY-BLOCK": "info",
+    "L-MISSING-RECOMMENDED": "info",
+    "L-STALE": "info",
+    "L-PERCENT": "warning",
+}
+"""Every lint. A recipe that cannot be read is found under the code of the error that compiling it gives."""
+RECIPE = ".recipe.md"
+MAX_FILE_BYTES = 2 * 1024 * 1024
+MAX_FILES = 2_000
+"""Of one skill: more, or larger ones, are no text that people wrote."""
+_SKIPPED_FOLDERS = frozenset({".git", "node_modules", "__pycache__"})
+_BINARY_AFTER = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report; ``code`` is a lint or an error code, ``message`` never repeats what was found."""
+
+    file: str
+    line: int
+    code: str
+    severity: Severity
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "line": self.line,
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is looked for besides the lints themselves: this user's terms, what the policy allows, and what day it is."""
+
+    today: date
+    profile: Profile
+    blocked: Blocked
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    return any(finding.severity == "error" for finding in findings)
+
+
+def lint_text(text: str, file: str, *, blocked: Blocked, profile: Profile, today: date) -> list[Finding]:
+    """The findings in one file's text, in the order of its lines; ``file`` is its name in them and says whether it is a recipe.
+
+    Pure: no clock, no other file.
+    """
+    return _lint(text, file, Rules(today, profile, blocked))
+
+
+def _lint(text: str, file: str, rules: Rules) -> list[Finding]:
+    found = [*_literals(text), *_blocked(text, rules.blocked)]
+    if file.casefold().endswith(RECIPE):
+        found += _recipe(text, file, rules)
+    unique = sorted(set(found))
+    return [Finding(file, line, code, SEVERITIES.get(code, "error"), message) for line, code, message in unique]
+
+
+def _literals(text: str) -> Iterator[Remark]:
+    line, reached = 1, 0
+    for literal in literals(text):
+        line += text.count("\n", reached, literal.start)
+        reached = literal.start
+        yield Remark(line, literal.code, f"a text here {WORDS[literal.code]}")
+
+
+def _blocked(text: str, blocked: Blocked) -> Iterator[Remark]:
+    for line, number in blocked.lines(text):
+        yield Remark(line, "L-LITERAL-BLOCKED", f"a text here holds term {number} of the blocked terms")
+
+
+def _recipe(text: str, file: str, rules: Rules) -> Iterator[Remark]:
+    from clawperator.engine.skills.recipe.model import read_recipe
+
+    try:
+        source = read_source(text, file)
+    except EngineError as exc:
+        yield _broken(exc)
+        return
+    recipe = None
+    try:
+        recipe = read_recipe(source)
+    except EngineError as exc:
+        yield _broken(exc)
+    yield from remarks(source, recipe, rules.profile, rules.today)
+
+
+def _broken(error: EngineError) -> Remark:
+    """A recipe that does not compile, as a finding; of a literal the same one that looking at the text gives."""
+    place = error.details.get("line")
+    line = place if isinstance(place, int) else 1
+    lint = error.details.get("lint")
+    if error.code is ErrorCode.RECIPE_LITERAL_FORBIDDEN and lint in WORDS:
+        return Remark(line, lint, f"a text here {WORDS[lint]}")
+    file = error.details.get("file", "")
+    message = error.message.removeprefix(f"{file}:{line}: ").removeprefix(f"{file}: ")
+    return Remark(line, error.code.value, message)
+
+
+# -- files
+
+
+def lint_files(files: Iterable[tuple[str, str]], rules: Rules) -> list[Finding]:
+    """The findings in files: (path, name in the findings). Raises REGISTRY_READ_FAILED for one that cannot be read."""
+    found: list[Finding] = []
+    for path, name in files:
+        try:
+            found += _file(path, name, rules)
+        except OSError as exc:
+            reason = exc.strerror or str(exc)
+            message = f"{name} cannot be read: {reason}"
+            raise EngineError(
+                ErrorCode.REGISTRY_READ_FAILED, message, details={"path": path, "reason": reason}
+            ) from exc
+    return found
+
+
+def lint_skill(registry: Registry, skill_id: str, *, blocked: Blocked, profile: Profile, today: date) -> list[Finding]:
+    """The findings in every text file of a skill's folder. Raises SKILL_NOT_FOUND, REGISTRY_READ_FAILED."""
+    return lint_files(skill_files(registry, skill_id), Rules(today, profile, blocked))
+
+
+def skill_files(registry: Registry, skill_id: str) -> Iterator[tuple[str, str]]:
+    """The files of a skill: real path, and path below the registry's root. Links that lead out of the root are refused."""
+    entry = registry.get(skill_id)
+    folder = registry.place(skill_id, str(entry.get("path", "")))
+    if not os.path.isdir(folder):
+        reason = "the folder of the skill is missing"
+        details = {"skillId": skill_id, "path": folder, "reason": reason}
+        raise EngineError(ErrorCode.REGISTRY_READ_FAILED, f"{folder}: {reason}", details=details)
+    root = os.path.realpath(registry.root)
+    count = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(set(folders) - _SKIPPED_FOLDERS)
+        for name in sorted(names):
+            relative = os.path.relpath(os.path.join(place, name), root)
+            count += 1
+            if count > MAX_FILES:
+                message = f"The skill {skill_id} has more than {MAX_FILES} files"
+                raise EngineError(ErrorCode.REGISTRY_READ_FAILED, message, details={"skillId": skill_id})
+            yield registry.place(skill_id, relative), relative
+
+
+def _file(path: str, name: str, rules: Rules) -> list[Finding]:
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
+        return []
+    with open(path, "rb") as file:
+        content = file.read(MAX_FILE_BYTES)
+    return lint_bytes(content, name, rules)
+
+
+def lint_bytes(content: bytes, name: str, rules: Rules) -> list[Finding]:
+    """The findings in a file's content; a binary one has none."""
+    if b"\0" in content[:_BINARY_AFTER] and not name.casefold().endswith(RECIPE):
+        return []
+    return _lint(content.decode("utf-8-sig", errors="replace"), name, rules)
+
+
+def lint_staged(files: Iterable[StagedFile], rules: Rules) -> list[Finding]:
+    """The findings in what a commit would add; of a recipe that no longer compiles also where nothing was added."""
+    return [
+        finding
+        for staged in files
+        for finding in lint_bytes(staged.content, staged.name, rules)
+        if finding.line in staged.added or finding.code not in SEVERITIES
+    ]

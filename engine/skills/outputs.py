@@ -1,0 +1,194 @@
+"""What a recipe's run amounts to (skills contract §9.5, §9.8, §9.12): its outputs, its confirmations, its variance. Pure.
+
+Texts of screens are private: what leaves here in ``outputs`` and as ``actual`` has passed the redaction that the recipe declares,
+and no warning repeats a value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.pattern_cost import cost_of
+from clawperator.engine.skills.compiled import Confirm, Output
+from clawperator.engine.skills.recipe.patterns import pattern_problem
+from clawperator.engine.skills.stable_ids import Scalar, text_of
+
+Steps = Mapping[str, Mapping[str, Any]]
+"""Step results (wire contract §8) by the id of their action."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,300}")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?")
+_TRUTHS: Final = {
+    "true": True,
+    "on": True,
+    "yes": True,
+    "1": True,
+    "false": False,
+    "off": False,
+    "no": False,
+    "0": False,
+}
+_HASH_DIGITS = 16
+MASK = "mask"
+"""How texts are redacted where nobody says how."""
+
+
+def steps_of(envelopes: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The step results of envelopes by action id; ids are unique in what was compiled together."""
+    return {step["id"]: step for envelope in envelopes for step in envelope["stepResults"]}
+
+
+# -- outputs
+
+
+def read_outputs(
+    outputs: Iterable[Output], steps: Steps, salt: bytes
+) -> tuple[dict[str, Scalar], list[dict[str, Any]]]:
+    """The declared outputs that were found, redacted, and a warning for each that was not."""
+    values: dict[str, Scalar] = {}
+    warnings = []
+    for output in outputs:
+        text = _text_at(steps, output.step, output.key)
+        value: Scalar | None = None
+        if text is None:
+            problem = "OUTPUT_MISSING", f"step {output.step} has left no {output.key}"
+        else:
+            text, problem = _inner(text, output.pattern)
+            if text is not None:
+                value = convert(text, output.type)
+                problem = "OUTPUT_NOT_CONVERTED", f"what was read is no {output.type}"
+        if value is None:
+            code, reason = problem
+            message = f"output {output.name} is absent: {reason}"
+            warnings.append({"code": code, "path": f"outputs.{output.name}", "message": message})
+        elif output.redaction != "drop":
+            values[output.name] = redact(value, output.redaction, salt)
+    return values, warnings
+
+
+def _text_at(steps: Steps, step: str, key: str) -> str | None:
+    """What a step that succeeded has left under ``key``."""
+    result = steps.get(step)
+    if result is None or not result.get("success"):
+        return None
+    text = (result.get("data") or {}).get(key)
+    return text if isinstance(text, str) else None
+
+
+def _inner(text: str, pattern: str) -> tuple[str | None, tuple[str, str]]:
+    """What the pattern's group holds, all of the text where there is no pattern, or what is wrong."""
+    if not pattern:
+        return text, ("", "")
+    found, problem = search(pattern, text)
+    if found is None:
+        return None, ("OUTPUT_PATTERN", problem or "its pattern does not match what was read")
+    return found[1] if found.re.groups else found[0], ("OUTPUT_PATTERN", "its group took no part in the match")
+
+
+def convert(text: str, kind: str) -> Scalar | None:
+    """``text`` as a value of an output's type; ``None`` where it is none."""
+    plain = text.strip()
+    if kind == "integer":
+        return int(plain) if _INTEGER.fullmatch(plain) else None
+    if kind == "number":
+        if _INTEGER.fullmatch(plain):
+            return int(plain)
+        value = float(plain) if _NUMBER.fullmatch(plain) else math.nan
+        return value if math.isfinite(value) else None
+    if kind == "boolean":
+        return _TRUTHS.get(plain.casefold())
+    return text
+
+
+def redact(value: Scalar, mode: str, salt: bytes) -> Scalar:
+    """``value`` as ``none``, ``hash`` or ``mask`` leave it; what nobody knows is masked. ``drop`` is the caller's to do."""
+    if mode == "none":
+        return value
+    text = text_of(value)
+    if mode == "hash":
+        digest = hashlib.sha256(salt + text.encode(errors="surrogatepass")).hexdigest()
+        return f"sha256:{digest[:_HASH_DIGITS]}"
+    return "".join("*" if character.isalnum() else character for character in text)
+
+
+def search(pattern: str, text: str) -> tuple[re.Match[str] | None, str]:
+    """The first match, and why there can be none where the pattern itself is to blame.
+
+    Patterns come with recipes, texts from screens: a pattern that could take for ever is not tried.
+    """
+    if problem := pattern_problem(pattern):
+        return None, problem
+    return re.search(pattern, text[: cost_of(pattern).reach]), ""
+
+
+# -- confirmations
+
+
+def failed_confirms(
+    confirms: Iterable[Confirm], steps: Steps, outputs: Iterable[Output], salt: bytes
+) -> list[dict[str, Any]]:
+    """A VERIFY_FAILED for each expectation that what was read does not meet; presence is what the plan itself checks.
+
+    Give only the confirmations of executions that came to their end.
+    """
+    modes = {output.step: output.redaction for output in outputs}
+    failed = []
+    for confirm in confirms:
+        if not confirm.expect:
+            continue
+        actual = _text_at(steps, confirm.action_id, "text")
+        if actual is None or not meets(actual, confirm.expect):
+            failed.append(_verify_failed(confirm, actual, modes.get(confirm.action_id, MASK), salt))
+    return failed
+
+
+def meets(actual: str, expect: Mapping[str, str]) -> bool:
+    """Whether all of ``equals``, ``contains`` and ``matches`` (a regular expression found anywhere) hold."""
+    return (
+        expect.get("equals", actual) == actual
+        and expect.get("contains", "") in actual
+        and ("matches" not in expect or search(expect["matches"], actual)[0] is not None)
+    )
+
+
+def _verify_failed(confirm: Confirm, actual: str | None, mode: str, salt: bytes) -> dict[str, Any]:
+    """The error object of the run report (errors contract §3.3)."""
+    code = ErrorCode.VERIFY_FAILED
+    details: dict[str, Any] = {
+        "stepId": confirm.step_id,
+        "actionId": confirm.action_id,
+        "expected": dict(confirm.expect),
+    }
+    if actual is None:
+        details["actual"] = None
+    elif mode != "drop":
+        details["actual"] = redact(actual, mode, salt)
+    seen = "nothing was read" if actual is None else "something else was read"
+    return {
+        "code": code.value,
+        "message": f"Step {confirm.step_id} is not confirmed: {seen}",
+        "hint": code.hint,
+        "details": details,
+    }
+
+
+# -- variance
+
+
+def variance(step_id: str, execution: Mapping[str, Any], envelope: Mapping[str, Any]) -> dict[str, Any]:
+    """What an optional step looked for and what there was instead (§9.12)."""
+    action = next(action for action in execution["actions"] if action["id"] == step_id)
+    result = next((step for step in envelope["stepResults"] if not step["success"]), None)
+    found: dict[str, Any] = {"error": envelope.get("error")}
+    code = envelope.get("errorCode") or (result or {}).get("data", {}).get("error")
+    if code:
+        found["errorCode"] = code
+    if result is not None:
+        found["actionId"] = result["id"]
+    expected = {"actionType": action["type"], **({"params": action["params"]} if action.get("params") else {})}
+    return {"stepId": step_id, "expected": expected, "found": found}

@@ -1,0 +1,252 @@
+"""From a recipe to its executions (skills contract §9.6). Pure: the same text and variables give the same bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from clawperator.engine.contracts.limits import (
+    MAX_EXECUTION_ACTIONS,
+    MAX_EXECUTION_TIMEOUT_MS,
+    MAX_PAYLOAD_BYTES,
+    MAX_SOURCE_LENGTH,
+)
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.validate import Validated, validate
+from clawperator.engine.policy import Profile, admit, admit_recipe
+from clawperator.engine.skills.compiled import Compiled, Confirm, Output
+from clawperator.engine.skills.recipe.drafts import Draft, payload, sleep
+from clawperator.engine.skills.recipe.inputs import Told, check_filled, resolve
+from clawperator.engine.skills.recipe.model import Recipe, read_recipe
+from clawperator.engine.skills.recipe.source import read_source
+from clawperator.engine.skills.recipe.steps import CONFIRM, Step
+from clawperator.engine.skills.recipe.templates import fill
+from clawperator.engine.skills.stable_ids import COMMAND_ID, TASK_ID, in_order, stable_ids
+from clawperator.engine.skills.variables import checked
+
+MODE = "artifact_compiled"
+_BASE_MS = 10_000
+_PER_ACTION_MS = 8_000
+"""What a plan is given where the recipe does not say: once, and for every action that is no sleep."""
+_FIRST_STEPS = ("close_app", "open_app")
+
+Part = list[Draft]
+
+
+def compile_recipe(
+    text: str, variables: Mapping[str, Any], *, file: str = "", profile: Profile | None = None
+) -> Compiled:
+    """Compile the recipe ``text`` with ``variables``; ``file`` is only named in errors, ``profile`` is the policy to obey.
+
+    Raises ``EngineError``: all RECIPE_… codes, COMPILE_VARS_PARSE_FAILED for variables that are no scalars,
+    COMPILE_VALIDATION_FAILED where the result is no valid execution, and the policy's codes. Every one has
+    ``details.{file, line?, stepId?}``, but for the variables'.
+    """
+    recipe = read_recipe(read_source(text, file))
+    if profile is not None:
+        _admit_recipe(profile, recipe)
+    told = resolve(recipe, checked(variables))
+    check_filled(recipe, told.texts)
+    parts = _parts(recipe)
+    _check_limit(parts, recipe)
+    plans = _validated(recipe, parts, told)
+    if profile is not None:
+        for plan, part in zip(plans, parts, strict=True):
+            _admit(profile, plan, part)
+    return Compiled(
+        skill_id="",
+        artifact=file,
+        executions=tuple(replace(plan.execution, mode=MODE).to_payload() for plan in plans),
+        optional=tuple(step.id for step in recipe.steps if step.optional),
+        recipe={"id": recipe.recipe_id, "version": recipe.recipe_version, "type": recipe.recipe_type},
+        capabilities=tuple(dict.fromkeys(recipe.capabilities)),
+        outputs=_outputs(recipe),
+        confirms=_confirms(recipe.steps, told.texts),
+        warnings=tuple(_warnings(recipe, told, plans, parts)),
+    )
+
+
+# -- session and steps
+
+
+def _parts(recipe: Recipe) -> list[Part]:
+    """The actions of each execution: optional steps have one of their own, so that their failure ends nothing else (§9.12)."""
+    parts: list[Part] = [_session(recipe)]
+    for step in recipe.steps:
+        if step.optional:
+            parts += [list(step.actions), []]
+        else:
+            parts[-1] += step.actions
+    return [part for part in parts if part]
+
+
+def _session(recipe: Recipe) -> Part:
+    """The actions that make a session fresh, where the compiler has to make it so."""
+    if recipe.session_policy != "fresh":
+        return []
+    if not recipe.fresh_start_injected:
+        _check_first_steps(recipe)
+        return []
+    site, settle = recipe.site.at("session_policy"), recipe.site.at("settle")
+    app = {"applicationId": recipe.application_id}
+    return [
+        Draft("__fresh_close", "close_app", app, site),
+        *sleep("__settle_close", recipe.settle.after_close_ms, settle),
+        Draft("__fresh_open", "open_app", app, site),
+        *sleep("__settle_open", recipe.settle.after_open_ms, settle),
+    ]
+
+
+def _check_first_steps(recipe: Recipe) -> None:
+    first = list(islice((step for step in recipe.steps if not step.sleeps), len(_FIRST_STEPS)))
+    for place, kind in enumerate(_FIRST_STEPS):
+        step = first[place] if place < len(first) else None
+        fits = step and step.type == kind and step.action.params["applicationId"] == recipe.application_id
+        if not step or not fits or step.optional:
+            site = step.site if step else recipe.site.at("fresh_start_injected")
+            raise site.fault(
+                ErrorCode.RECIPE_SESSION_POLICY_VIOLATED,
+                f"a fresh session begins with {' and '.join(_FIRST_STEPS)} of {recipe.application_id}",
+                hint="Begin with these two steps, or leave fresh_start_injected out: then they are put in front.",
+            )
+
+
+def _check_limit(parts: Sequence[Part], recipe: Recipe) -> None:
+    drafts = [draft for part in parts for draft in part]
+    if len(drafts) > MAX_EXECUTION_ACTIONS:
+        site = drafts[MAX_EXECUTION_ACTIONS].site
+        raise site.fault(
+            ErrorCode.RECIPE_LIMIT_EXCEEDED,
+            f"recipe {recipe.recipe_id} has {len(drafts)} actions, {MAX_EXECUTION_ACTIONS} are allowed",
+            limit=MAX_EXECUTION_ACTIONS,
+            actual=len(drafts),
+        )
+
+
+# -- executions
+
+
+def _validated(recipe: Recipe, parts: Sequence[Part], told: Told) -> list[Validated]:
+    values = {name: text for name, text in told.texts.items() if text}
+    identity = {"recipeId": recipe.recipe_id, "recipeVersion": recipe.recipe_version, "inputs": in_order(values)}
+    ids = stable_ids(identity, told.chosen)
+    plans = []
+    for number, part in enumerate(parts, 1):
+        command = ids[COMMAND_ID] + (f"-p{number}" if number > 1 else "")
+        names = (command, ids[TASK_ID], recipe.recipe_id[:MAX_SOURCE_LENGTH])
+        actions = [draft.filled(told.texts) for draft in part]
+        try:
+            plans.append(validate(payload(actions, recipe.timeout_ms or _time_for(part), names)))
+        except EngineError as exc:
+            raise _refused(exc, part, recipe) from exc
+    return plans
+
+
+def _time_for(part: Part) -> int:
+    sleeps = [draft.sleep_ms for draft in part if draft.sleep_ms is not None]
+    return min(MAX_EXECUTION_TIMEOUT_MS, _BASE_MS + sum(sleeps) + _PER_ACTION_MS * (len(part) - len(sleeps)))
+
+
+def _refused(exc: EngineError, part: Part, recipe: Recipe) -> EngineError:
+    """The validator's refusal as one of the recipe. All that needs no inputs was checked before: mostly they are the reason."""
+    if exc.code is ErrorCode.PAYLOAD_TOO_LARGE:
+        facts = {"limit": MAX_PAYLOAD_BYTES, "actual": exc.details["actual"]}
+        message = f"the execution has more than {MAX_PAYLOAD_BYTES} bytes"
+        return recipe.site.fault(ErrorCode.RECIPE_LIMIT_EXCEEDED, message, **facts)
+    path = str(exc.details["path"])
+    draft = _draft_at(path, part)
+    site, inputs = draft.place(path) if draft else (recipe.site, ())
+    if inputs:
+        message = f"the value of the input {inputs[0]} does not fit here: {exc.message}"
+        return site.fault(ErrorCode.RECIPE_INPUT_INVALID, message, input=inputs[0], expected=exc.message, path=path)
+    kept = {key: value for key, value in exc.details.items() if key in ("reason", "invalidKeys", "hint", "actionId")}
+    facts = {"path": path, **kept, "cause": exc.code.value}
+    return site.fault(ErrorCode.COMPILE_VALIDATION_FAILED, exc.message, hint=exc.hint, **facts)
+
+
+def _draft_at(path: str, part: Part) -> Draft | None:
+    """The action that a path into the payload (``actions.N…``) leads to."""
+    parts = path.split(".")
+    return part[int(parts[1])] if parts[0] == "actions" and len(parts) > 1 else None
+
+
+# -- policy
+
+
+def _admit_recipe(profile: Profile, recipe: Recipe) -> None:
+    try:
+        admit_recipe(
+            profile,
+            capabilities=recipe.capabilities,
+            application_id=recipe.application_id,
+            risk_level=recipe.risk_level or "",
+            recipe_id=recipe.recipe_id,
+        )
+    except EngineError as exc:
+        exc.details |= recipe.site.at(*str(exc.details.get("path", "")).split(".")).where()
+        raise
+
+
+def _admit(profile: Profile, plan: Validated, part: Part) -> None:
+    try:
+        admit(profile, plan.execution)
+    except EngineError as exc:
+        if draft := _draft_at(str(exc.details.get("path", "")), part):
+            exc.details |= draft.site.where()
+        raise
+
+
+# -- what else is in the result
+
+
+def _outputs(recipe: Recipe) -> tuple[Output, ...]:
+    return tuple(
+        Output(
+            name=output.name,
+            type=output.type,
+            redaction=output.redacted,
+            step=output.from_.step or output.name,
+            key=output.from_.key,
+            pattern=output.from_.pattern,
+        )
+        for output in recipe.outputs
+    )
+
+
+def _confirms(steps: Sequence[Step], texts: Mapping[str, str]) -> tuple[Confirm, ...]:
+    quoted = {name: re.escape(text) for name, text in texts.items()}
+    return tuple(
+        Confirm(
+            step.id,
+            f"{step.id}{CONFIRM}",
+            step.confirm_type,
+            {how: fill(text, quoted if how == "matches" else texts) for how, text in step.expect.items()},
+        )
+        for step in steps
+        if step.confirm_type
+    )
+
+
+def _warnings(recipe: Recipe, told: Told, plans: Sequence[Validated], parts: Sequence[Part]) -> list[Mapping[str, Any]]:
+    """In the order of compilation: steps, outputs, session, variables, executions."""
+    found = [warning for step in recipe.steps for warning in step.warnings]
+    actions = {draft.id for part in parts for draft in part}
+    for index, output in enumerate(recipe.outputs):
+        if (output.from_.step or output.name) not in actions:
+            message = f"no step is called {output.name}, and from.step names none: this output stays empty"
+            found.append(recipe.site.at("outputs", index).warning("OUTPUT_UNBOUND", message))
+    if recipe.session_policy == "fresh" and "navigate" not in recipe.capabilities:
+        message = "a fresh session closes and opens the app: the capability navigate is not declared"
+        found.append(recipe.site.at("capabilities").warning("CAPABILITY_IMPLIED", message))
+    found += told.warnings
+    for number, (plan, part) in enumerate(zip(plans, parts, strict=True)):
+        for warning in plan.warnings:
+            draft = _draft_at(warning.path, part)
+            path = f"executions.{number}.{warning.path}" if len(plans) > 1 else warning.path
+            where = draft.site.where() if draft else {}
+            where.pop("file", None)
+            found.append({**warning.to_dict(), "path": path, **where})
+    return found

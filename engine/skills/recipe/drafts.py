@@ -1,0 +1,99 @@
+"""Actions on their way from a step to an execution: their texts may still name inputs, and each knows where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clawperator.engine.contracts.limits import EXPECTED_FORMAT, MIN_EXECUTION_TIMEOUT_MS
+from clawperator.engine.errors import EngineError
+from clawperator.engine.executions.validate import Validated, validate
+from clawperator.engine.skills.recipe.schema import invalid
+from clawperator.engine.skills.recipe.site import Site
+from clawperator.engine.skills.recipe.templates import fill_in, names, texts
+
+_PARAM_AT = 3
+"""The place of a parameter's name in ``actions.N.params.name``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One action. ``site`` is that of what it comes from, ``sites`` where its parameters stand by their names."""
+
+    id: str
+    type: str
+    params: Mapping[str, Any]
+    site: Site
+    sites: Mapping[str, Site] = field(default_factory=dict)
+
+    @property
+    def sleep_ms(self) -> int | None:
+        """How long a sleep sleeps; ``None`` for every other action, and where nobody can know."""
+        duration = self.params.get("durationMs") if self.type == "sleep" else None
+        return duration if isinstance(duration, int) else None
+
+    def texts(self) -> Iterator[tuple[Site, str]]:
+        """The texts in which inputs may be named."""
+        for name, value in self.params.items():
+            yield from texts(value, self.sites.get(name, self.site))
+
+    def filled(self, values: Mapping[str, str]) -> dict[str, Any]:
+        """The action as it stands in a payload."""
+        params = fill_in(dict(self.params), values)
+        return {"id": self.id, "type": self.type, **({"params": params} if params else {})}
+
+    def place(self, path: str) -> tuple[Site, tuple[str, ...]]:
+        """Where in the recipe the validator's ``path`` (``actions.N.params.name…``) leads, and the inputs in that place."""
+        name, *inner = path.split(".")[_PARAM_AT:] or [""]
+        site = self.sites.get(name)
+        if site is None:
+            return (self.site.at("params", name) if name else self.site), ()
+        value: Any = self.params[name]
+        for key in inner:
+            value = value.get(key, "") if isinstance(value, dict) else ""
+        return site, tuple(names(value)) if isinstance(value, str) else ()
+
+
+def sleep(action_id: str, duration_ms: int, site: Site) -> list[Draft]:
+    """A pause of our own; none where it would take no time."""
+    return [Draft(action_id, "sleep", {"durationMs": duration_ms}, site)] if duration_ms else []
+
+
+def payload(actions: list[dict[str, Any]], timeout_ms: int, ids: tuple[str, str, str]) -> dict[str, Any]:
+    """A payload; ``ids`` are command, task and source."""
+    command, task, source = ids
+    return {
+        "commandId": command,
+        "taskId": task,
+        "source": source,
+        "expectedFormat": EXPECTED_FORMAT,
+        "timeoutMs": timeout_ms,
+        "actions": actions,
+    }
+
+
+def check_draft(draft: Draft) -> Validated | None:
+    """What the contract says about an action before its inputs are known: raises RECIPE_SCHEMA_INVALID.
+
+    Parameters that name inputs are judged when their values are there.
+    """
+    action = {"id": draft.id, "type": draft.type, "params": dict(draft.params)}
+    try:
+        return validate(payload([action], MIN_EXECUTION_TIMEOUT_MS, ("recipe", "recipe", "recipe")))
+    except EngineError as exc:
+        for issue in exc.details.get("issues", ()):
+            site, inputs = draft.place(issue["path"])
+            if not inputs:
+                raise _broken(exc, issue, site) from exc
+    return None
+
+
+def _broken(exc: EngineError, issue: Mapping[str, Any], site: Site) -> EngineError:
+    first = issue["path"] == exc.details["path"]
+    unknown = exc.details.get("invalidKeys", []) if first else []
+    site = site.at("params", unknown[0]) if unknown and not site.path else site
+    error = invalid(site, str(issue["message"]), str(issue["message"]), hint=exc.hint if first and exc.hint else None)
+    if unknown:
+        error.details["invalidKeys"] = unknown
+    return error

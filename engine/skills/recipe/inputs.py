@@ -1,0 +1,131 @@
+"""What a recipe wants to be told, and what it was told (skills contract §9.2, §9.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clawperator.engine.contracts.issues import shown
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.recipe.model import DeclaredInput, Recipe, value_problem
+from clawperator.engine.skills.recipe.site import Site
+from clawperator.engine.skills.recipe.templates import fill, names
+from clawperator.engine.skills.stable_ids import COMMAND_ID, TASK_ID, Scalar, text_of
+
+_PERSONAL = re.compile(
+    r"(?:^|_)(?:person|people|user(?:name)?|name|first|last|nick|label|address|street|city|account|e?mail|phone|contact"
+    r"|recipient|owner|login|password|pin|birth\w*)s?(?:_|$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One thing to ask for. ``type`` is that of §9.2, ``values`` those of an enum; ``default`` is ``None`` where there is none.
+
+    ``personal``: by its name it belongs to a person, so a form hides what is typed.
+    """
+
+    name: str
+    type: str
+    required: bool
+    default: Scalar | None
+    values: tuple[str, ...]
+    personal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Every input as text, defaults included; an optional one without value is the empty text. ``chosen`` are the ids."""
+
+    texts: Mapping[str, str]
+    chosen: Mapping[str, str]
+    warnings: tuple[Mapping[str, Any], ...]
+
+
+def is_personal(name: str) -> bool:
+    """Whether an input's name suggests a person, a label, an address or an account."""
+    return _PERSONAL.search(name) is not None
+
+
+def inputs_of(recipe: Recipe) -> tuple[Input, ...]:
+    """The declared inputs, in their order."""
+    return tuple(
+        Input(
+            name=item.name,
+            type=item.type,
+            required=item.required,
+            default=None if item.default == "" else item.default,
+            values=tuple(item.values),
+            personal=is_personal(item.name),
+        )
+        for item in recipe.inputs
+    )
+
+
+def resolve(recipe: Recipe, variables: Mapping[str, Scalar]) -> Told:
+    """The inputs of ``recipe`` from ``variables``. An empty text counts as not given.
+
+    Raises RECIPE_INPUT_MISSING and RECIPE_INPUT_INVALID (``details.{input, stepId?, expected?}``).
+    """
+    texts: dict[str, str] = {}
+    for index, item in enumerate(recipe.inputs):
+        value = variables.get(item.name, "")
+        if value == "" and item.default is not None:
+            value = item.default
+        site = _first_use(recipe, item.name, recipe.site.at("inputs", index))
+        if value == "" and item.required:
+            raise missing(item.name, site)
+        texts[item.name] = "" if value == "" else _text(item, value, site)
+    chosen = {name: text_of(variables[name]) for name in (COMMAND_ID, TASK_ID) if variables.get(name, "") != ""}
+    return Told(texts, chosen, tuple(unused(name) for name in variables if name not in (*texts, COMMAND_ID, TASK_ID)))
+
+
+def check_filled(recipe: Recipe, texts: Mapping[str, str]) -> None:
+    """Raises RECIPE_INPUT_MISSING where an optional input without value leaves nothing of a text.
+
+    The condition must not vanish from a matcher: what is left of it would fit other nodes, too.
+    """
+    for step in recipe.steps:
+        for site, text in step.texts():
+            if (named := names(text)) and not fill(text, texts):
+                raise missing(named[0], site)
+
+
+def missing(name: str, site: Site) -> EngineError:
+    where = f"step {site.step_id} needs it" if site.step_id else "it is required"
+    return site.fault(
+        ErrorCode.RECIPE_INPUT_MISSING,
+        f"the input {name} has no value, and {where}",
+        hint=f'Give it with --vars, such as {{"{name}":"…"}}.',
+        input=name,
+    )
+
+
+def unused(name: str) -> dict[str, Any]:
+    """The warning about a variable that nothing asks for."""
+    named = shown(name)
+    return {"code": "VAR_UNUSED", "path": named, "message": f"Nothing uses the variable {named}"}
+
+
+def _first_use(recipe: Recipe, name: str, declared: Site) -> Site:
+    """Where the input is first needed; its declaration, where nothing needs it."""
+    for step in recipe.steps:
+        for site, text in step.texts():
+            if name in names(text):
+                return site
+    return declared
+
+
+def _text(item: DeclaredInput, value: Scalar, site: Site) -> str:
+    expected = value_problem(item.type, value, item.values)
+    if expected:
+        raise site.fault(
+            ErrorCode.RECIPE_INPUT_INVALID,
+            f"the input {item.name} is not {shown(expected, 200)}",
+            input=item.name,
+            expected=shown(expected, 200),
+        )
+    return text_of(value)

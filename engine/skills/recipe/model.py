@@ -1,0 +1,224 @@
+"""The front matter of a recipe and its steps as values (skills contract §9.2). ``read_recipe`` checks all that needs no inputs."""
+
+# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from clawperator.engine.contracts.limits import (
+    MAX_EXECUTION_TIMEOUT_MS,
+    MIN_EXECUTION_TIMEOUT_MS,
+    PACKAGE,
+)
+from clawperator.engine.contracts.strict import problem, unknown
+from clawperator.engine.skills.recipe.patterns import pattern_problem
+from clawperator.engine.skills.recipe.rules import check
+from clawperator.engine.skills.recipe.schema import Table, read
+from clawperator.engine.skills.recipe.site import Site
+from clawperator.engine.skills.recipe.source import Source
+from clawperator.engine.skills.recipe.steps import Step, read_step
+from clawperator.engine.skills.recipe.templates import INPUT_NAME
+
+NAME = r"^[A-Za-z0-9._-]+$"
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_PART = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+SEMVER = rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PART}(?:\.{_PART})*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$"
+
+Capability = Literal["observe", "navigate", "click", "long_click", "type_text", "toggle", "purchase_risk"]
+ValueType = Literal["string", "integer", "number", "boolean", "enum"]
+Pause = Annotated[int, Field(ge=0, le=MAX_EXECUTION_TIMEOUT_MS)]
+Said = Annotated[str, Field(min_length=1)]
+
+_REDACTED = {"string": "mask", "enum": "mask"}
+"""The default redaction by type: texts are masked, numbers and booleans are not (§9.8)."""
+
+
+def _once(values: list[Any]) -> list[Any]:
+    if len(set(values)) < len(values):
+        raise PydanticCustomError("rule", "{text}", {"text": "each may stand here once only", "expected": "no repeats"})
+    return values
+
+
+def _moment(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        said = {"text": "is no date or time of ISO 8601", "expected": "a date such as 2026-03-01"}
+        raise PydanticCustomError("rule", "{text}", said) from None
+    return text
+
+
+class AppBuild(Table):
+    version_name: Said
+    version_code: int
+
+
+class TestedOn(Table):
+    android_api: Annotated[int, Field(ge=1)]
+    device_model: str = ""
+    locale: str = ""
+    last_verified_at: Annotated[str, AfterValidator(_moment)] = ""
+
+
+class Compatibility(Table):
+    min_version_code: int | None = None
+    max_version_code: int | None = None
+
+
+class Settle(Table):
+    after_close_ms: Pause = 0
+    after_open_ms: Pause = 0
+
+
+class DeclaredInput(Table):
+    """One input. An empty text or nothing as ``default`` means that there is none, whatever the type."""
+
+    name: Annotated[str, Field(pattern=f"^{INPUT_NAME}$")]
+    type: ValueType
+    required: bool = False
+    default: Any = None
+    values: Annotated[list[Said], Field(min_length=1), AfterValidator(_once)] = Field(default_factory=list)
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        kind, default = given.get("type"), given.get("default")
+        if kind == "enum" and "values" not in given:
+            yield problem("rule", "an enum needs values", "values", expected="a list of texts")
+        if kind != "enum" and "values" in given:
+            yield problem("rule", "only an enum has values", "values", expected="no values")
+        values = given.get("values")
+        wanted = (
+            value_problem(kind, default, values if isinstance(values, list) else []) if isinstance(kind, str) else ""
+        )
+        if default not in (None, "") and wanted:
+            yield problem("rule", f"is not {wanted}", "default", expected=wanted)
+
+
+class From(Table):
+    step: Said | None = None
+    key: Said = "text"
+    pattern: str = ""
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        pattern = given.get("pattern", "")
+        if isinstance(pattern, str) and pattern and (wrong := pattern_problem(pattern, groups=1)):
+            yield problem("rule", wrong, "pattern", expected="a regular expression with one group")
+
+
+class DeclaredOutput(Table):
+    """One output; ``redaction`` is filled in."""
+
+    name: Annotated[str, Field(pattern=NAME)]
+    type: ValueType
+    redaction: Literal["none", "hash", "mask", "drop"] | None = None
+    values: list[Said] = Field(default_factory=list)
+    from_: Annotated[From, Field(alias="from")] = From.model_construct()
+
+    @classmethod
+    def known(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in given.items() if key in cls._names()}
+
+    @classmethod
+    def other_keys(cls, given: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
+        return unknown([key for key in given if not key.startswith("x-")], cls._names())
+
+    @classmethod
+    def _names(cls) -> dict[str, object]:
+        """The keys as they are written."""
+        return {field.alias or name: field for name, field in cls.model_fields.items()}
+
+    @property
+    def redacted(self) -> str:
+        return self.redaction or _REDACTED.get(self.type, "none")
+
+
+class FrontMatter(Table):
+    """What a recipe says about itself."""
+
+    recipe_id: Annotated[str, Field(pattern=NAME)]
+    recipe_version: Annotated[str, Field(pattern=SEMVER)]
+    recipe_type: Literal["probe", "flow", "action"]
+    application_id: Annotated[str, Field(pattern=PACKAGE)]
+    summary: Annotated[str, Field(min_length=1, max_length=200)]
+    frameworks: Annotated[
+        list[Literal["views", "compose", "react-native", "expo", "flutter", "webview", "hybrid", "unknown"]],
+        Field(min_length=1),
+        AfterValidator(_once),
+    ]
+    session_policy: Literal["fresh", "resume_ok"]
+    app_build: AppBuild
+    tested_on: TestedOn
+    capabilities: list[Capability]
+    inputs: list[DeclaredInput]
+    outputs: list[DeclaredOutput]
+    fresh_start_injected: bool = True
+    compatibility: Compatibility | None = None
+    known_quirks: list[Any] | None = None
+    failure_modes: list[Any] | None = None
+    maintainers: list[Any] | None = None
+    tags: list[Any] | None = None
+    risk_level: Literal["low", "medium", "high"] | None = None
+    timeout_ms: Annotated[int, Field(ge=MIN_EXECUTION_TIMEOUT_MS, le=MAX_EXECUTION_TIMEOUT_MS)] | None = None
+    settle: Settle = Settle.model_construct()
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        if given.get("session_policy") == "resume_ok" and "fresh_start_injected" in given:
+            said = "goes only with session_policy: fresh"
+            yield problem("rule", said, "fresh_start_injected", expected="session_policy: fresh")
+        for key in ("inputs", "outputs"):
+            yield from _repeated(given.get(key), key)
+
+
+class Recipe(FrontMatter):
+    """A recipe that is right in itself: only its inputs are open."""
+
+    source: Source
+    steps: tuple[Step, ...]
+
+    @property
+    def site(self) -> Site:
+        """Of the front matter."""
+        return Site(self.source.file, self.source.frontmatter)
+
+
+def _repeated(items: object, key: str) -> Iterator[InitErrorDetails]:
+    seen: set[str] = set()
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        name = item.get("name") if isinstance(item, dict) else None
+        if isinstance(name, str) and name in seen:
+            yield problem("rule", "this name stands here twice", key, index, "name", expected="a name of its own")
+        seen |= {name} if isinstance(name, str) else set()
+
+
+def value_problem(kind: str, value: object, values: list[Any] | tuple[str, ...]) -> str:
+    """What ``value`` would have to be to be of the type ``kind``; empty where it is."""
+    if kind == "enum":
+        return "" if value in values else f"one of {', '.join(map(str, values))}"
+    if kind == "string":
+        return "" if isinstance(value, str) else "text"
+    if kind == "boolean":
+        return "" if isinstance(value, bool) else "true or false"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "integer":
+        return "" if number and value == int(value) else "an integer"  # type: ignore[call-overload]
+    return "" if number else "a number"
+
+
+def read_recipe(source: Source) -> Recipe:
+    """The recipe that stands in ``source``, checked but for its inputs and its session policy (§9.9 rules 1 to 9).
+
+    Raises ``EngineError`` with ``details.{file, line, stepId?}``: RECIPE_SCHEMA_INVALID, RECIPE_STEP_UNSUPPORTED,
+    RECIPE_SELECTOR_INVALID, RECIPE_SELECTOR_UNSUPPORTED, RECIPE_CAPABILITY_UNDECLARED, RECIPE_VERIFICATION_MISSING,
+    RECIPE_LITERAL_FORBIDDEN, RECIPE_INPUT_UNDECLARED.
+    """
+    head = read(FrontMatter, source.frontmatter.value, Site(source.file, source.frontmatter))
+    steps = tuple(read_step(block, source.file, head.application_id) for _, block in source.steps)
+    recipe = Recipe.model_construct(**dict(head), source=source, steps=steps)
+    check(recipe)
+    return recipe

@@ -1,0 +1,146 @@
+"""What a recipe's steps must be together (skills contract §9.5, §9.7, §9.9): everything that needs no inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.policy import capabilities_of
+from clawperator.engine.skills.literals import WORDS, literals
+from clawperator.engine.skills.recipe.schema import invalid
+from clawperator.engine.skills.recipe.site import Site
+from clawperator.engine.skills.recipe.steps import VERIFYING, Step
+from clawperator.engine.skills.recipe.templates import names, undeclared
+
+if TYPE_CHECKING:
+    from clawperator.engine.skills.recipe.model import Recipe
+
+_EFFECTS = {"toggle": "toggle", "purchase": "purchase_risk"}
+_VERIFIED = frozenset(("toggle", "type_text", "purchase_risk"))
+_CLICKING = ("click", "scroll_and_click")
+
+
+def check(recipe: Recipe) -> None:
+    """Raises the first broken rule: ids, outputs, capabilities, verification, literals, names of inputs."""
+    _check_ids(recipe)
+    _check_outputs(recipe)
+    _check_kind(recipe)
+    _check_capabilities(recipe)
+    _check_verification(recipe)
+    _check_literals(recipe)
+    _check_names(recipe)
+
+
+def capabilities_of_step(step: Step) -> Iterator[tuple[str, Site]]:
+    """What a step needs, with the place that says so."""
+    for action in step.actions:
+        for capability in sorted(capabilities_of(action.type, action.params)):
+            yield capability, action.site if action.site.path else action.site.at("type")
+    if step.effect:
+        yield _EFFECTS[step.effect], step.site.at("effect")
+
+
+def has_side_effect(step: Step, recipe_type: str) -> bool:
+    """Whether something must be verified after ``step`` (§9.5)."""
+    if step.type == "enter_text" or step.effect:
+        return True
+    clicks = step.type in _CLICKING and step.action.params.get("clickAfter", True) is not False
+    return clicks and recipe_type == "action"
+
+
+def _check_ids(recipe: Recipe) -> None:
+    seen: set[str] = set()
+    for step in recipe.steps:
+        for action in step.actions:
+            if action.id in seen:
+                raise invalid(step.site.at("id"), f"the id '{action.id}' is another action's too", "an id of its own")
+            seen.add(action.id)
+
+
+def _check_outputs(recipe: Recipe) -> None:
+    known = {action.id for step in recipe.steps for action in step.actions}
+    for index, output in enumerate(recipe.outputs):
+        step = output.from_.step
+        if step is not None and step not in known:
+            site = recipe.site.at("outputs", index, "from", "step")
+            raise invalid(site, "no step has this id", "the id of a step, or one followed by __confirm")
+
+
+def _check_kind(recipe: Recipe) -> None:
+    """A probe is run to look. Whoever trusts that must not be surprised."""
+    for step in recipe.steps:
+        if recipe.recipe_type == "probe" and has_side_effect(step, recipe.recipe_type):
+            key = "effect" if step.effect else "type"
+            raise invalid(step.site.at(key), "a probe has no side effects", "recipe_type: action")
+
+
+def _check_capabilities(recipe: Recipe) -> None:
+    for step in recipe.steps:
+        for capability, site in capabilities_of_step(step):
+            if capability not in recipe.capabilities:
+                raise site.fault(
+                    ErrorCode.RECIPE_CAPABILITY_UNDECLARED,
+                    f"step {step.id} needs the capability {capability}, which the recipe does not declare",
+                    hint=f"Add {capability} to capabilities in the front matter, or leave the step out.",
+                    capability=capability,
+                )
+
+
+def _check_verification(recipe: Recipe) -> None:
+    if recipe.recipe_type != "action" and not _VERIFIED & set(recipe.capabilities):
+        return
+    open_step: Step | None = None
+    for step in recipe.steps:
+        if has_side_effect(step, recipe.recipe_type):
+            if open_step:
+                raise _unverified(open_step)
+            open_step = None if step.confirm_type else step
+        elif step.type in VERIFYING and not step.optional:
+            open_step = None
+    if open_step:
+        raise _unverified(open_step)
+
+
+def _unverified(step: Step) -> EngineError:
+    hint = "Give the step a confirm block, or let a read_text or wait_for_node follow it (one that is not optional)."
+    message = f"step {step.id} has a side effect that nothing verifies"
+    return step.site.fault(ErrorCode.RECIPE_VERIFICATION_MISSING, message, hint=hint)
+
+
+def _check_literals(recipe: Recipe) -> None:
+    """No text of the front matter or of a step may belong to one person or device; the text itself is not told."""
+    blocks = [recipe.site, *(step.site for step in recipe.steps)]
+    for block in blocks:
+        for site, text in _all_texts(block):
+            for found in literals(text):
+                raise site.fault(
+                    ErrorCode.RECIPE_LITERAL_FORBIDDEN,
+                    f"a text here {WORDS[found.code]}",
+                    lint=found.code,
+                    path=site.dotted,
+                )
+
+
+def _all_texts(block: Site) -> Iterator[tuple[Site, str]]:
+    if block.block is None:
+        return
+    pending: list[tuple[Site, object]] = [(block, block.block.value)]
+    while pending:
+        site, value = pending.pop()
+        if isinstance(value, str):
+            yield site, value
+        elif isinstance(value, dict):
+            pending += [(site.at(key), inner) for key, inner in reversed(value.items())]
+            yield from ((site.at(key), key) for key in value)
+        elif isinstance(value, list):
+            pending += [(site.at(index), inner) for index, inner in reversed(list(enumerate(value)))]
+
+
+def _check_names(recipe: Recipe) -> None:
+    declared = [item.name for item in recipe.inputs]
+    for step in recipe.steps:
+        for site, text in step.texts():
+            for name in names(text):
+                if name not in declared:
+                    raise undeclared(name, site, declared)

@@ -1,0 +1,188 @@
+"""Selectors as matchers (skills contract §9.4): the device knows only six conditions, all of which must hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.recipe.schema import invalid
+from clawperator.engine.skills.recipe.site import Site
+from clawperator.engine.skills.recipe.templates import check
+
+FIELDS = {
+    "resource_id": "resourceId",
+    "text_equals": "textEquals",
+    "text_contains": "textContains",
+    "content_desc_equals": "contentDescEquals",
+    "content_desc_contains": "contentDescContains",
+}
+"""Keys whose text goes into the matcher as it is, and its fields."""
+ANNOTATIONS = ("STRUCTURAL", "VARIABLE", "USER_SPECIFIC", "DERIVED")
+_FLAGS = ("clickable", "enabled", "selected")
+_INEXPRESSIBLE = (*_FLAGS, "index_in_parent", "any_of")
+KEYS = (*FIELDS, "class", *_INEXPRESSIBLE, "all_of", "annotation")
+
+_CLASSES = {
+    "textfield": ("EditText", "TextInputEditText", "AutoCompleteTextView"),
+    "button": ("Button", "MaterialButton", "ImageButton", "FloatingActionButton", "RadioButton", "ToggleButton"),
+    "switch": ("Switch", "SwitchCompat", "SwitchMaterial"),
+    "checkbox": ("CheckBox",),
+    "list": ("RecyclerView", "ListView"),
+    "grid": ("GridView",),
+    "toolbar": ("Toolbar",),
+    "tabbar": ("TabLayout", "BottomNavigationView"),
+    "pager": ("ViewPager", "ViewPager2"),
+    "chip": ("Chip",),
+}
+ROLES = {name: role for role, classes in _CLASSES.items() for name in classes}
+"""Simple class names and the role that the device gives to their nodes."""
+SCROLL_VIEWS = ("ScrollView", "NestedScrollView", "HorizontalScrollView")
+_RECYCLER = "RecyclerView"
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A matcher whose texts may still name inputs, and what was lost on the way."""
+
+    matcher: dict[str, str]
+    warnings: tuple[dict[str, Any], ...] = ()
+
+
+def lower(selector: object, site: Site, *, advisory: bool = False) -> Lowered:
+    """The matcher of the ``selector`` at ``site``; ``advisory`` drops what the device cannot match, where an id stays.
+
+    Raises RECIPE_SELECTOR_INVALID, RECIPE_SELECTOR_UNSUPPORTED (``details.key``) and RECIPE_SCHEMA_INVALID.
+    """
+    lowering = _Lowering()
+    lowering.add(selector, site)
+    if lowering.lost and not (advisory and "resourceId" in lowering.matcher):
+        raise _inexpressible(lowering.lost[0], advisory=advisory)
+    if not lowering.matcher:
+        raise _nothing(site)
+    for lost in lowering.lost:
+        message = f"{lost.path[-1]} cannot be matched on the device: it was dropped, as selector_mode: advisory asks"
+        lowering.warnings.append(lost.warning("SELECTOR_KEY_DROPPED", message))
+    return Lowered(lowering.matcher, tuple(lowering.warnings))
+
+
+def lower_container(container: object, site: Site, *, advisory: bool = False) -> Lowered:
+    """The same for a container; the empty matcher where the device has to find it by itself."""
+    if _is_scroll_view(container):
+        message = "a scroll view has no role: the container is left out, the device takes the first one that scrolls"
+        return Lowered({}, (site.warning("CONTAINER_OMITTED", message),))
+    return lower(container, site, advisory=advisory)
+
+
+def _is_scroll_view(container: object) -> bool:
+    if not isinstance(container, dict) or set(container) - {"annotation"} != {"class"}:
+        return False
+    name = container["class"]
+    return (
+        isinstance(name, str) and _simple(name) in SCROLL_VIEWS and container.get("annotation") in (None, *ANNOTATIONS)
+    )
+
+
+class _Lowering:
+    """One selector on its way to a matcher; ``lost`` are the sites of what no matcher expresses."""
+
+    def __init__(self) -> None:
+        self.matcher: dict[str, str] = {}
+        self.lost: list[Site] = []
+        self.warnings: list[dict[str, Any]] = []
+
+    def add(self, selector: object, site: Site) -> None:
+        if not isinstance(selector, dict):
+            raise invalid(site, "a selector is a mapping", "a mapping")
+        if not selector:
+            raise _nothing(site)
+        for key, value in selector.items():
+            self._take(key, value, site.at(key))
+
+    def _take(self, key: str, value: object, site: Site) -> None:
+        if key in FIELDS:
+            self._set(FIELDS[key], _text(value, site), site)
+        elif key == "class":
+            self._set("role", self._role(value, site), site)
+        elif key == "all_of":
+            for index, part in enumerate(_parts(value, site)):
+                self.add(part, site.at(index))
+        elif key in _INEXPRESSIBLE:
+            _check_inexpressible(key, value, site)
+            self.lost.append(site)
+        elif key != "annotation":
+            named = shown(key)
+            hint = suggestion(key, KEYS) or f"A selector has only these keys: {', '.join(KEYS)}."
+            raise site.fault(
+                ErrorCode.RECIPE_SELECTOR_INVALID, f"a selector has no key '{named}'", hint=hint, key=named
+            )
+        elif value not in ANNOTATIONS:
+            raise invalid(site, "is no annotation", f"one of {', '.join(ANNOTATIONS)}")
+
+    def _set(self, field: str, text: str, site: Site) -> None:
+        if self.matcher.setdefault(field, text) != text:
+            raise _unsupported(site, f"{site.path[-1]} must have two values at once, which no node has")
+
+    def _role(self, value: object, site: Site) -> str:
+        name = _simple(_text(value, site))
+        if name == _RECYCLER:
+            message = "matched as role list: a RecyclerView that shows a grid has the role grid and is not found"
+            self.warnings.append(site.warning("SELECTOR_CLASS_APPROXIMATE", message))
+        if name not in ROLES:
+            hint = "Leave class out and match by resource_id or text, or use a class that has a role."
+            raise _unsupported(site, f"the class {shown(name)} has no role on the device", hint=hint)
+        return ROLES[name]
+
+
+def _simple(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _text(value: object, site: Site) -> str:
+    if not isinstance(value, str):
+        raise invalid(site, "is no text", "text", hint="Quote the value: without quotes it is no text in YAML.")
+    if not value:
+        raise site.fault(
+            ErrorCode.RECIPE_SELECTOR_INVALID,
+            f"{site.path[-1]} is empty: it would match every node",
+            hint="Leave the key out, or give it a text.",
+            key=site.path[-1],
+        )
+    check(value, site)
+    return value
+
+
+def _parts(value: object, site: Site) -> list[Any]:
+    if not isinstance(value, list) or not value:
+        raise invalid(site, "is no list of selectors", "a list of one selector or more")
+    return value
+
+
+def _check_inexpressible(key: str, value: object, site: Site) -> None:
+    """What is dropped or refused must at least be right."""
+    if key in _FLAGS and not isinstance(value, bool):
+        raise invalid(site, "is neither true nor false", "true or false")
+    if key == "index_in_parent" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise invalid(site, "is no index", "an integer from 0")
+    if key == "any_of":
+        for index, part in enumerate(_parts(value, site)):
+            _Lowering().add(part, site.at(index))
+
+
+def _inexpressible(site: Site, *, advisory: bool) -> EngineError:
+    if advisory:
+        hint = "selector_mode: advisory drops it only from a selector that has a resource_id."
+    else:
+        hint = "Split the step, choose a stable resource_id, or set selector_mode: advisory to drop it beside one."
+    return _unsupported(site, f"the device cannot match by {site.path[-1]}", hint=hint)
+
+
+def _unsupported(site: Site, message: str, *, hint: str | None = None) -> EngineError:
+    return site.fault(ErrorCode.RECIPE_SELECTOR_UNSUPPORTED, message, hint=hint, key=site.path[-1], path=site.dotted)
+
+
+def _nothing(site: Site) -> EngineError:
+    hint = "Give at least one of resource_id, text_equals, text_contains, content_desc_contains or class."
+    message = "nothing is left to match"
+    return site.fault(ErrorCode.RECIPE_SELECTOR_INVALID, message, hint=hint, key=site.path[-1] if site.path else "")

@@ -1,0 +1,204 @@
+"""Markdown to YAML blocks with their lines (skills contract §9.1). Prose is never interpreted.
+
+Markdown is read by a parser of CommonMark and not by its looks, so that what a person sees rendered and what is compiled are
+the same steps: a heading inside of a comment, a quotation or another fence is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.contracts.issues import shown
+from clawperator.engine.contracts.limits import MAX_EXECUTION_ACTIONS
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.recipe.site import fault
+from clawperator.engine.skills.recipe.yaml_bounded import YamlError, load
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MAX_RECIPE_BYTES = 256 * 1024
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_MARK = "---"
+_STEP = re.compile(r"[*_`~\s]*step", re.IGNORECASE)
+_HEADING_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One YAML mapping; ``line`` is the 1-based line of the file where its text begins, ``lines`` that of every value."""
+
+    value: dict[str, Any]
+    line: int
+    lines: Mapping[tuple[str | int, ...], int]
+
+    def line_of(self, *path: str | int) -> int:
+        """The line in the file of that key or item; of the nearest one around it where there is none."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return self.line
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A recipe as text: ``steps`` are heading and block in file order, ``stray`` the lines of YAML fences that are none's."""
+
+    file: str
+    frontmatter: Block
+    steps: tuple[tuple[str, Block], ...]
+    stray: tuple[int, ...]
+    text: str
+
+
+def read_source(text: str, file: str = "") -> Source:
+    """The blocks of a recipe. ``file`` is only named in errors.
+
+    Raises ``EngineError`` with ``details.{file, line, reason}``: RECIPE_PARSE_FAILED; RECIPE_LIMIT_EXCEEDED (with ``limit`` and
+    ``actual``) for a file that is too large and for more steps than an execution can have.
+    """
+    _measure(text, file)
+    lines = _LINE_END.split(text.removeprefix("\ufeff"))
+    end = _frontmatter_end(lines, file)
+    frontmatter = _block("\n".join(lines[1:end]), 2, "the front matter", file)
+    sections, stray = _sections(lines, end + 1, file)
+    if not sections:
+        raise _refusal(
+            file, len(lines), "no step: a step is a level-2 heading that begins with 'Step', and a YAML block"
+        )
+    if len(sections) > MAX_EXECUTION_ACTIONS:
+        raise _too_much(file, sections[MAX_EXECUTION_ACTIONS].line, "steps", MAX_EXECUTION_ACTIONS, len(sections))
+    steps = tuple((section.heading, section.block(file)) for section in sections)
+    return Source(file, frontmatter, steps, tuple(stray), text)
+
+
+def _measure(text: str, file: str) -> None:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > MAX_RECIPE_BYTES:
+        raise _too_much(file, 0, "bytes", MAX_RECIPE_BYTES, size)
+    if "\0" in text:
+        raise _refusal(file, len(_LINE_END.findall(text, 0, text.index("\0"))) + 1, "a NUL character stands here")
+
+
+def _frontmatter_end(lines: list[str], file: str) -> int:
+    """The index of the line that closes the front matter."""
+    if lines[0].rstrip() != _MARK:
+        raise _refusal(file, 1, f"no front matter: the first line must be {_MARK}")
+    for index, line in enumerate(lines[1:], 1):
+        if line.rstrip() == _MARK:
+            return index
+    raise _refusal(file, 1, f"the front matter is not closed by a line {_MARK}")
+
+
+# -- Markdown
+
+
+class _Fence:
+    def __init__(self, line: int, text: str) -> None:
+        self.line = line
+        self.text = text
+
+
+class _Section:
+    """A heading that begins with Step, and the YAML fences until the next heading of its level."""
+
+    def __init__(self, heading: str, line: int) -> None:
+        self.heading = heading
+        self.line = line
+        self.fences: list[_Fence] = []
+
+    def block(self, file: str) -> Block:
+        named = f"'{shown(self.heading, _HEADING_SHOWN)}'"
+        if not self.fences:
+            reason = f"the step {named} has no block: it needs one fence that begins with ```yaml at the margin"
+            raise _refusal(file, self.line, reason)
+        if len(self.fences) > 1:
+            raise _refusal(file, self.fences[1].line - 1, f"the step {named} has more than one yaml block")
+        return _block(self.fences[0].text, self.fences[0].line, f"the block of {named}", file)
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    """The block structure of CommonMark alone: no links, no emphasis, nothing that depends on other lines."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark")
+    parser.core.ruler.disable(["inline", "text_join"])
+    return parser.disable("reference")
+
+
+def _sections(lines: list[str], begin: int, file: str) -> tuple[list[_Section], list[int]]:
+    sections: list[_Section] = []
+    stray: list[int] = []
+    current: _Section | None = None
+    for token, heading in _blocks(lines, begin):
+        line = begin + (token.map or [0])[0] + 1
+        if heading is not None:
+            current = _Section(heading, line) if _STEP.match(heading) else None
+            sections += [current] if current else []
+            continue
+        if not token.level and not _closed(token, lines, begin):
+            raise _refusal(file, line, "this fence is not closed: whatever follows would be part of it")
+        if not token.level and (inner := _opened_inside(token)):
+            reason = "a fence begins inside of this one: close this one first, or make it of more characters"
+            raise _refusal(file, line, f"{reason} (line {line + inner})")
+        if token.info.strip() != "yaml":
+            continue
+        if current is None or token.level:
+            stray.append(line)
+        else:
+            current.fences.append(_Fence(line + 1, token.content))
+    return sections, stray
+
+
+def _blocks(lines: list[str], begin: int) -> Iterator[tuple[Token, str | None]]:
+    """The level-2 headings with their text, and the fences."""
+    tokens = _markdown().parse("\n".join(lines[begin:]))
+    for index, token in enumerate(tokens):
+        if token.type == "fence":
+            yield token, None
+        elif token.type == "heading_open" and token.tag == "h2" and not token.level:
+            yield token, tokens[index + 1].content
+
+
+def _closed(token: Token, lines: list[str], begin: int) -> bool:
+    first, end = token.map or [0, 0]
+    last = lines[begin + end - 1].strip()
+    return end - 1 > first and len(last) >= len(token.markup) and not last.strip(token.markup[0])
+
+
+def _opened_inside(token: Token) -> int:
+    """How far below a fence another one of its kind seems to begin, 0 for nowhere: then a step may have been swallowed."""
+    mark = re.escape(token.markup)
+    found = re.search(rf"^ {{0,3}}{mark}{mark[-1]}*[ \t]*\w", token.content, re.MULTILINE)
+    return token.content.count("\n", 0, found.start()) + 1 if found else 0
+
+
+# -- YAML
+
+
+def _block(text: str, line: int, name: str, file: str) -> Block:
+    try:
+        loaded = load(text)
+    except YamlError as exc:
+        raise _refusal(file, line + exc.line, f"{name}: {exc.reason}") from None
+    if not isinstance(loaded.value, dict):
+        raise _refusal(file, line, f"{name} is no mapping of keys to values")
+    return Block(loaded.value, line, {path: line + at for path, at in loaded.lines.items()})
+
+
+def _refusal(file: str, line: int, reason: str) -> EngineError:
+    details = {"file": file, "line": line, "reason": reason}
+    return fault(ErrorCode.RECIPE_PARSE_FAILED, reason, file, line, details=details)
+
+
+def _too_much(file: str, line: int, what: str, limit: int, actual: int) -> EngineError:
+    where = {"line": line} if line else {}
+    reason = f"more than {limit} {what} ({actual})"
+    details = {"file": file, **where, "reason": reason, "limit": limit, "actual": actual}
+    return fault(ErrorCode.RECIPE_LIMIT_EXCEEDED, f"The recipe has {reason}", file, line, details=details)

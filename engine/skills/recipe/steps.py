@@ -1,0 +1,265 @@
+"""A step block as a value, and the actions that it stands for (skills contract §9.3, §9.5, §9.6)."""
+
+# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from pydantic_core import InitErrorDetails
+
+from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_RETRY_ATTEMPTS_PER_STEP
+from clawperator.engine.contracts.strict import Strict, problem
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.skills.recipe.drafts import Draft, check_draft, sleep
+from clawperator.engine.skills.recipe.patterns import pattern_problem
+from clawperator.engine.skills.recipe.schema import invalid, read
+from clawperator.engine.skills.recipe.selectors import Lowered, lower, lower_container
+from clawperator.engine.skills.recipe.site import Site
+from clawperator.engine.skills.recipe.source import Block
+from clawperator.engine.skills.recipe.templates import check, fill, names, texts
+
+_SELECTING = ("wait_for_node", "click", "scroll_and_click", "read_text", "enter_text")
+TYPES = ("open_app", "close_app", *_SELECTING[:4], "snapshot_ui", "sleep", "enter_text")
+VERIFYING = ("read_text", "wait_for_node")
+_APPS = ("open_app", "close_app")
+_TARGETS = {"scroll_and_click": "target"}
+"""What the matcher is called where it is not ``matcher``."""
+_RETRIES = {"scroll_and_click": ("scrollRetry", "clickRetry"), "sleep": ()}
+_DEFINED = {
+    "matcher": "selector",
+    "target": "selector",
+    "coordinate": "selector",
+    "container": "container",
+    "retry": "retries",
+    "scrollRetry": "retries",
+    "clickRetry": "retries",
+}
+"""Runtime parameters that keys of the step define, so that they may not stand in ``params``."""
+CONFIRM = "__confirm"
+
+Pause = Annotated[int, Field(ge=0, le=MAX_EXECUTION_TIMEOUT_MS)]
+
+
+class Wait(Strict):
+    before_ms: Pause = 0
+    after_ms: Pause = 0
+
+
+class Retries(Strict):
+    count: Annotated[int, Field(ge=0, le=MAX_RETRY_ATTEMPTS_PER_STEP - 1)]
+
+
+class Expect(Strict):
+    """What must have been read: one of the three."""
+
+    equals: Annotated[str, Field(min_length=1)] = ""
+    contains: Annotated[str, Field(min_length=1)] = ""
+    matches: Annotated[str, Field(min_length=1)] = ""
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        if len(cls.known(given)) != 1:
+            expected = "one of equals, contains, matches"
+            yield problem("rule", f"expect needs exactly {expected}", expected=expected)
+        pattern = given.get("matches")
+        if isinstance(pattern, str) and (wrong := pattern_problem(fill(pattern, dict.fromkeys(names(pattern), "x")))):
+            yield problem("rule", wrong, "matches", expected="a regular expression")
+
+
+class ConfirmBlock(Strict):
+    selector: dict[str, Any]
+    type: Literal["wait_for_node", "read_text"] = "wait_for_node"
+    expect: Expect | None = None
+    retries: Retries | None = None
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        if "expect" in given and given.get("type") != "read_text":
+            yield problem("rule", "only what read_text reads can be expected", "expect", expected="type: read_text")
+
+
+class StepBlock(Strict):
+    """A step as it is written."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
+    type: str
+    selector: dict[str, Any] | None = None
+    container: dict[str, Any] | None = None
+    params: dict[str, Any] = Field(default_factory=dict)
+    wait: Wait = Wait.model_construct()
+    retries: Retries | None = None
+    confirm: ConfirmBlock | None = None
+    effect: Literal["toggle", "purchase"] | None = None
+    selector_mode: Literal["advisory"] | None = None
+    optional: bool = False
+
+    @classmethod
+    def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
+        kind, name, params = given.get("type"), given.get("id"), given.get("params")
+        if isinstance(name, str) and name.startswith("__"):
+            yield problem(
+                "rule", "ids that begin with __ are the compiler's own", "id", expected="another first character"
+            )
+        if kind in _SELECTING and given.get("selector") is None:
+            yield problem("rule", f"{kind} needs a selector", "selector", expected="a selector")
+        if kind not in _SELECTING and "selector" in given:
+            yield problem("rule", f"{kind} takes no selector", "selector", expected="no selector")
+        if "container" in given and kind != "scroll_and_click":
+            yield problem("rule", "only scroll_and_click has a container", "container", expected="no container")
+        if "retries" in given and kind == "sleep":
+            yield problem("rule", "a sleep is not tried again", "retries", expected="no retries")
+        for key in sorted(set(params) & set(_DEFINED)) if isinstance(params, dict) else ():
+            yield problem(
+                "rule", f"{_DEFINED[key]} defines it", "params", key, expected=f"the step's key {_DEFINED[key]}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: its actions in order, all but the sleeps named after it. ``expect`` is what its confirm must have read.
+
+    ``effect`` is the declared one or empty; ``warnings`` tell what was lost on the way.
+    """
+
+    id: str
+    type: str
+    site: Site
+    actions: tuple[Draft, ...]
+    confirm_type: str
+    expect: Mapping[str, str]
+    effect: str
+    optional: bool
+    warnings: tuple[Mapping[str, Any], ...]
+
+    @property
+    def action(self) -> Draft:
+        """The step's own action."""
+        return next(action for action in self.actions if action.id == self.id)
+
+    @property
+    def sleeps(self) -> bool:
+        return self.type == "sleep"
+
+    def texts(self) -> Iterator[tuple[Site, str]]:
+        """The texts in which inputs may be named, with their places."""
+        for action in self.actions:
+            yield from action.texts()
+        yield from texts(dict(self.expect), self.site.at("confirm", "expect"))
+
+
+def read_step(block: Block, file: str, application_id: str) -> Step:
+    """The step that ``block`` describes. Raises ``EngineError`` (RECIPE_…) with the line and, where it is known, the step's id."""
+    name = block.value.get("id")
+    site = Site(file, block, shown(name, 100) if isinstance(name, str) else "")
+    _supported(block.value.get("type"), site.at("type"))
+    return _Reader(read(StepBlock, block.value, site), site, application_id).step()
+
+
+def _supported(kind: object, site: Site) -> None:
+    """The type comes first: the keys of another one would all be wrong."""
+    if isinstance(kind, str) and kind not in TYPES:
+        named = shown(kind)
+        hint = suggestion(kind, TYPES) or f"Use one of: {', '.join(TYPES)}."
+        message = f"a recipe has no steps of the type '{named}'"
+        raise site.fault(ErrorCode.RECIPE_STEP_UNSUPPORTED, message, hint=hint, type=named, supportedTypes=list(TYPES))
+
+
+class _Reader:
+    def __init__(self, block: StepBlock, site: Site, application_id: str) -> None:
+        self._block = block
+        self._site = site
+        self._application_id = application_id
+        self._advisory = block.selector_mode == "advisory"
+        self._warnings: list[Mapping[str, Any]] = []
+
+    def step(self) -> Step:
+        block, site = self._block, self._site
+        actions = [
+            *sleep(f"{block.id}__wait_before", block.wait.before_ms, site.at("wait", "before_ms")),
+            self._own(),
+            *self._confirm(),
+            *sleep(f"{block.id}__wait_after", block.wait.after_ms, site.at("wait", "after_ms")),
+        ]
+        for action in actions:
+            check_draft(action)
+        return Step(
+            id=block.id,
+            type=block.type,
+            site=site,
+            actions=tuple(actions),
+            confirm_type=block.confirm.type if block.confirm else "",
+            expect=self._expect(),
+            effect=block.effect or "",
+            optional=block.optional,
+            warnings=tuple(self._warnings),
+        )
+
+    def _own(self) -> Draft:
+        block, site = self._block, self._site
+        params: dict[str, Any] = {}
+        sites: dict[str, Site] = {}
+        if block.type in _APPS:
+            params["applicationId"] = self._application_id
+        if block.selector is not None:
+            target = _TARGETS.get(block.type, "matcher")
+            params[target] = self._lowered(lower(block.selector, site.at("selector"), advisory=self._advisory))
+            sites[target] = site.at("selector")
+        if block.container is not None:
+            lowered = lower_container(block.container, site.at("container"), advisory=self._advisory)
+            if container := self._lowered(lowered):
+                params["container"] = container
+                sites["container"] = site.at("container")
+        params |= self._params()
+        sites |= {name: site.at("params", name) for name in block.params}
+        for retry in _RETRIES.get(block.type, ("retry",)):
+            params |= _retry(retry, block.retries)
+            sites[retry] = site.at("retries")
+        return Draft(block.id, block.type, params, site, sites)
+
+    def _params(self) -> dict[str, Any]:
+        """The parameters as given; what an action may do must not depend on an input."""
+        site = self._site.at("params")
+        for place, text in texts(self._block.params, site):
+            check(text, place)
+        kind = self._block.params.get("clickType")
+        if isinstance(kind, str) and names(kind):
+            raise invalid(site.at("clickType"), "no input may decide how to click", "a fixed word")
+        return self._block.params
+
+    def _confirm(self) -> list[Draft]:
+        confirm, site = self._block.confirm, self._site.at("confirm")
+        if confirm is None:
+            return []
+        selector = site.at("selector")
+        matcher = self._lowered(lower(confirm.selector, selector, advisory=self._advisory))
+        params = {"matcher": matcher, **_retry("retry", confirm.retries)}
+        return [Draft(f"{self._block.id}{CONFIRM}", confirm.type, params, site, {"matcher": selector})]
+
+    def _expect(self) -> dict[str, str]:
+        if self._block.confirm is None or self._block.confirm.expect is None:
+            return {}
+        expect = self._block.confirm.expect.model_dump(exclude_unset=True)
+        for place, text in texts(expect, self._site.at("confirm", "expect")):
+            check(text, place)
+        return expect
+
+    def _lowered(self, lowered: Lowered) -> dict[str, str]:
+        self._warnings += lowered.warnings
+        return lowered.matcher
+
+
+def _retry(name: str, retries: Retries | None) -> dict[str, Any]:
+    """Additional attempts as a policy of the device; without jitter, so that runs can be compared."""
+    if retries is None:
+        return {}
+    policy = {
+        "maxAttempts": retries.count + 1,
+        "initialDelayMs": 500,
+        "maxDelayMs": 3000,
+        "backoffMultiplier": 2.0,
+        "jitterRatio": 0.0,
+    }
+    return {name: policy}

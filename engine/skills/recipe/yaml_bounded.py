@@ -1,0 +1,182 @@
+"""YAML as recipes may use it: the core schema of YAML 1.2, with the line of every value, and nothing that can grow.
+
+PyYAML reads YAML 1.1, where ``on`` is true, ``12:30`` a number and ``2024-01-01`` a date. So only its parser is used, and the
+events are made into values here: what is no null, boolean or number of the core schema is text. Anchors, aliases, tags,
+directives and further documents are refused; that also ends every bomb, because nothing can be said twice by naming it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import yaml
+
+from clawperator.engine.contracts.issues import shown
+
+MAX_DEPTH = 32
+MAX_VALUES = 5_000
+"""Of one block. A recipe of fifty steps has fewer than a thousand in all of its blocks."""
+_MAX_EXACT = 2**53 - 1
+"""The largest integer that every reader of JSON reads exactly."""
+_MAX_DIGITS = 32
+
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_BASES = {"0o": 8, "0x": 16}
+_OLD_BREAKS = re.compile("[\x85\u2028\u2029]")
+"""Line breaks in YAML 1.1, plain characters in 1.2; PyYAML would fold them."""
+_NAMED = 40
+
+Path = tuple[str | int, ...]
+
+
+class YamlError(Exception):
+    """Why a text is not taken; ``line`` is 0-based in it."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+
+
+class Loaded(NamedTuple):
+    """A value, and the 0-based line of each key and item by its path."""
+
+    value: Any
+    lines: dict[Path, int]
+
+
+def load(text: str) -> Loaded:
+    """The one document of ``text``: mappings with text keys, lists, texts, finite numbers, booleans and nulls.
+
+    Raises ``YamlError``.
+    """
+    if found := _OLD_BREAKS.search(text):
+        reason = f"the character U+{ord(found[0]):04X} stands here: write it as an escape inside of double quotes"
+        raise YamlError(reason, text.count("\n", 0, found.start()))
+    reader = _Reader(text)
+    try:
+        value = reader.document()
+    except yaml.reader.ReaderError as exc:
+        line = text.count("\n", 0, exc.position)
+        character = exc.character if isinstance(exc.character, int) else ord(exc.character)
+        raise YamlError(f"the character U+{character:04X} may not stand here", line) from None
+    except yaml.MarkedYAMLError as exc:
+        raise YamlError(_said(exc), mark.line if (mark := exc.problem_mark or exc.context_mark) else 0) from None
+    except (ValueError, OverflowError):  # escapes beyond Unicode, versions with thousands of digits
+        raise YamlError("an escape stands for no character", reader.line) from None
+    return Loaded(value, reader.lines)
+
+
+def _said(exc: yaml.MarkedYAMLError) -> str:
+    """PyYAML's words, which may quote what it found."""
+    return shown("; ".join(part for part in (exc.context, exc.problem) if part), 200)
+
+
+class _Reader:
+    """Makes values of the parser's events as they come, so that a bad document is left where it goes wrong."""
+
+    def __init__(self, text: str) -> None:
+        self._events: Iterator[Any] = yaml.parse(text, Loader=yaml.SafeLoader)
+        self._values = 0
+        self.lines: dict[Path, int] = {}
+        self.line = 0
+
+    def document(self) -> Any:
+        self._next()  # the stream
+        start = self._next()
+        if isinstance(start, yaml.StreamEndEvent):
+            return None
+        if start.version or start.tags:
+            raise self._refusal("directives are not used here")
+        value = self._value((), self._next())
+        self._next()  # the end of the document
+        if not isinstance(self._next(), yaml.StreamEndEvent):
+            raise self._refusal("a second document begins here")
+        return value
+
+    def _next(self) -> Any:
+        event = next(self._events)
+        self.line = event.start_mark.line
+        return event
+
+    def _refusal(self, reason: str) -> YamlError:
+        return YamlError(reason, self.line)
+
+    def _value(self, path: Path, event: Any) -> Any:
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise self._refusal(f"more than {MAX_VALUES} values")
+        if len(path) > MAX_DEPTH:
+            raise self._refusal(f"nested more than {MAX_DEPTH} levels deep")
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            raise self._refusal("anchors and aliases are not used here")
+        if event.tag is not None:
+            raise self._refusal("tags are not used here")
+        self.lines.setdefault(path, self.line)
+        if isinstance(event, yaml.ScalarEvent):
+            return self._plain(event.value) if event.style is None else self._text(event.value)
+        return self._list(path) if isinstance(event, yaml.SequenceStartEvent) else self._mapping(path)
+
+    def _list(self, path: Path) -> list[Any]:
+        values: list[Any] = []
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+            values.append(self._value((*path, len(values)), event))
+        return values
+
+    def _mapping(self, path: Path) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            line = self.line
+            key = self._value((*path, "?"), event)
+            self.lines.pop((*path, "?"))
+            if not isinstance(key, str):
+                raise YamlError("a key is no text: quote it", line)
+            if key in values:
+                raise YamlError(f"the key '{shown(key, _NAMED)}' stands here twice", line)
+            self.lines[*path, key] = line
+            values[key] = self._value((*path, key), self._next())
+        return values
+
+    def _plain(self, text: str) -> Any:
+        """A scalar without quotes, by the core schema."""
+        if text in _NULL:
+            return None
+        if text in _BOOL:
+            return _BOOL[text]
+        if _INT.fullmatch(text):
+            return self._integer(text)
+        if _FLOAT.fullmatch(text):
+            return self._finite(text)
+        if _NO_NUMBER.fullmatch(text):
+            raise self._refusal(f"{text} is no number that JSON has: quote it if text is meant")
+        return self._text(text)
+
+    def _integer(self, text: str) -> int:
+        too_long = len(text) > _MAX_DIGITS  # which also keeps clear of Python's own limit
+        if too_long or abs(value := int(text[2:], _BASES[text[:2]]) if text[:2] in _BASES else int(text)) > _MAX_EXACT:
+            raise self._refusal("an integer is too large to be exact everywhere: quote it if text is meant")
+        return value
+
+    def _finite(self, text: str) -> float:
+        value = float(text)
+        if math.isinf(value):
+            raise self._refusal("a number is too large: quote it if text is meant")
+        return value
+
+    def _text(self, text: str) -> str:
+        """Pairs of escapes as in JSON become one character; half a pair is none."""
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            try:
+                return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+            except UnicodeDecodeError:
+                raise self._refusal("half of a surrogate pair stands for no character") from None
+        return text

@@ -1,0 +1,207 @@
+"""What a recipe should not do although it compiles, or would (skills contract §9.10). Pure.
+
+It looks at the blocks as they were written, not at the checked model: a recipe with one mistake is still told about the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clawperator.engine.policy import PURCHASE_RISK, Profile, capabilities_of
+from clawperator.engine.skills.recipe.rules import capabilities_of_step
+from clawperator.engine.skills.recipe.selectors import FIELDS
+from clawperator.engine.skills.recipe.templates import names
+
+if TYPE_CHECKING:
+    from clawperator.engine.skills.recipe.model import Recipe
+    from clawperator.engine.skills.recipe.source import Block, Source
+
+STALE_DAYS = 180
+_TEXTS = tuple(key for key in FIELDS if key != "resource_id")
+_OF_SOMEBODY = ("USER_SPECIFIC", "VARIABLE")
+_CLICKS = ("click", "scroll_and_click")
+_WAITS = ("wait_for_node", "sleep")
+_OPENS, _CLOSES = "open_app", "close_app"
+_PERSONAL = re.compile(
+    r"(?:^|_)(?:(?:first|last|full|nick|user|sur|contact|device|room|home|person|owner|friend|family|account|street)?name|person|"
+    r"people|user|owner|friend|family|contact|recipient|sender|customer|guest|label|address|street|city|zip|postcode|"
+    r"location|home|room|account|login|email|e_?mail|mail|phone|mobile|number|iban|card|birthday|birth_?date)s?(?:_|$)"
+)
+_PLACEHOLDER = re.compile(r"<[^<>]{0,80}>")
+_RECOMMENDED = (
+    ("compatibility", "min_version_code"),
+    ("compatibility", "max_version_code"),
+    ("tested_on", "device_model"),
+    ("tested_on", "locale"),
+    ("tested_on", "last_verified_at"),
+    ("known_quirks",),
+    ("failure_modes",),
+    ("maintainers",),
+    ("tags",),
+    ("risk_level",),
+)
+
+
+class Remark(NamedTuple):
+    """One finding: line of the file, code, words. No word of the recipe's texts is repeated but names of keys."""
+
+    line: int
+    code: str
+    message: str
+
+
+def remarks(source: Source, recipe: Recipe | None, profile: Profile, today: date) -> Iterator[Remark]:
+    """Everything that is found in the blocks of a recipe; ``recipe`` is what they mean, where they are right."""
+    head = source.frontmatter
+    for line in source.stray:
+        yield Remark(line, "L-STRAY-BLOCK", "this yaml block belongs to no step and is ignored")
+    yield from _defaults(head)
+    yield from _missing(head)
+    yield from _unused(recipe) if recipe else ()
+    yield from _stale(head, today)
+    yield from _capabilities(head, _used(recipe) if recipe else None, profile)
+    yield from _opening(source)
+    for _, block in source.steps:
+        for place, selector in _selectors(block):
+            yield from _selector(block, place, selector)
+        if block.value.get("type") in _CLICKS and _is_text_only(block.value.get("selector")):
+            message = "the click is found by its text only: it breaks with the language and the wording"
+            yield Remark(block.line_of("selector"), "L-NO-RESOURCE-ID", message)
+
+
+# -- front matter
+
+
+def _defaults(head: Block) -> Iterator[Remark]:
+    inputs = head.value.get("inputs")
+    for index, item in enumerate(inputs if isinstance(inputs, list) else ()):
+        if not isinstance(item, dict):
+            continue
+        default = item.get("default")
+        personal = _PERSONAL.search(str(item.get("name", "")).lower())
+        if personal and isinstance(default, str) and default and not _PLACEHOLDER.fullmatch(default):
+            line = head.line_of("inputs", index, "default")
+            yield Remark(
+                line, "L-INPUT-DEFAULT-PII", "the default may be somebody's: leave it empty, or write <a placeholder>"
+            )
+
+
+def _unused(recipe: Recipe) -> Iterator[Remark]:
+    named = {name for step in recipe.steps for _, text in step.texts() for name in names(text)}
+    for index, item in enumerate(recipe.inputs):
+        if item.name not in named:
+            line = recipe.source.frontmatter.line_of("inputs", index)
+            yield Remark(line, "L-INPUT-UNUSED", f"no step uses the input {item.name}")
+
+
+def _missing(head: Block) -> Iterator[Remark]:
+    lacking = [".".join(path) for path in _RECOMMENDED if _get(head.value, path) in (None, "")]
+    if lacking:
+        yield Remark(head.line, "L-MISSING-RECOMMENDED", f"recommended keys are missing: {', '.join(lacking)}")
+
+
+def _stale(head: Block, today: date) -> Iterator[Remark]:
+    text = _get(head.value, ("tested_on", "last_verified_at"))
+    try:
+        verified = datetime.fromisoformat(text).date() if isinstance(text, str) else None
+    except ValueError:
+        return  # the schema tells of it
+    if verified is not None and (today - verified).days > STALE_DAYS:
+        line = head.line_of("tested_on", "last_verified_at")
+        yield Remark(line, "L-STALE", f"last verified {(today - verified).days} days ago, on {verified}")
+
+
+def _capabilities(head: Block, used: set[str] | None, profile: Profile) -> Iterator[Remark]:
+    listed = head.value.get("capabilities")
+    for index, name in enumerate(listed if isinstance(listed, list) else ()):
+        if not isinstance(name, str):
+            continue
+        line = head.line_of("capabilities", index)
+        if used is not None and name not in used:
+            yield Remark(line, "L-CAP-UNUSED", f"no step needs the capability {name}")
+        if name == PURCHASE_RISK and head.value.get("risk_level") == "low":
+            yield Remark(line, "L-CAP-COMBO", "what may buy something is no low risk")
+        elif not profile.allows_capability(name):
+            yield Remark(
+                line, "L-CAP-COMBO", f"the policy profile '{profile.name}' does not allow the capability {name}"
+            )
+    package = head.value.get("application_id")
+    if isinstance(package, str) and not profile.allows_package(package):
+        message = f"the policy profile '{profile.name}' does not allow this application"
+        yield Remark(head.line_of("application_id"), "L-CAP-COMBO", message)
+
+
+def _used(recipe: Recipe) -> set[str]:
+    """The capabilities that the steps need, those that are put before them included."""
+    injected = capabilities_of(_OPENS, {}) if _injects(recipe.source.frontmatter) else frozenset[str]()
+    return {*injected, *(capability for step in recipe.steps for capability, _ in capabilities_of_step(step))}
+
+
+def _injects(head: Block) -> bool:
+    return head.value.get("session_policy") == "fresh" and head.value.get("fresh_start_injected") is not False
+
+
+# -- steps
+
+
+def _opening(source: Source) -> Iterator[Remark]:
+    head = source.frontmatter
+    just_opened = _injects(head) and not _positive(head.value, "settle", "after_open_ms")
+    for _, block in source.steps:
+        kind = block.value.get("type")
+        if just_opened and kind not in (*_WAITS, _OPENS, _CLOSES) and not _positive(block.value, "wait", "before_ms"):
+            message = "the first step after opening the app neither waits nor sleeps: the screen may not be there yet"
+            yield Remark(block.line_of("type"), "L-NO-WAIT-AFTER-OPEN", message)
+        just_opened = kind == _OPENS and not _positive(block.value, "wait", "after_ms")
+
+
+def _selector(block: Block, place: tuple[str | int, ...], selector: Mapping[str, Any]) -> Iterator[Remark]:
+    if "index_in_parent" in selector:
+        message = "a position among siblings changes with the content: match by id or text"
+        yield Remark(block.line_of(*place, "index_in_parent"), "L-INDEX-TARGET", message)
+    for key, value in selector.items():
+        if key not in FIELDS or not isinstance(value, str):
+            continue
+        line = block.line_of(*place, key)
+        if "%" in value:
+            yield Remark(line, "L-PERCENT", f"the Operator app fails on a % in {key}")
+        if key in _TEXTS and selector.get("annotation") in _OF_SOMEBODY and not names(value):
+            message = f"{key} is annotated {selector['annotation']}, but is a literal text: make it an input"
+            yield Remark(line, "L-ANNOTATION-USER", message)
+
+
+def _selectors(block: Block) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+    """Every selector of a step with the path to it, those inside of others too."""
+    for place in (("selector",), ("container",), ("confirm", "selector")):
+        yield from _nested(place, _get(block.value, place))
+
+
+def _nested(place: tuple[str | int, ...], value: object) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+    if not isinstance(value, dict):
+        return
+    yield place, value
+    for key in ("any_of", "all_of"):
+        parts = value.get(key)
+        for index, part in enumerate(parts if isinstance(parts, list) else ()):
+            yield from _nested((*place, key, index), part)
+
+
+def _is_text_only(selector: object) -> bool:
+    keys = {key for _, part in _nested((), selector) for key in part}
+    return not keys.isdisjoint(_TEXTS) and keys.isdisjoint({"resource_id", "class"})
+
+
+def _positive(value: object, *path: str) -> bool:
+    found = _get(value, path)
+    return isinstance(found, int) and found > 0
+
+
+def _get(value: object, path: tuple[str | int, ...]) -> Any:
+    for key in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
+    return value

@@ -1,0 +1,250 @@
+"""Run a skill's script: choose it, surround it, hear it, bound it, and say how it ended (skills contract §4).
+
+A script is a program like any other and takes no device lock: the executions it asks for do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.child import CannotStartError, Stream, run_child
+from clawperator.engine.skills.frames import Frame, parse_frames
+from clawperator.engine.skills.own_command import own_command
+from clawperator.engine.skills.registry import Registry
+from clawperator.engine.skills.run_log import RunLog
+from clawperator.engine.skills.script import Script, choose_script
+from clawperator.engine.skills.script_output import Kept, Lines, Search
+from clawperator.engine.skills.surroundings import surroundings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clawperator.engine.settings import Settings
+
+DEFAULT_TIMEOUT_MS = 120_000
+MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000
+MAX_OUTPUT = 16 * 1024 * 1024
+"""Bytes of stdout that come back; the end of what is longer is only looked through for frames."""
+MAX_ERRORS = 1024 * 1024
+"""Bytes of stderr that come back: its last ones, because there stands why something failed."""
+_TAIL = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLine:
+    """One line of a running script; ``stream`` is ``stdout`` or ``stderr``, ``at`` in seconds since the epoch."""
+
+    stream: Stream
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class SkillRun:
+    """A script that did what it should. ``timeout_ms`` and ``expected`` are what the caller asked for, ``None`` where nothing."""
+
+    skill_id: str
+    output: str
+    exit_code: int
+    duration_ms: float
+    timeout_ms: int | None
+    expected: str | None
+    truncated: bool
+    frames: tuple[Frame, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The success shape of the command line contract §3.5 and §4.4; ``frames`` only where the script printed some."""
+        answer: dict[str, Any] = {
+            "skillId": self.skill_id,
+            "output": self.output,
+            "exitCode": self.exit_code,
+            "durationMs": round(self.duration_ms),
+        }
+        if self.timeout_ms is not None:
+            answer["timeoutMs"] = self.timeout_ms
+        if self.expected is not None:
+            answer["expectedSubstring"] = self.expected
+        if self.truncated:
+            answer["outputTruncated"] = True
+        if self.frames:
+            answer["frames"] = [dict(frame) for frame in self.frames]
+        return answer
+
+
+def untold(_: OutputLine) -> None:
+    """For callers that want the result only."""
+
+
+async def run_skill(
+    registry: Registry,
+    skill_id: str,
+    *,
+    settings: Settings,
+    device_id: str | None = None,
+    args: Sequence[str] = (),
+    timeout_ms: int | None = None,
+    expect_contains: str | None = None,
+    validate: bool = False,
+    tell: Callable[[OutputLine], object] = untold,
+) -> SkillRun:
+    """Run the script of ``skill_id`` with ``device_id`` (where given) and ``args`` as its arguments.
+
+    ``validate`` first checks the skill's files as ``skills validate --dry-run`` does. ``tell`` gets every line as it comes, in
+    the event loop; what it raises ends the run. When this returns or raises, nothing that the script started in its session
+    lives: being cancelled asks it to end, and waits for that.
+
+    Raises ``EngineError``: REGISTRY_READ_FAILED, SKILL_NOT_FOUND, SKILL_VALIDATION_FAILED, SKILL_SCRIPT_NOT_FOUND,
+    SKILL_EXECUTION_FAILED, SKILL_EXECUTION_TIMEOUT, SKILL_OUTPUT_ASSERTION_FAILED; READ_ONLY in a session that may only
+    observe, because nobody knows what a script does.
+    """
+    limit = _limit(timeout_ms)
+    registry.get(skill_id)
+    if settings.read_only:
+        raise EngineError(ErrorCode.READ_ONLY, f"This session may only observe: the script of {skill_id} could act")
+    if validate:
+        from clawperator.engine.skills.checking import validate_skill
+
+        await asyncio.to_thread(validate_skill, registry, skill_id, dry_run=True)
+    script = await asyncio.to_thread(choose_script, registry, skill_id, settings.environment)
+    hearing = _Hearing(expect_contains, tell, RunLog(settings, skill_id, device_id))
+    given = [device_id] if device_id else []
+    with own_command() as command, hearing.log.around(script.path):
+        env = surroundings(settings, registry, command, device_id)
+        began = time.monotonic()
+        try:
+            ended = await run_child([*script.command, *given, *args], env, hearing.take, seconds=limit / 1000)
+        except CannotStartError as exc:
+            raise _not_started(skill_id, script, exc.reason) from exc
+        hearing.end()
+        duration_ms = (time.monotonic() - began) * 1000
+        if ended.too_late:
+            raise EngineError(
+                ErrorCode.SKILL_EXECUTION_TIMEOUT,
+                f"Skill {skill_id} timed out after {limit}ms",
+                details={"timeoutMs": limit},
+                extra={"skillId": skill_id, **hearing.said()},
+            )
+        if ended.exit_code:
+            raise _failed(skill_id, ended.exit_code, hearing)
+        if not hearing.expected.found:
+            raise _not_said(skill_id, expect_contains, hearing)
+        hearing.log.complete(duration_ms)
+    return SkillRun(
+        skill_id,
+        hearing.stdout.beginning,
+        0,
+        duration_ms,
+        timeout_ms,
+        expect_contains,
+        hearing.stdout.truncated,
+        await asyncio.to_thread(hearing.frames),
+    )
+
+
+def _limit(timeout_ms: int | None) -> int:
+    if timeout_ms is None:
+        return DEFAULT_TIMEOUT_MS
+    if not 0 < timeout_ms <= MAX_TIMEOUT_MS:
+        message = f"timeoutMs of a skill must be an integer between 1 and {MAX_TIMEOUT_MS}"
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint="", details={"path": "timeoutMs"})
+    return timeout_ms
+
+
+class _Hearing:
+    """Everything that happens to a script's output while it comes."""
+
+    def __init__(self, expected: str | None, tell: Callable[[OutputLine], object], log: RunLog) -> None:
+        self.stdout, self.stderr = Kept(MAX_OUTPUT, _TAIL), Kept(0, MAX_ERRORS)
+        self.expected = Search(expected or "")
+        self.log = log
+        self._tell = tell
+        self._lines: dict[Stream, Lines] = {"stdout": Lines(), "stderr": Lines()}
+
+    def take(self, stream: Stream, data: bytes) -> None:
+        """What ``run_child`` hands on."""
+        if stream == "stdout":
+            self.stdout.add(data)
+            self.expected.add(data)
+        else:
+            self.stderr.add(data)
+        self._report(stream, self._lines[stream].add(data))
+
+    def end(self) -> None:
+        """Nothing more comes: what stands behind the last line ends is told, too."""
+        for stream, lines in self._lines.items():
+            self._report(stream, lines.end())
+
+    def _report(self, stream: Stream, texts: Iterator[str]) -> None:
+        now = time.time()
+        for text in self.log.output(stream, texts):
+            self._tell(OutputLine(stream, text, now))
+
+    def said(self) -> dict[str, Any]:
+        """What an error carries of it (errors contract §1.1)."""
+        answer: dict[str, Any] = {"stderr": self.stderr.ending, "stdout": self.stdout.beginning}
+        if self.stdout.truncated:
+            answer["outputTruncated"] = True
+        if self.stderr.total > MAX_ERRORS:
+            answer["stderrTruncated"] = True
+        return answer
+
+    def frames(self) -> tuple[Frame, ...]:
+        """Those of the kept beginning, and those of the very end without their line numbers, which nobody knows."""
+        found = parse_frames(self.stdout.beginning)
+        if not self.stdout.truncated:
+            return found
+        ending = self.stdout.ending.partition("\n")[2]  # the first line of it may be half a line
+        behind = [{key: value for key, value in frame.items() if key != "line"} for frame in parse_frames(ending)]
+        return (*(frame for frame in found if frame["kind"] != "done"), *behind)
+
+
+def _not_started(skill_id: str, script: Script, reason: OSError | ValueError) -> EngineError:
+    name, text, hint = "EINVAL", str(reason), "No argument may hold a NUL character."
+    if isinstance(reason, OSError):
+        name, text = errno.errorcode.get(reason.errno or 0, type(reason).__name__), reason.strerror or text
+        missing = isinstance(reason, FileNotFoundError)
+        hint = "The script's first line names an interpreter that is not there." if missing else ""
+    return EngineError(
+        ErrorCode.SKILL_EXECUTION_FAILED,
+        f"Skill {skill_id} {name}: {text}",
+        hint=hint,
+        details={"cause": name, "path": script.path},
+        extra={"skillId": skill_id, "exitCode": 1},
+    )
+
+
+def _failed(skill_id: str, exit_code: int, hearing: _Hearing) -> EngineError:
+    """A signal counts as shells count it: 128 and its number."""
+    details = {}
+    if exit_code < 0:
+        details["signal"] = _signal_name(-exit_code)
+        exit_code = 128 - exit_code
+    return EngineError(
+        ErrorCode.SKILL_EXECUTION_FAILED,
+        f"Skill {skill_id} exited with code {exit_code}",
+        details=details,
+        extra={"skillId": skill_id, "exitCode": exit_code, **hearing.said()},
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def _not_said(skill_id: str, expected: str | None, hearing: _Hearing) -> EngineError:
+    said = hearing.said()
+    said["output"] = said.pop("stdout")
+    return EngineError(
+        ErrorCode.SKILL_OUTPUT_ASSERTION_FAILED,
+        f"Skill {skill_id} did not print the expected text",
+        extra={"skillId": skill_id, "exitCode": 0, **said, "expectedSubstring": expected},
+    )

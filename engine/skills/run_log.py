@@ -1,0 +1,64 @@
+"""What the log file hears of a running script: ``skills.run.*`` (command line contract §6)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.log_file import OUTPUT, Line, open_log
+
+if TYPE_CHECKING:
+    from clawperator.engine.settings import Settings
+
+MAX_LOGGED = 1024 * 1024
+"""About so many bytes of the log are for the output of one run; the rest of it is not written."""
+_LINE_ITSELF = 200
+"""Bytes of a line in the log besides what was said."""
+
+
+class RunLog:
+    """The log of one run. Nothing about it is ever fatal to the run."""
+
+    def __init__(self, settings: Settings, skill_id: str, device_id: str | None) -> None:
+        self._log = open_log(settings)
+        self._names: dict[str, Any] = {"skillId": skill_id, "deviceId": device_id or settings.device_id or None}
+        self._left = MAX_LOGGED
+
+    @contextmanager
+    def around(self, path: str) -> Iterator[None]:
+        """Write its beginning, and its end where that is none that ``complete`` tells."""
+        self._write("info", "skills.run.start", f"runs {path}")
+        began = time.monotonic()
+        try:
+            yield
+        except BaseException as exc:
+            code = exc.code if isinstance(exc, EngineError) else ErrorCode.INTERRUPTED
+            event = "skills.run.timeout" if code is ErrorCode.SKILL_EXECUTION_TIMEOUT else "skills.run.failed"
+            message = exc.message if isinstance(exc, EngineError) else "stopped: nobody waits for it any more"
+            exit_code = exc.extra.get("exitCode") if isinstance(exc, EngineError) else None
+            spent = round((time.monotonic() - began) * 1000)
+            self._write("error", event, message, status=code.value, exitCode=exit_code, durationMs=spent)
+            raise
+
+    def output(self, stream: str, texts: Iterable[str]) -> Iterator[str]:
+        """Hand the lines on; write those for which there is room."""
+        now, lines = time.time(), list[Line]()
+        try:
+            for text in texts:
+                if self._left > 0:
+                    self._left -= len(text) + _LINE_ITSELF
+                    message = text if self._left > 0 else "(the rest of the output is not logged)"
+                    lines.append(Line(now, "info", OUTPUT, message, {**self._names, "stream": stream}))
+                yield text
+        finally:
+            if lines:
+                self._log.put(lines)
+
+    def complete(self, duration_ms: float) -> None:
+        self._write("info", "skills.run.complete", "done", status="success", exitCode=0, durationMs=round(duration_ms))
+
+    def _write(self, level: str, event: str, message: str, **fields: Any) -> None:
+        self._log.write(level, event, message, **self._names, **fields)

@@ -1,0 +1,145 @@
+"""The beginning of a new skill: a folder that passes ``skills validate`` and runs, and its entry (skills contract §6)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from contextlib import suppress
+from typing import Any
+
+import yaml
+
+from clawperator.engine.contracts.skill import Skill
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.checking import schema_problems
+from clawperator.engine.skills.registry import BUILTIN, FOLDER, Registry, builtin_path, read_document
+from clawperator.engine.skills.templates import SCRIPTS, SKILL_MD, WRAPPER
+from clawperator.engine.skills.writing import json_bytes, write_file
+
+_LONGEST = 128
+"""Of an id: it becomes the name of a folder."""
+_EXECUTABLE = 0o755
+
+
+def new_skill(registry: Registry, skill_id: str, *, summary: str | None = None, lang: str = "js") -> dict[str, Any]:
+    """Make the skill's folder beside the others and add it to the registry; the answer of ``skills new``.
+
+    Raises ``SKILL_ID_INVALID``, ``SKILL_ALREADY_EXISTS``, ``SKILLS_SCAFFOLD_FAILED``. Whatever fails, nothing half-made stays.
+    """
+    if registry.source == BUILTIN or registry.path == builtin_path():
+        raise EngineError(
+            ErrorCode.SKILLS_SCAFFOLD_FAILED,
+            "The skills that come along are not written to",
+            hint="Run `clawperator skills install`, or name a registry of your own with --registry <file>.",
+        )
+    entry = _entry(skill_id, _one_line(summary or "") or f"TODO: describe {skill_id}", lang)
+    folder = os.path.join(registry.root, *entry["path"].split("/"))
+    if any(known.get("id") == skill_id for known in registry.skills) or os.path.lexists(folder):
+        raise EngineError(ErrorCode.SKILL_ALREADY_EXISTS, f"Skill already exists: {skill_id}", details={"path": folder})
+    registry.place(skill_id, FOLDER)
+    files = _files(entry, lang)
+    try:
+        _make_folder(folder, files)
+        try:
+            _register(registry.path, entry)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    except OSError as exc:
+        raise EngineError(
+            ErrorCode.SKILLS_SCAFFOLD_FAILED,
+            f"The skill could not be written: {exc.filename or folder}: {exc.strerror or exc}",
+            details={"path": folder, "reason": exc.strerror or str(exc)},
+        ) from exc
+    return {
+        "created": True,
+        "skillId": skill_id,
+        "registryPath": registry.path,
+        "skillPath": folder,
+        "files": [os.path.join(folder, name) for name in files],
+        "next": f"Edit {entry['scripts'][0]}, then run `clawperator skills validate {skill_id}` and "
+        f"`clawperator skills run {skill_id} --device-id <serial>`.",
+    }
+
+
+def _entry(skill_id: str, summary: str, lang: str) -> dict[str, Any]:
+    application, dot, intent = skill_id.rpartition(".")
+    path = f"{FOLDER}/{skill_id}"
+    scripts = [] if lang == "sh" else [f"{path}/scripts/run.{lang}"]
+    entry = {
+        "id": skill_id,
+        "applicationId": application,
+        "intent": intent,
+        "summary": summary,
+        "path": path,
+        "skillFile": f"{path}/SKILL.md",
+        "scripts": [*scripts, f"{path}/scripts/run.sh"],
+        "artifacts": [],
+    }
+    wrong = next(schema_problems(Skill, entry, skill_id, "$"), None)
+    empty_part = not dot or "" in application.split(".")
+    if empty_part or wrong is not None or len(skill_id) > _LONGEST:
+        named = skill_id[:_LONGEST].encode("utf-8", "replace").decode()
+        reason = wrong.message if wrong is not None and not empty_part else "it must be <applicationId>.<intent>"
+        raise EngineError(
+            ErrorCode.SKILL_ID_INVALID,
+            f"Skill id not allowed: {named}",
+            hint="Use an application id, a dot and an intent of a-z, 0-9 and dashes, such as com.example.app.read-status.",
+            details={"skillId": named, "reason": reason},
+        )
+    return entry
+
+
+def _files(entry: dict[str, Any], lang: str) -> dict[str, bytes]:
+    """The content of every file by its name in the skill's folder."""
+    words = {"id": entry["id"], "app": entry["applicationId"], "lang": lang, "script": f"run.{lang}"}
+    summary = entry["summary"]
+    frontmatter = yaml.safe_dump({"name": entry["id"]}, allow_unicode=True) + f"description: >-\n  {summary}\n"
+    texts = {
+        "SKILL.md": _filled(SKILL_MD, {**words, "frontmatter": frontmatter, "summary": summary}),
+        f"scripts/run.{lang}": _filled(SCRIPTS[lang], words),
+    }
+    if lang != "sh":
+        texts["scripts/run.sh"] = _filled(WRAPPER[lang], words)
+    return {
+        "SKILL.md": texts.pop("SKILL.md").encode(),
+        "skill.json": json_bytes(entry),
+        **{name: text.encode() for name, text in texts.items()},
+    }
+
+
+def _one_line(text: str) -> str:
+    """Without what neither YAML nor a terminal takes as it is."""
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+
+
+def _filled(template: str, words: dict[str, str]) -> str:
+    """One pass, so that a summary with ``@id@`` in it stays as it was written."""
+    return re.sub(r"@([a-z]+)@", lambda match: words[match[1]], template)
+
+
+def _make_folder(folder: str, files: dict[str, bytes]) -> None:
+    """All files or none: they come into being beside the folder, which then gets its name. Raises ``OSError``."""
+    draft = tempfile.mkdtemp(prefix=".new-", dir=os.path.dirname(folder))
+    try:
+        for name, content in files.items():
+            path = os.path.join(draft, *name.split("/"))
+            write_file(path, content)
+            if name.startswith("scripts/"):
+                os.chmod(path, _EXECUTABLE)
+        os.chmod(draft, _EXECUTABLE)
+        os.rename(draft, folder)
+    except BaseException:
+        with suppress(OSError):
+            shutil.rmtree(draft)
+        raise
+
+
+def _register(path: str, entry: dict[str, Any]) -> None:
+    """Add ``entry``, sorted by id, to the registry as it is now; its other keys stay. Raises ``OSError``."""
+    document = read_document(path)
+    document["skills"].append(entry)
+    document["skills"].sort(key=lambda known: str(known.get("id", "")) if isinstance(known, dict) else "")
+    write_file(path, json_bytes(document))

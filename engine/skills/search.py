@@ -1,0 +1,45 @@
+"""Finding skills by app, intent and keyword (skills contract §2)."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from clawperator.engine.skills.registry import Registry
+
+
+def search(
+    registry: Registry, *, app: str | None = None, intent: str | None = None, keyword: str | None = None
+) -> list[dict[str, Any]]:
+    """The entries for which everything given holds, in file order; nothing found is an empty list.
+
+    ``app`` and ``intent`` are exact; ``keyword`` is part of the id, the summary, the application id or one of the keywords,
+    in any case.
+    """
+    found = [
+        entry
+        for entry in registry.skills
+        if (app is None or entry.get("applicationId") == app) and (intent is None or entry.get("intent") == intent)
+    ]
+    if not keyword:
+        return found
+    folded = keyword.casefold()
+    return [entry for entry in found if folded in _described(entry).casefold()]
+
+
+def _described(entry: Mapping[str, Any]) -> str:
+    """What a keyword is looked for in, as one text: there may be thousands. No keyword holds a NUL, so none spans two."""
+    try:
+        return "\0".join((entry["id"], entry["summary"], entry["applicationId"], *entry.get("keywords", ())))
+    except (KeyError, TypeError):  # as foreign as the file that it comes from
+        return "\0".join(_texts(entry))
+
+
+def _texts(entry: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("id", "summary", "applicationId"):
+        if isinstance(value := entry.get(key), str):
+            yield value
+    if isinstance(words := entry.get("keywords"), list):
+        yield from (word for word in words if isinstance(word, str))

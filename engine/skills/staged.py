@@ -1,0 +1,96 @@
+"""What a commit would add: the staged files of a git repository, and which of their lines are new."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.skills.git import Git, GitError
+
+_WHOLE_FILE = 1_000_000_000
+"""Lines of context: more than any file has, so that a difference holds the whole new content."""
+_SUBMODULE = b"160000"
+_HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_PLAIN = (
+    "--cached",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--no-relative",
+    "--submodule=short",
+    "--diff-filter=AMT",
+)
+"""Nothing that somebody's configuration could change the output by."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A file as the commit would have it; ``added`` are the numbers of its new lines, from 1."""
+
+    name: str
+    content: bytes
+    added: frozenset[int]
+
+
+async def staged_files(env: Mapping[str, str], folder: str = "") -> list[StagedFile]:
+    """The text files that the next commit of the repository around ``folder`` changes or adds.
+
+    Raises ``EngineError``: SKILLS_GIT_NOT_FOUND, and USAGE where there is no repository or more is staged than can be looked at.
+    """
+    git = Git(env, folder, surrounded=True)
+    try:
+        listed = await git.run("diff", *_PLAIN, "--raw", "--abbrev=40", "-z")
+        changes = await git.run("-c", "diff.suppressBlankEmpty=false", "diff", *_PLAIN, f"--unified={_WHOLE_FILE}")
+    except GitError as exc:
+        raise EngineError(ErrorCode.USAGE, f"What is staged cannot be read: {exc}") from exc
+    if listed.cut or changes.cut:
+        raise EngineError(ErrorCode.USAGE, "More is staged than can be looked at", hint="Commit it in parts.")
+    names = list(_names(listed.raw))
+    parts = _parts(changes.raw)
+    if len(names) != len(parts):
+        raise EngineError(ErrorCode.USAGE, "What is staged changed meanwhile", hint="Try again.")
+    files = (_file(name, part) for (name, mode), part in zip(names, parts, strict=True) if mode != _SUBMODULE)
+    return [file for file in files if file.added]
+
+
+def _names(raw: bytes) -> Iterator[tuple[str, bytes]]:
+    """Name and new mode of each file in the output of ``--raw -z``."""
+    fields = iter(raw.split(b"\0"))
+    for head in fields:
+        if head:
+            yield next(fields).decode(errors="surrogateescape"), head.split(b" ")[1]
+
+
+def _parts(raw: bytes) -> list[list[bytes]]:
+    """The lines of each file's difference. Lines of content begin with a sign, so none is taken for a heading.
+
+    A file that becomes a link, or the other way round, has two under one heading: what goes, and what comes.
+    """
+    parts: list[list[bytes]] = []
+    heading = b""
+    for line in raw.split(b"\n"):
+        if line.startswith(b"diff --git "):
+            if line == heading:
+                parts.pop()
+            parts.append([])
+            heading = line
+        elif parts:
+            parts[-1].append(line)
+    return parts
+
+
+def _file(name: str, lines: Iterable[bytes]) -> StagedFile:
+    content: list[bytes] = []
+    added: set[int] = set()
+    inside = False
+    for line in lines:
+        if not inside:
+            inside = _HUNK.match(line) is not None
+        elif line[:1] in (b" ", b"+"):
+            content.append(line[1:])
+            if line[:1] == b"+":
+                added.add(len(content))
+    return StagedFile(name, b"\n".join(content), frozenset(added))

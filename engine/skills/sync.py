@@ -1,0 +1,318 @@
+"""Fetching the skills repository and bringing it to a ref (skills contract §5).
+
+Whatever goes wrong, the checkout that was there stays as it was and usable: see ``checkout.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, TypeVar
+
+from clawperator.engine.emulators.telling import Running, Telling
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.file_lock import FileLock
+from clawperator.engine.progress import Tell, untold
+from clawperator.engine.settings import Settings
+from clawperator.engine.skills.checkout import StoppedError, Workshop
+from clawperator.engine.skills.git import QUICK_SECONDS, SECONDS, Git, GitError, paths, require_git
+from clawperator.engine.skills.registry import FILE, FOLDER, checkout_folder, load_registry
+
+REPOSITORY = "https://github.com/clawperator/clawperator-skills"
+VARIABLE = "CLAWPERATOR_SKILLS_REPO"
+DEFAULT_REF = "main"
+JOB = "skills-sync"
+STAGES = ("check_git", "check_changes", "fetch", "checkout", "verify", "replace", "done")
+
+_REF = re.compile(r"(?!-)[A-Za-z0-9._/-]{1,250}", re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_URL = re.compile(r"(?:(?:https?|ssh|git|file)://|/)[!-~]+|(?![-/])[\w.-]+@[\w.-]+:[!-~]+", re.ASCII)
+"""A server, a folder, or ``user@host:path``; no ``helper::address``, which names a program."""
+_CHANGES_NAMED = 10
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SyncResult:
+    """The checkout in ``skills_dir`` is at ``commit``, chosen as ``ref``. ``before`` is the commit that it was at, '' for none.
+
+    ``offline``: the repository could not be reached, and what was fetched before had the pinned ref.
+    """
+
+    skills_dir: str
+    registry_path: str
+    ref: str
+    commit: str
+    before: str = ""
+    offline: bool = False
+    synced: bool = True
+
+    @property
+    def message(self) -> str:
+        where = f"{self.ref} ({self.commit[:12]})"
+        if self.offline:
+            return f"The skills are at {where}, as fetched before; the repository could not be reached"
+        if self.before == self.commit:
+            return f"The skills are up to date at {where}"
+        return f"The skills are at {where}"
+
+    def to_dict(self) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "synced": self.synced,
+            "skillsDir": self.skills_dir,
+            "registryPath": self.registry_path,
+            "ref": self.ref,
+            "commit": self.commit,
+            "message": self.message,
+        }
+        if self.before and self.before != self.commit:
+            document["previousCommit"] = self.before
+        if self.offline:
+            document["offline"] = True
+        return document
+
+
+async def sync(settings: Settings, *, ref: str, tell: Tell = untold, seconds: float = SECONDS) -> SyncResult:
+    """Clone the repository, or fetch and bring the checkout to ``ref``: a branch, a tag or a commit.
+
+    ``seconds`` is what one git command may take. Raises ``EngineError`` USAGE (ref or URL are not allowed),
+    SKILLS_GIT_NOT_FOUND, SKILLS_SYNC_FAILED. Cancelling leaves everything as it was; once the new checkout is in its place,
+    cancelling comes too late and the result is returned.
+    """
+    ref = checked_ref(ref)
+    url, chosen = repository(settings.environment)
+    telling, began = Telling(JOB, tell), monotonic()
+    with telling.stage("check_git", seconds):
+        await require_git(settings.environment)
+    folder = await asyncio.to_thread(os.path.realpath, checkout_folder(settings.environment))
+    async with _workshop(folder) as workshop:
+        job = _Job(settings.environment, workshop, telling, ref, seconds)
+        if await _in_thread(workshop.is_checkout):
+            result = await job.update(url if chosen else "", url)
+        else:
+            result = await job.clone(url)
+    telling.done(result.message, monotonic() - began)
+    return result
+
+
+def checked_ref(ref: str) -> str:
+    """``ref`` if git can only take it for a ref. Raises ``EngineError`` (USAGE)."""
+    if _REF.fullmatch(ref) and ".." not in ref:
+        return ref
+    raise EngineError(
+        ErrorCode.USAGE,
+        f"not a ref: {ref[:100]!r}",
+        hint="Name a branch, a tag or a commit: letters, digits, '.', '_', '/', '-', and no dash in front.",
+        details={"ref": ref[:250]},
+    )
+
+
+def repository(env: Mapping[str, str]) -> tuple[str, bool]:
+    """Where the skills come from, and whether the environment says so. Raises ``EngineError`` (USAGE)."""
+    url = env.get(VARIABLE, "")
+    if not url:
+        return REPOSITORY, False
+    if not _URL.fullmatch(url):
+        raise EngineError(
+            ErrorCode.USAGE,
+            f"{VARIABLE} is no repository: it must be an https, ssh, git or file URL, user@host:path, or an absolute path",
+            details={"variable": VARIABLE},
+        )
+    return url, True
+
+
+@asynccontextmanager
+async def _workshop(folder: str) -> AsyncIterator[Workshop]:
+    """A workshop that is ours alone and empty, and is taken away afterwards."""
+    workshop = Workshop(folder)
+    try:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        lock = FileLock(workshop.lock_path)
+    except OSError as exc:
+        raise _failed(f"{exc.filename or folder}: {exc.strerror}", folder) from exc
+    try:
+        if not lock.try_acquire():
+            raise EngineError(
+                ErrorCode.SKILLS_SYNC_FAILED,
+                "Another process is bringing the skills up to date",
+                hint="Wait until it has finished.",
+                details={"skillsDir": folder},
+            )
+        try:
+            await _in_thread(workshop.open)
+            yield workshop
+        except OSError as exc:
+            raise _failed(f"{exc.filename or folder}: {exc.strerror or exc}", folder) from exc
+        finally:
+            workshop.stop.set()
+            await _in_thread(workshop.clear)
+    finally:
+        lock.close()
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Do it in a thread and wait for its end even when cancelled: nobody may take the folder away under its hands."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
+
+
+class _Job:
+    """One synchronisation inside an open workshop."""
+
+    def __init__(self, env: Mapping[str, str], workshop: Workshop, telling: Telling, ref: str, seconds: float) -> None:
+        self._env = env
+        self._shop = workshop
+        self._telling = telling
+        self._ref = ref
+        self._seconds = seconds
+        self._git = Git(env, workshop.new)
+        self._offline = False
+
+    async def clone(self, url: str) -> SyncResult:
+        with self._stage("fetch") as stage:
+            await self._remote(stage, Git(self._env), "clone", "--progress", "--", url, self._shop.new)
+        with self._stage("checkout"):
+            # a repository whose only branch has another name is as good as one with a main
+            if self._ref != DEFAULT_REF or await self._has(f"refs/remotes/origin/{DEFAULT_REF}"):
+                await self._run("checkout", "--quiet", self._ref, "--")
+        return await self._put_in_place("", None)
+
+    async def update(self, wanted: str, default: str) -> SyncResult:
+        """``wanted`` is the URL that somebody chose, or ''; ``default`` is for a checkout that knows none."""
+        with self._stage("check_changes"):
+            state = await self._state()
+        with self._stage("fetch") as stage:
+            await self._copy()
+            await self._choose_origin(wanted, default)
+            try:
+                await self._remote(stage, self._git, "fetch", "--progress", "--prune", "--tags", "--force", "origin")
+            except EngineError as exc:
+                if not await self._pinned():
+                    exc.hint = f"The skills stay as they are, at {state[0][:12]}. A tag or a commit that was fetched before needs no network."
+                    raise
+                self._offline = True
+        with self._stage("checkout"):
+            await self._run("checkout", "--quiet", self._ref, "--")
+            if branch := await self._branch():
+                await self._run("merge", "--ff-only", "--quiet", f"refs/remotes/origin/{branch}")
+        return await self._put_in_place(state[0], state)
+
+    async def _copy(self) -> None:
+        try:
+            await _in_thread(self._shop.copy)
+        except StoppedError:  # only where somebody who is cancelled too has ended the workshop
+            raise asyncio.CancelledError from None
+        except asyncio.CancelledError:
+            self._shop.stop.set()
+            raise
+
+    async def _choose_origin(self, wanted: str, default: str) -> None:
+        try:
+            known = (await self._git.run("remote", "get-url", "origin", seconds=QUICK_SECONDS)).text
+        except GitError:
+            await self._run("remote", "add", "origin", wanted or default)
+            return
+        if wanted and known != wanted:
+            await self._run("remote", "set-url", "origin", wanted)
+
+    async def _pinned(self) -> bool:
+        """Whether the ref names one thing for ever, and it is here already."""
+        if await self._has(f"refs/tags/{self._ref}"):
+            return True
+        return bool(_COMMIT.fullmatch(self._ref)) and await self._has(f"{self._ref}^{{commit}}")
+
+    async def _has(self, name: str) -> bool:
+        try:
+            await self._git.run("rev-parse", "--verify", "--quiet", "--end-of-options", name, seconds=QUICK_SECONDS)
+        except GitError:
+            return False
+        return True
+
+    async def _branch(self) -> str:
+        """The branch that is checked out; '' for a tag or a commit."""
+        try:
+            head = await self._git.run("symbolic-ref", "--quiet", "HEAD", seconds=QUICK_SECONDS)
+        except GitError:
+            return ""
+        return head.text.removeprefix("refs/heads/")
+
+    async def _state(self) -> tuple[str, str]:
+        """Commit and HEAD of the checkout that is there. Raises ``EngineError`` where files of it have been changed."""
+        folder = self._shop.folder
+        git = Git(self._env, folder)
+        status = ("--no-optional-locks", "status", "--porcelain", "--untracked-files=no", "--no-renames", "-z")
+        try:
+            changed = paths((await git.run(*status, seconds=self._seconds)).raw)
+            commit = (await git.run("rev-parse", "--verify", "HEAD", seconds=QUICK_SECONDS)).text
+            head = (await git.run("rev-parse", "--abbrev-ref", "HEAD", seconds=QUICK_SECONDS)).text
+        except GitError as exc:
+            raise _failed(str(exc), folder) from exc
+        if changed:
+            names = [line[3:] for line in changed[:_CHANGES_NAMED]]
+            more = f" and {len(changed) - len(names)} more" if len(changed) > len(names) else ""
+            raise _failed(
+                f"The checkout {folder} has changes that are not committed: {', '.join(names)}{more}",
+                folder,
+                hint="Commit them, or put them away with `git stash`.",
+                changes=names,
+            )
+        return commit, head
+
+    async def _put_in_place(self, before: str, state: tuple[str, str] | None) -> SyncResult:
+        folder = self._shop.folder
+        registry = os.path.join(folder, FOLDER, FILE)
+        with self._stage("verify"):
+            await _in_thread(self._verify)
+            commit = (await self._run("rev-parse", "--verify", "HEAD")).strip()
+            if state is not None and await self._state() != state:
+                raise _failed(f"The checkout {folder} was changed meanwhile", folder, hint="Try again.")
+        result = SyncResult(folder, registry, self._ref, commit, before, self._offline)
+        with self._stage("replace"):
+            replacing = asyncio.ensure_future(asyncio.to_thread(self._shop.replace))
+            try:
+                await asyncio.shield(replacing)
+            except asyncio.CancelledError:
+                await asyncio.wait({replacing})
+                replacing.result()  # too late: the new one is in its place, or could not get there
+        return result
+
+    def _verify(self) -> None:
+        """The new checkout must hold a registry that can be used."""
+        folder = self._shop.folder
+        try:
+            load_registry(os.path.join(self._shop.new, FOLDER, FILE))
+        except EngineError as exc:
+            path = os.path.join(folder, FOLDER, FILE)
+            why = exc.details.get("reason") or exc.message
+            message = f"{self._ref} has no usable registry at {path}: {why}"
+            raise _failed(message, folder, path=path, reason=why) from exc
+
+    async def _remote(self, stage: Running, git: Git, *arguments: str) -> None:
+        """A command that talks to the repository, told as it goes on."""
+        try:
+            await git.run(*arguments, seconds=self._seconds, tell=stage.line)
+        except GitError as exc:
+            raise _failed(str(exc), self._shop.folder) from exc
+
+    async def _run(self, *arguments: str) -> str:
+        try:
+            return (await self._git.run(*arguments, seconds=self._seconds)).text
+        except GitError as exc:
+            raise _failed(str(exc).replace(self._shop.new, self._shop.folder), self._shop.folder) from exc
+
+    def _stage(self, name: str) -> Any:
+        return self._telling.stage(name, self._seconds)
+
+
+def _failed(message: str, folder: str, *, hint: str | None = None, **details: Any) -> EngineError:
+    return EngineError(ErrorCode.SKILLS_SYNC_FAILED, message, hint=hint, details={"skillsDir": folder, **details})

@@ -1,0 +1,200 @@
+"""``skills ci``: each check fails for its own reason, and for no other one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clawperator.engine.policy import DEFAULT, Profile
+from clawperator.engine.policy import Rules as Allowed
+from clawperator.engine.skills import ci
+from clawperator.engine.skills.artifact import compile_artifact
+from clawperator.engine.skills.blocked import Blocked, read_terms
+from clawperator.engine.skills.ci import CHECKS, run_ci
+from clawperator.engine.skills.indexing import write_index
+from clawperator.engine.skills.lint import Rules
+from clawperator.engine.skills.registry import Registry, builtin_path, load_registry
+
+TODAY = date(2026, 3, 1)
+SKILL = "com.example.shop.search"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A copy of the skills that come along."""
+    copied = tmp_path / "root"
+    shutil.copytree(Path(builtin_path()).parents[1], copied)
+    return copied
+
+
+def opened(root: Path) -> Registry:
+    return load_registry(str(root / "skills" / "skills-registry.json"))
+
+
+def failed(
+    root: Path, *, blocked: Blocked | None = None, profile: Profile = DEFAULT
+) -> Mapping[str, list[tuple[str, str]]]:
+    """The checks that failed, with file and code of their errors."""
+    checks = run_ci(opened(root), Rules(TODAY, profile, blocked or Blocked()))
+    assert [check.id for check in checks] == list(CHECKS)
+    return {
+        check.id: [(finding.file, finding.code) for finding in check.findings if finding.severity == "error"]
+        for check in checks
+        if not check.ok
+    }
+
+
+def file_of(root: Path, pattern: str) -> Path:
+    return next(iter(sorted((root / "skills" / SKILL).rglob(pattern))))
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def edit_json(path: Path, change: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+
+
+def test_the_skills_that_come_along_pass(root: Path) -> None:
+    assert failed(root) == {}
+
+
+def test_metadata(root: Path) -> None:
+    edit_json(root / "skills" / SKILL / "skill.json", {"summary": "something else"})
+    found = failed(root)
+    assert set(found) == {"metadata", "index"}
+    assert [code for _, code in found["metadata"]] == ["SKILL_VALIDATION_FAILED"]
+
+
+def test_registry(root: Path) -> None:
+    registry = root / "skills" / "skills-registry.json"
+    edit_json(registry, {"schemaVersion": "9"})
+    found = failed(root)
+    assert ("skills/skills-registry.json", "SKILL_VALIDATION_FAILED") in found["registry"]
+    assert "metadata" not in found
+
+
+def test_an_entry_without_its_fields(root: Path) -> None:
+    registry = root / "skills" / "skills-registry.json"
+    document = json.loads(registry.read_text())
+    del document["skills"][0]["skillFile"]
+    document["skills"][1]["id"] = 7
+    registry.write_text(json.dumps(document))
+    assert len(failed(root)["registry"]) >= 2
+
+
+def test_missing_files(root: Path) -> None:
+    script = file_of(root, "scripts/*")
+    script.unlink()
+    found = failed(root)
+    assert (str(script.relative_to(root)), "SKILL_VALIDATION_FAILED") in found["files"]
+
+
+def test_a_skill_that_nobody_registered(root: Path) -> None:
+    shutil.copytree(root / "skills" / SKILL, root / "skills" / "com.example.shop.copy")
+    assert ("skills/com.example.shop.copy/skill.json", "SKILL_VALIDATION_FAILED") in failed(root)["files"]
+
+
+def test_index(root: Path) -> None:
+    (root / "skills" / "generated" / "skills-index.min.json").write_text("{}")
+    assert failed(root) == {"index": [("skills/generated/skills-index.min.json", "INDEX_DIFFERS")]}
+
+
+def test_recipes(root: Path) -> None:
+    recipe = file_of(root, "*.recipe.md")
+    replace(recipe, "recipe_type:", "recipe_kind:")
+    found = failed(root)
+    assert set(found) == {"recipes", "compile"}
+    assert found["recipes"] == [(str(recipe.relative_to(root)), "RECIPE_SCHEMA_INVALID")]
+
+
+TEMPLATE = {
+    "commandId": "{{COMMAND_ID}}",
+    "taskId": "{{TASK_ID}}",
+    "source": "s",
+    "expectedFormat": "android-ui-automator",
+    "timeoutMs": 5000,
+    "actions": [{"id": "a", "type": "click", "params": {"matcher": {"textEquals": "{{LABEL}}"}}}],
+}
+
+
+def with_template(root: Path, template: object) -> str:
+    """The skill gets a JSON template; its path."""
+    name = f"skills/{SKILL}/artifacts/open.recipe.json"
+    (root / name).write_text(json.dumps(template))
+    own = root / "skills" / SKILL / "skill.json"
+    edit_json(own, {"artifacts": [*json.loads(own.read_text())["artifacts"], name]})
+    write_index(str(root))
+    return name
+
+
+def test_templates(root: Path) -> None:
+    name = with_template(root, TEMPLATE)
+    assert failed(root) == {}
+    (root / name).write_text(json.dumps({**TEMPLATE, "actions": [{"id": "a", "type": "dance"}]}))
+    assert failed(root) == {"templates": [(name, "SKILL_VALIDATION_FAILED")]}
+
+
+def test_compilation_that_is_not_deterministic(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = iter(range(1000))
+
+    class Changing:
+        def to_dict(self) -> dict[str, int]:
+            return {"call": next(calls)}
+
+    def changing(registry: Registry, skill_id: str, *rest: Any) -> Any:
+        return Changing() if skill_id == SKILL else compile_artifact(registry, skill_id, *rest)
+
+    monkeypatch.setattr(ci, "compile_artifact", changing)
+    codes = {code for _, code in failed(root)["compile"]}
+    assert codes == {"COMPILE_NOT_DETERMINISTIC"}
+
+
+def test_a_required_input_that_nobody_asks_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ci, "_needed", lambda *_: [None])
+    monkeypatch.setattr(ci, "sample_variables", lambda *_: {})
+    found = failed(root)
+    assert {code for _, code in found["inputs"]} == {"INPUT_NOT_REQUIRED"}
+
+
+def test_literals(root: Path) -> None:
+    path = file_of(root, "SKILL.md")
+    path.write_text(f"{path.read_text()}\nAsk jane@example.com.\n")
+    name = str(path.relative_to(root))
+    assert failed(root) == {"literals": [(name, "L-LITERAL-EMAIL")]}
+    found = failed(root, blocked=read_terms(["ask JANE"]))
+    assert found == {"literals": [(name, "L-LITERAL-BLOCKED"), (name, "L-LITERAL-EMAIL")]}
+
+
+def test_policy(root: Path) -> None:
+    careful = Profile(capabilities=Allowed(deny=("type_text",)))
+    found = failed(root, profile=careful)
+    assert set(found) == {"policy"}
+    assert {code for _, code in found["policy"]} == {"L-CAP-COMBO"}
+
+
+def test_a_link_out_of_the_root(root: Path) -> None:
+    (root / "skills" / SKILL / "out").symlink_to("/etc/hostname")
+    assert failed(root) == {"files": [(SKILL, "REGISTRY_READ_FAILED")]}
+
+
+def test_as_a_document(root: Path) -> None:
+    check = run_ci(opened(root), Rules(TODAY, DEFAULT, Blocked()))[0].to_dict()
+    assert check == {"id": "metadata", "ok": True, "about": CHECKS["metadata"], "findings": []}
+
+
+def test_an_empty_registry(tmp_path: Path) -> None:
+    (tmp_path / "skills").mkdir()
+    document = {"schemaVersion": "1.0", "generatedAt": "2026-03-01T00:00:00Z", "skills": []}
+    (tmp_path / "skills" / "skills-registry.json").write_text(json.dumps(document))
+    write_index(str(tmp_path))
+    assert failed(tmp_path) == {}

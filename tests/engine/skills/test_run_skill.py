@@ -1,0 +1,239 @@
+"""Running a skill's script: every outcome that the contract knows, with real node, bash and python."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clawperator.engine import EngineError, ErrorCode, Settings
+from clawperator.engine.log_file import today_path
+from clawperator.engine.skills import run as running
+from clawperator.engine.skills.registry import Registry
+from clawperator.engine.skills.run import OutputLine, run_skill
+from tests.engine.skills.made import alive, made_registry, until
+
+SKILL = "com.example.app.look"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    return Settings.resolve({}, env)
+
+
+def skill(tmp_path: Path, name: str, text: str | bytes) -> Registry:
+    return made_registry(tmp_path / "root", {SKILL: {name: text}})
+
+
+async def refusal(*args: Any, **options: Any) -> EngineError:
+    with pytest.raises(EngineError) as caught:
+        await run_skill(*args, **options)
+    return caught.value
+
+
+def logged(settings: Settings) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(today_path(settings.log_dir)).read_text().splitlines()]
+
+
+SPEAKERS = {
+    "run.js": """
+        console.log(process.argv.slice(2).join("|"));
+        console.error("told on stderr");
+        console.log("RESULT|device=" + process.env.DEVICE_ID);
+    """,
+    "run.py": """
+import os, sys
+print("|".join(sys.argv[1:]))
+print("told on stderr", file=sys.stderr)
+print("RESULT|device=" + os.environ["DEVICE_ID"])
+""",
+    "run.sh": """#!/usr/bin/env bash
+(IFS='|'; echo "$*")
+echo "told on stderr" >&2
+echo "RESULT|device=$DEVICE_ID"
+""",
+}
+
+
+@pytest.mark.parametrize("name", [*SPEAKERS])
+async def test_arguments_output_and_log(tmp_path: Path, settings: Settings, name: str) -> None:
+    if name == "run.js" and not shutil.which("node"):
+        pytest.skip("needs node")
+    told: list[OutputLine] = []
+    arguments = ["a b", "--help", "", "*", "$HOME; echo x", "ü"]
+    done = await run_skill(
+        skill(tmp_path, name, SPEAKERS[name]),
+        SKILL,
+        settings=settings,
+        device_id="serial 1",
+        args=arguments,
+        validate=True,
+        tell=told.append,
+    )
+    output = f"serial 1|{'|'.join(arguments)}\nRESULT|device=serial 1\n"
+    answer = done.to_dict()
+    assert answer.pop("durationMs") > 0
+    assert answer == {
+        "skillId": SKILL,
+        "output": output,
+        "exitCode": 0,
+        "frames": [{"kind": "result", "line": 2, "values": {"device": "serial 1"}}],
+    }
+    assert [line.text for line in told if line.stream == "stdout"] == output.splitlines()
+    assert [line.text for line in told if line.stream == "stderr"] == ["told on stderr"]
+    log = logged(settings)
+    assert [line["event"] for line in log] == ["skills.run.start", *["skills.run.output"] * 3, "skills.run.complete"]
+    assert {(line["skillId"], line["deviceId"]) for line in log} == {(SKILL, "serial 1")}
+    assert {line.get("stream") for line in log} == {None, "stdout", "stderr"}
+
+
+async def test_what_was_asked_for_stands_in_the_answer(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\necho found it\n")
+    done = await run_skill(made, SKILL, settings=settings, timeout_ms=50_000, expect_contains="found it")
+    answer = done.to_dict()
+    assert (answer["timeoutMs"], answer["expectedSubstring"]) == (50_000, "found it")
+
+
+async def test_a_script_that_fails(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\necho out; echo err >&2; exit 3\n")
+    error = await refusal(made, SKILL, settings=settings)
+    assert (error.code, error.message) == (ErrorCode.SKILL_EXECUTION_FAILED, f"Skill {SKILL} exited with code 3")
+    assert error.extra == {"skillId": SKILL, "exitCode": 3, "stderr": "err\n", "stdout": "out\n"}
+    assert (logged(settings)[-1]["event"], logged(settings)[-1]["exitCode"]) == ("skills.run.failed", 3)
+
+
+async def test_a_script_that_a_signal_ends(tmp_path: Path, settings: Settings) -> None:
+    error = await refusal(skill(tmp_path, "run.sh", "#!/bin/sh\nkill -KILL $$\n"), SKILL, settings=settings)
+    assert (error.extra["exitCode"], error.details) == (137, {"signal": "SIGKILL"})
+
+
+async def test_too_late(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\necho $$; echo soon >&2; sleep 1000\n")
+    error = await refusal(made, SKILL, settings=settings, timeout_ms=700)
+    assert (error.code, error.message) == (ErrorCode.SKILL_EXECUTION_TIMEOUT, f"Skill {SKILL} timed out after 700ms")
+    assert error.extra["stderr"] == "soon\n"
+    assert not alive(int(error.extra["stdout"]))
+    assert logged(settings)[-1]["event"] == "skills.run.timeout"
+
+
+async def test_the_expected_text_is_missing(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\necho out; echo wanted >&2\n")
+    error = await refusal(made, SKILL, settings=settings, expect_contains="wanted")
+    assert error.code is ErrorCode.SKILL_OUTPUT_ASSERTION_FAILED
+    assert error.extra == {
+        "skillId": SKILL,
+        "exitCode": 0,
+        "stderr": "wanted\n",
+        "output": "out\n",
+        "expectedSubstring": "wanted",
+    }
+
+
+async def test_a_failure_comes_before_the_expectation(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\nexit 1\n")
+    error = await refusal(made, SKILL, settings=settings, expect_contains="x")
+    assert error.code is ErrorCode.SKILL_EXECUTION_FAILED
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "cause"),
+    [
+        ("#!/no/such/interpreter\n", [], "ENOENT"),
+        ("#!/bin/sh\n", ["x" * 3_000_000], "E2BIG"),
+        ("#!/bin/sh\n", ["a\0b"], "EINVAL"),
+    ],
+)
+async def test_a_script_that_does_not_start(
+    tmp_path: Path, settings: Settings, text: str, args: list[str], cause: str
+) -> None:
+    error = await refusal(skill(tmp_path, "run.sh", text), SKILL, settings=settings, args=args)
+    assert error.code is ErrorCode.SKILL_EXECUTION_FAILED
+    assert error.message.startswith(f"Skill {SKILL} {cause}: ")
+    assert error.details["cause"] == cause
+    assert error.extra == {"skillId": SKILL, "exitCode": 1}
+
+
+async def test_bytes_that_are_no_text(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.py", "import os\nos.write(1, b'\\xff caf\\xc3\\xa9 \\xe2\\x9c')\n")
+    told: list[OutputLine] = []
+    done = await run_skill(made, SKILL, settings=settings, tell=told.append)
+    assert done.output == "\ufffd café \ufffd"
+    assert [line.text for line in told] == [done.output]
+
+
+async def test_output_beyond_its_limit(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "MAX_OUTPUT", 1000)
+    monkeypatch.setattr(running, "MAX_ERRORS", 10)
+    script = "#!/bin/sh\nseq 20000; echo 'RESULT|last=1'; echo '✓ done'; seq 20000 >&2\n"
+    made = skill(tmp_path, "run.sh", script)
+    told: list[OutputLine] = []
+    done = await run_skill(made, SKILL, settings=settings, expect_contains="19999\n20000", tell=told.append)
+    assert done.truncated
+    assert done.to_dict()["outputTruncated"] is True
+    assert done.output == "".join(f"{number}\n" for number in range(1, 300))[:1000]
+    assert done.frames == ({"kind": "result", "values": {"last": "1"}}, {"kind": "done", "text": "✓ done"})
+    assert len(told) == 40_002  # all of it was told
+    lines = [line["message"] for line in logged(settings) if line["event"] == "skills.run.output"]
+    assert len(lines) < 10_000
+    assert lines[-1] == "(the rest of the output is not logged)"
+    error = await refusal(made, SKILL, settings=settings, expect_contains="never said")
+    assert error.extra["stderr"] == "999\n20000\n"
+    assert error.extra["stderrTruncated"] is True
+    assert error.extra["outputTruncated"] is True
+
+
+async def test_the_gate_before_the_run(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\necho ran\n")
+    (tmp_path / "root" / "skills" / SKILL / "SKILL.md").unlink()
+    error = await refusal(made, SKILL, settings=settings, validate=True)
+    assert error.code is ErrorCode.SKILL_VALIDATION_FAILED
+    assert error.details["missingFiles"] == [f"skills/{SKILL}/SKILL.md"]
+    assert (await run_skill(made, SKILL, settings=settings)).output == "ran\n"
+
+
+async def test_what_is_refused_before_anything_runs(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    unknown = await refusal(made, "com.example.app.no", settings=settings)
+    assert unknown.code is ErrorCode.SKILL_NOT_FOUND
+    observing = await refusal(made, SKILL, settings=replace(settings, read_only=True))
+    assert observing.code is ErrorCode.READ_ONLY
+    for wrong in (0, -1, running.MAX_TIMEOUT_MS + 1):
+        error = await refusal(made, SKILL, settings=settings, timeout_ms=wrong)
+        assert (error.code, error.details) == (ErrorCode.EXECUTION_VALIDATION_FAILED, {"path": "timeoutMs"})
+    assert not (tmp_path / "ran").exists()
+    assert not (tmp_path / ".clawperator").exists()
+
+
+async def test_cancelled(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\necho $$\nsleep 1000\n")
+    told: asyncio.Queue[OutputLine] = asyncio.Queue()
+    run = asyncio.create_task(run_skill(made, SKILL, settings=settings, tell=told.put_nowait))
+    pid = int((await told.get()).text)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    until(lambda: not alive(pid))
+    last = logged(settings)[-1]
+    assert (last["event"], last["status"]) == ("skills.run.failed", "INTERRUPTED")
+
+
+async def test_safe_logs_hold_no_words_of_the_script(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\necho 'Ada Lovelace 21'\n")
+    done = await run_skill(made, SKILL, settings=replace(settings, safe_logs=True))
+    assert done.output == "Ada Lovelace 21\n"  # the answer is the caller's
+    (line,) = (line for line in logged(settings) if line["event"] == "skills.run.output")
+    assert line["message"] == "*** ******** **"
+
+
+async def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\necho fine\n")
+    (tmp_path / "file").write_text("")
+    done = await run_skill(made, SKILL, settings=replace(settings, log_dir=str(tmp_path / "file" / "logs")))
+    assert done.output == "fine\n"

@@ -1,0 +1,183 @@
+"""Recipes from their text to their report: compiled, played through the real adb, confirmed, redacted, and written down."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clawperator.engine import Engine, EngineError, ErrorCode
+from clawperator.engine.history.store import History
+from clawperator.engine.skills.compiling import compile_for
+from clawperator.engine.skills.play import PlayReport, play
+from clawperator.engine.skills.registry import Registry, load_registry
+from tests.engine.skills.made import made_registry
+
+pytestmark = pytest.mark.adb
+Connect = Callable[..., Awaitable[Any]]
+
+SKILL = "com.android.settings.look"
+FRONT = """---
+recipe_id: com.android.settings.look
+recipe_version: 1.2.0
+recipe_type: {kind}
+application_id: com.android.settings
+summary: Look at the settings.
+frameworks: [views]
+session_policy: fresh
+app_build: {{version_name: "14", version_code: 34}}
+tested_on: {{android_api: 34}}
+capabilities: [{capabilities}]
+inputs: [{{name: expected, type: string, required: false, default: "Settings"}}]
+outputs:
+  - {{name: heading, type: string, redaction: {redaction}, from: {{step: title}}}}
+  - {{name: letters, type: integer, from: {{step: title, pattern: "([0-9]+)"}}}}
+---
+"""
+HEADING = '{resource_id: "com.android.settings:id/homepage_title", annotation: STRUCTURAL}'
+TITLE = f"""## Step: the heading
+```yaml
+id: title
+type: read_text
+selector: {HEADING}
+```
+"""
+LATER = """## Step: a dialog that only some have
+```yaml
+id: later
+type: click
+optional: true
+selector: {text_equals: "Remind me later", annotation: STRUCTURAL}
+```
+"""
+CONFIRMED = f"""## Step: press, and look whether it worked
+```yaml
+id: press
+type: click
+effect: toggle
+selector: {{resource_id: "com.android.settings:id/search_action_bar_title", annotation: STRUCTURAL}}
+confirm:
+  type: read_text
+  selector: {HEADING}
+  expect: {{equals: "${{inputs.expected}}"}}
+```
+"""
+BOUGHT = CONFIRMED.replace("toggle", "purchase")
+
+
+def skill(tmp_path: Path, *steps: str, kind: str = "flow", more: str = "", redaction: str = "none") -> Registry:
+    made = made_registry(tmp_path / "root", {SKILL: {"run.sh": "#!/bin/sh\n"}})
+    folder = tmp_path / "root" / "skills" / SKILL
+    (folder / "artifacts").mkdir()
+    front = FRONT.format(kind=kind, capabilities=f"observe, navigate{more}", redaction=redaction)
+    (folder / "artifacts" / "look.recipe.md").write_text(front + "".join(steps))
+    registry = json.loads(Path(made.path).read_text())
+    registry["skills"][0]["artifacts"] = [f"skills/{SKILL}/artifacts/look.recipe.md"]
+    Path(made.path).write_text(json.dumps(registry))
+    return load_registry(made.path)
+
+
+async def played(engine: Engine, registry: Registry, variables: Mapping[str, Any] | None = None) -> PlayReport:
+    compiled = compile_for(engine, registry, SKILL, "look", json.dumps(variables or {}))
+    return await play(engine, compiled)
+
+
+async def test_an_optional_step_that_finds_nothing_is_variance(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    report = await played(bench.engine, skill(tmp_path, LATER, TITLE, more=", click"))
+    assert report.errors == ()
+    answer = report.to_dict()
+    assert (answer["ok"], answer["planned"], len(answer["executions"])) == (True, 3, 3)
+    ids = [execution["envelope"]["commandId"] for execution in answer["executions"]]
+    assert ids == [ids[0], f"{ids[0]}-p2", f"{ids[0]}-p3"]
+    (entry,) = answer["variance"]
+    assert entry["stepId"] == "later"
+    assert entry["expected"] == {"actionType": "click", "params": {"matcher": {"textEquals": "Remind me later"}}}
+    assert entry["found"]["errorCode"] == "NODE_NOT_FOUND"
+    assert answer["outputs"] == {"heading": "Settings"}
+    assert [warning["path"] for warning in report.warnings if warning["code"] == "OUTPUT_PATTERN"] == [
+        "outputs.letters"
+    ]
+    closed = answer["executions"][0]["envelope"]["stepResults"][0]
+    assert (closed["actionType"], closed["success"]) == ("close_app", True)
+
+
+async def test_a_confirmation_that_is_met(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    registry = skill(tmp_path, TITLE, CONFIRMED, kind="action", more=", click, toggle", redaction="mask")
+    report = await played(bench.engine, registry)
+    assert report.errors == ()
+    assert report.outputs == {"heading": "********"}
+
+
+async def test_a_confirmation_that_is_not_met(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    registry = skill(tmp_path, CONFIRMED, LATER, TITLE, kind="action", more=", click, toggle")
+    report = await played(bench.engine, registry, {"expected": "Nobody's heading"})
+    (error,) = report.errors
+    assert (error["code"], error["details"]["stepId"]) == ("VERIFY_FAILED", "press")
+    assert error["details"]["expected"] == {"equals": "Nobody's heading"}
+    assert error["details"]["actual"] == "********"
+    assert len(report.results) == 1  # nothing acts on what it does not know
+    assert report.results[0].envelope["status"] == "success"
+
+
+async def test_the_policy_refuses_before_anything_is_sent(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    registry = skill(tmp_path, BOUGHT, TITLE, kind="action", more=", click, purchase_risk")
+    with pytest.raises(EngineError) as caught:
+        await played(bench.engine, registry)
+    assert caught.value.code is ErrorCode.CAPABILITY_DENIED
+    assert caught.value.details["capability"] == "purchase_risk"
+    assert bench.world.commands == 0
+
+
+async def test_the_audit_knows_the_skill_of_every_execution(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    registry = skill(tmp_path, LATER, TITLE, more=", click")
+    settings = replace(bench.engine.settings, history_path=str(tmp_path / "history.db"), history_enabled=True)
+    async with Engine(settings, face="cli") as engine:
+        report = await played(engine, registry)
+    assert not report.failed
+    with History.open(str(tmp_path / "history.db")) as kept:
+        events = [(row.event, row.skill_id, row.recipe_id) for row in reversed(kept.audit())]
+    assert events[0] == ("compile", SKILL, SKILL)
+    assert {event for event, _, _ in events} == {"compile", "execute", "result"}
+    assert {(skill_id, recipe_id) for _, skill_id, recipe_id in events} == {(SKILL, SKILL)}
+    assert len(events) == 1 + 2 * 3
+
+
+async def test_from_the_command_line(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    registry = skill(tmp_path, LATER, TITLE, more=", click", redaction="hash")
+
+    async def run(*arguments: str) -> tuple[int, str, str]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "clawperator.app.cli", "skills", "run", SKILL, "--registry", registry.path),
+            *("--artifact", "look", "--device-id", bench.serial, *arguments),
+            env=bench.env,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, out.decode(), err.decode()
+
+    code, out, err = await run()
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert answer["outputs"]["heading"].startswith("sha256:")
+    assert [entry["stepId"] for entry in answer["variance"]] == ["later"]
+    code, out, err = await run("--output", "pretty", "--vars", '{"expected": "x"}')
+    assert code == 0
+    assert out.startswith("success  com.android.settings.look look on ")
+    assert "optional step later was left out: NODE_NOT_FOUND" in out
+    assert "output letters is absent" in err
+    code, out, _ = await run("--vars", "[]")
+    assert (code, json.loads(out)["code"]) == (1, "COMPILE_VARS_PARSE_FAILED")
