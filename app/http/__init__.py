@@ -1,0 +1,1 @@
+"""The HTTP face: one engine behind documented routes and an event stream (HTTP contract)."""

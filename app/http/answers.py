@@ -1,0 +1,39 @@
+"""Answers: ``{"ok": true, …}`` with 200, or the error object with the status that the table of codes gives it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+JSON = "application/json"
+
+
+def encode(document: Mapping[str, Any]) -> bytes:
+    """Compact JSON as UTF-8; lone surrogates, which UTF-8 has not, as escapes."""
+    try:
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(document, separators=(",", ":")).encode()
+
+
+def answer(document: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(encode(document), status, headers, JSON)
+
+
+def ok(**fields: Any) -> Response:
+    """``{"ok": true}`` and ``fields``."""
+    return answer({"ok": True, **fields})
+
+
+def status_of(code: ErrorCode) -> int:
+    """The HTTP status of an error that leaves as one: those of outcomes inside an envelope have none of their own."""
+    return code.http if code.http >= 400 else 500
+
+
+def failure(error: EngineError, headers: Mapping[str, str] | None = None) -> Response:
+    return answer(error.to_answer(), status_of(error.code), headers)

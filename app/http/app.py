@@ -1,0 +1,102 @@
+"""The ASGI application: the gate, then the swift answers, then the framework with everything else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from clawperator.app.http import describing
+from clawperator.app.http.answers import failure
+from clawperator.app.http.gate import App, Gate, Receive, Report, Scope, Send
+from clawperator.app.http.room import Room
+from clawperator.app.http.routes import ROUTERS
+from clawperator.app.http.tokens import Tokens
+from clawperator.engine.errors import EngineError, ErrorCode
+
+
+def create_app(room: Room, tokens: Tokens | None = None, *, report: Report = lambda _: None) -> App:
+    """The whole application for ``room``, which has to be ``running`` while it is served.
+
+    ``report`` gets the tracebacks of faults of our own; a caller only hears that there was one.
+    """
+    framework = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    framework.state.room = room
+    for router in ROUTERS:
+        framework.include_router(router)
+    described: dict[str, Any] = {}
+
+    @framework.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> dict[str, Any]:
+        if not described:
+            described.update(describing.document(framework))
+        return described
+
+    framework.add_exception_handler(EngineError, _engine_error)
+    framework.add_exception_handler(HTTPException, _no_route)
+    framework.add_exception_handler(RequestValidationError, _wrong_parameter)
+
+    framework.add_exception_handler(Exception, _fault)
+    options = room.options
+    return Gate(
+        Swift(room, framework),
+        host=options.host,
+        tokens=tokens,
+        allow_origins=options.allow_origins,
+        allow_hosts=options.allow_hosts,
+        rate=options.rate,
+        heard=room.heard,
+        report=report,
+    )
+
+
+class Swift:
+    """Answers that are ready before they are asked for, without the framework's share of the time."""
+
+    def __init__(self, room: Room, app: App) -> None:
+        self._room = room
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/devices":
+            body = self._room.device_list
+            if body is not None:
+                scope["clawperator.route"] = "/devices"
+                length = str(len(body)).encode()
+                headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                await send({"type": "http.response.body", "body": body})
+                return
+        await self._app(scope, receive, send)
+
+
+async def _fault(_: Request, __: Exception) -> Response:
+    """The gate tells the traceback; a caller only hears that there was one."""
+    return failure(EngineError(ErrorCode.INTERNAL_SERVER_ERROR, "An unexpected error occurred"))
+
+
+async def _engine_error(_: Request, exc: Exception) -> Response:
+    assert isinstance(exc, EngineError)
+    return failure(exc)
+
+
+async def _no_route(request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, HTTPException)
+    if exc.status_code == 405:
+        error = EngineError(ErrorCode.METHOD_NOT_ALLOWED, f"{request.url.path} does not take {request.method}")
+        allow = (exc.headers or {}).get("Allow", "")
+        return failure(error, {"Allow": allow} if allow else None)
+    if exc.status_code == 404:
+        return failure(EngineError(ErrorCode.NOT_FOUND, f"There is no route {request.url.path}"))
+    return failure(EngineError(ErrorCode.INVALID_BODY, str(exc.detail)))
+
+
+async def _wrong_parameter(_: Request, exc: Exception) -> Response:
+    assert isinstance(exc, RequestValidationError)
+    first = exc.errors()[0]
+    name = ".".join(str(part) for part in first["loc"][1:])
+    message = f"'{name}': {first['msg']}"
+    return failure(EngineError(ErrorCode.INVALID_PARAMETER, message, details={"path": name}))

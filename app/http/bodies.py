@@ -1,0 +1,116 @@
+"""Request bodies, read in the documented order of checks: each wrong thing has its own code (HTTP contract §1, §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+
+from clawperator.engine.contracts.strict_json import parse_json
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.settings import package_name
+
+Body = Mapping[str, Any]
+_PACKAGES = {
+    "receiverPackage": ErrorCode.INVALID_RECEIVER_PACKAGE,
+    "operatorPackage": ErrorCode.INVALID_OPERATOR_PACKAGE,
+}
+
+
+async def read_object(request: Request, *, required: bool = True) -> Body:
+    """The body as a JSON object; ``{}`` for none where none is ``required``.
+
+    What is not sent as JSON counts as no body. Raises ``EngineError`` (INVALID_JSON, INVALID_BODY).
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    data = await request.body()
+    if not data or kind != "application/json":
+        if required:
+            hint = f"Send it with the header Content-Type: application/json, not {kind}." if data and kind else None
+            raise EngineError(ErrorCode.INVALID_BODY, "The request needs a JSON object as its body", hint=hint)
+        return {}
+    try:
+        value = parse_json(data)
+    except EngineError as exc:
+        raise EngineError(ErrorCode.INVALID_JSON, "Malformed JSON body", details=exc.details) from exc
+    if not isinstance(value, dict):
+        raise EngineError(ErrorCode.INVALID_BODY, "The body must be a JSON object")
+    return value
+
+
+def execution_of(body: Body) -> Any:
+    """What stands under ``execution``; whether it is a valid one is the engine's to say. Raises MISSING_EXECUTION."""
+    execution = body.get("execution")
+    if not execution:
+        raise EngineError(ErrorCode.MISSING_EXECUTION, "Missing 'execution' in body")
+    return execution
+
+
+def device_of(body: Body) -> str | None:
+    """``deviceId``; empty and absent mean the same. Raises INVALID_DEVICE_ID."""
+    device = body.get("deviceId")
+    if device is not None and not isinstance(device, str):
+        raise EngineError(ErrorCode.INVALID_DEVICE_ID, "'deviceId' must be a string", details={"path": "deviceId"})
+    return device or None
+
+
+def package_of(body: Body) -> str | None:
+    """The Operator app, under either of its names.
+
+    Raises INVALID_RECEIVER_PACKAGE or INVALID_OPERATOR_PACKAGE, whichever name it was given by.
+    """
+    found: dict[str, str] = {}
+    for name, code in _PACKAGES.items():
+        value = body.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, str) or not value.strip():
+            words = "must be a string" if not isinstance(value, str) else "must not be blank"
+            raise EngineError(code, f"'{name}' {words}", details={"path": name})
+        try:
+            found[name] = package_name(value)
+        except EngineError as exc:
+            raise EngineError(code, f"'{name}' must be an Android package name", details={"path": name}) from exc
+    if len(set(found.values())) > 1:
+        words = "'receiverPackage' and 'operatorPackage' name different apps"
+        raise EngineError(
+            ErrorCode.INVALID_RECEIVER_PACKAGE, words, hint="Send one of them.", details={"path": "receiverPackage"}
+        )
+    return next(iter(found.values()), None)
+
+
+def path_of(body: Body) -> str | None:
+    """``path`` of a screenshot. Raises INVALID_PATH."""
+    path = body.get("path")
+    if path is not None and not (isinstance(path, str) and path.strip()):
+        raise EngineError(ErrorCode.INVALID_PATH, "'path' must be a non-empty string", details={"path": "path"})
+    return path
+
+
+def timeout_of(body: Body) -> int | None:
+    """``timeoutMs``: a positive number of milliseconds. Raises INVALID_TIMEOUT_MS."""
+    value = body.get("timeoutMs")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise EngineError(
+            ErrorCode.INVALID_TIMEOUT_MS, "'timeoutMs' must be a positive integer", details={"path": "timeoutMs"}
+        )
+    return value
+
+
+def text_of(body: Body, name: str, code: ErrorCode = ErrorCode.INVALID_BODY) -> str | None:
+    """An optional text. Raises ``code``."""
+    value = body.get(name)
+    if value is not None and not isinstance(value, str):
+        raise EngineError(code, f"'{name}' must be a string", details={"path": name})
+    return value
+
+
+def flag_of(body: Body, name: str) -> bool | None:
+    """An optional truth value. Raises INVALID_BODY."""
+    value = body.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise EngineError(ErrorCode.INVALID_BODY, f"'{name}' must be true or false", details={"path": name})
+    return value

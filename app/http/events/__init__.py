@@ -1,0 +1,1 @@
+"""The event stream: the engine's bus as server-sent events."""

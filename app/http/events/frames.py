@@ -1,0 +1,276 @@
+"""Engine events as server-sent events: what each is called, what it says, and the JSON Schema of that. Pure.
+
+Names and data are versioned together by ``VERSION``; data only ever gain keys (HTTP contract §6).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from clawperator.engine.adb.presence import DeviceEntry
+from clawperator.engine.events import (
+    AdbServerLost,
+    CommandProgress,
+    DevicesChanged,
+    EngineEvent,
+    EnvelopeSeen,
+    ExecutionFinished,
+    LogAttached,
+    LogBatch,
+    LogGap,
+    SnapshotSeen,
+)
+from clawperator.engine.observe.follow import FollowState
+from clawperator.engine.observe.trees import digest_of
+
+VERSION = 1
+HEARTBEAT = "heartbeat"
+RESULT = "clawperator:result"
+EXECUTION = "clawperator:execution"
+EVENT = "clawperator:event"
+DEVICES = "clawperator:devices"
+SNAPSHOT = "clawperator:snapshot"
+ENVELOPE = "clawperator:envelope"
+LINK = "clawperator:link"
+FOLLOW = "clawperator:follow"
+LOG = "clawperator:log"
+RESET = "clawperator:reset"
+DROPPED = "clawperator:dropped"
+TYPES = (RESULT, EXECUTION, EVENT, DEVICES, SNAPSHOT, ENVELOPE, LINK, FOLLOW, LOG)
+"""What can be subscribed to one by one; the others are about the stream itself and always come."""
+ON_WISH = frozenset({ENVELOPE, LINK, FOLLOW, LOG})
+"""What only those get who ask for it by its type."""
+FLEETING = frozenset({LOG})
+"""What is not even written while nobody wants it, and not kept for those who come back: it has no id."""
+
+
+class News(NamedTuple):
+    """One event before it is written: ``device_id`` is ``None`` for what is about no single device."""
+
+    name: str
+    device_id: str | None
+    data: Mapping[str, Any]
+
+
+def news_of(event: EngineEvent) -> Iterator[News]:
+    """What is told of ``event``: nothing of most, and of the end of an execution its result first."""
+    tell = _TELLERS.get(type(event))
+    if tell is not None:
+        yield from tell(event)
+
+
+def _finished(event: ExecutionFinished) -> Iterator[News]:
+    result, device = event.result, event.device_id
+    if event.dispatched and device is not None:
+        envelope = result["envelope"] if result.get("ok") else _synthetic(event)
+        yield News(RESULT, device, {"deviceId": device, "envelope": envelope, "executionId": event.execution_id})
+    yield News(EXECUTION, device, {"deviceId": device, "input": event.payload, "result": dict(result)})
+
+
+def _synthetic(event: ExecutionFinished) -> dict[str, Any]:
+    """The envelope of an execution of which none came back (execution contract §12)."""
+    payload = event.payload if isinstance(event.payload, Mapping) else {}
+    return {
+        "commandId": event.command_id,
+        "taskId": payload.get("taskId", ""),
+        "status": "failed",
+        "stepResults": [],
+        "error": event.result.get("error", {}).get("code", ""),
+    }
+
+
+def _progress(event: CommandProgress) -> Iterator[News]:
+    told = {"kind": event.kind, "fields": dict(event.fields), "text": event.text, "at": event.at}
+    yield News(EVENT, event.device_id, {"deviceId": event.device_id, "commandId": event.command_id, "event": told})
+
+
+def _envelope(event: EnvelopeSeen) -> Iterator[News]:
+    names = {"deviceId": event.device_id, "commandId": event.command_id}
+    told = {"status": (event.envelope or {}).get("status"), "problem": event.problem, "at": event.at}
+    yield News(EVENT, event.device_id, {**names, "event": {"kind": "envelope", **told}})
+    whole = {"envelope": event.envelope, "raw": event.raw, "problem": event.problem, "parts": event.parts}
+    yield News(ENVELOPE, event.device_id, {**names, **whole, "at": event.at})
+
+
+def _snapshot(event: SnapshotSeen) -> Iterator[News]:
+    data = event.xml.encode("utf-8", "surrogatepass")
+    facts = {
+        "deviceId": event.device_id,
+        "commandId": event.command_id,
+        "stepId": event.step_id,
+        "digest": digest_of(data),
+        "bytes": len(data),
+        "complete": event.complete,
+        "at": event.at,
+    }
+    yield News(SNAPSHOT, event.device_id, facts)
+
+
+def device_row(entry: DeviceEntry) -> dict[str, Any]:
+    """One device, as ``GET /devices`` shows it, too; further keys only where adb said more."""
+    more = {"product": entry.product, "model": entry.model, "transportId": entry.transport_id, "detail": entry.detail}
+    return {"serial": entry.serial, "state": entry.state, **{key: value for key, value in more.items() if value}}
+
+
+def _devices(event: DevicesChanged) -> Iterator[News]:
+    yield News(DEVICES, None, {"devices": [device_row(entry) for entry in event.devices]})
+
+
+def _adb_lost(event: AdbServerLost) -> Iterator[News]:
+    yield _link(event, "adb-lost", event.reason)
+
+
+def _gap(event: LogGap) -> Iterator[News]:
+    yield _link(event, "log-broken", event.reason)
+
+
+def _attached(event: LogAttached) -> Iterator[News]:
+    yield _link(event, "log-followed")
+
+
+def _link(event: EngineEvent, state: str, reason: str = "") -> News:
+    facts = {"deviceId": event.device_id, "state": state, "reason": reason, "at": event.at}
+    return News(LINK, event.device_id, facts)
+
+
+def _log(event: LogBatch) -> Iterator[News]:
+    lines = [
+        {
+            "level": entry.level,
+            "tag": entry.tag,
+            "text": entry.message,
+            "pid": entry.pid,
+            "tid": entry.tid,
+            "uid": entry.uid,
+            "time": None if math.isnan(entry.time) else entry.time,
+        }
+        for entry in event.entries
+    ]
+    facts = {"deviceId": event.device_id, "lines": lines, "dropped": event.dropped, "at": event.at}
+    yield News(LOG, event.device_id, facts)
+
+
+def following(device_id: str, state: FollowState) -> News:
+    """How following a device goes."""
+    error = None if state.error is None else state.error.to_dict()
+    facts = {"deviceId": device_id, "phase": state.phase, "commandId": state.command_id, "wait": state.wait}
+    return News(FOLLOW, device_id, {**facts, "error": error})
+
+
+_TELLERS: dict[type[EngineEvent], Callable[[Any], Iterator[News]]] = {
+    ExecutionFinished: _finished,
+    CommandProgress: _progress,
+    EnvelopeSeen: _envelope,
+    SnapshotSeen: _snapshot,
+    DevicesChanged: _devices,
+    AdbServerLost: _adb_lost,
+    LogGap: _gap,
+    LogAttached: _attached,
+    LogBatch: _log,
+}
+FLEETING_EVENTS: Mapping[type[EngineEvent], str] = {LogBatch: LOG}
+"""What would be told of them, if anybody wanted it."""
+
+
+def encoded(name: str, data: Mapping[str, Any], event_id: str = "") -> bytes:
+    """One event as it stands in the stream. JSON in ASCII has no line breaks of any kind in it."""
+    lines = f"id: {event_id}\n" if event_id else ""
+    return f"{lines}event: {name}\ndata: {_compact(data)}\n\n".encode("ascii")
+
+
+def _compact(data: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(data, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):  # a payload that was refused can be anything
+        return json.dumps({**data, "input": None}, separators=(",", ":"))
+
+
+# -- schemas
+
+_TEXT = {"type": "string"}
+_COUNT = {"type": "integer"}
+_MOMENT = {"type": "number", "description": "Seconds since the epoch, by the server's clock."}
+_DEVICE = {"type": ["string", "null"], "description": "The device's serial, where one is known."}
+
+
+def schemas(ref: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
+    """The JSON Schema of the data of every event by its name; ``ref`` makes a reference to a contract."""
+
+    def obj(properties: Mapping[str, Any], *optional: str) -> dict[str, Any]:
+        required = [name for name in properties if name not in optional]
+        return {"type": "object", "properties": dict(properties), "required": required}
+
+    told = obj(
+        {"kind": _TEXT, "at": _MOMENT, "fields": {"type": "object"}, "text": _TEXT, "problem": _TEXT},
+        *("fields", "text", "problem"),
+    )
+    device = obj(
+        {"serial": _TEXT, "state": _TEXT, "product": _TEXT, "model": _TEXT, "transportId": _COUNT, "detail": _TEXT},
+        *("product", "model", "transportId", "detail"),
+    )
+    line = {"level": _TEXT, "tag": _TEXT, "text": _TEXT, "pid": _COUNT, "tid": _COUNT, "uid": _COUNT}
+    return {
+        HEARTBEAT: obj({"code": {"const": "CONNECTED"}, "message": _TEXT, "version": {"const": VERSION}}),
+        RESULT: obj({"deviceId": _TEXT, "envelope": ref("envelope"), "executionId": _TEXT}),
+        EXECUTION: obj(
+            {
+                "deviceId": _DEVICE,
+                "input": {"description": "As it was sent, or as it was given."},
+                "result": ref("result"),
+            }
+        ),
+        EVENT: obj({"deviceId": _DEVICE, "commandId": _TEXT, "event": told}),
+        DEVICES: obj({"devices": {"type": "array", "items": device}}),
+        SNAPSHOT: obj(
+            {
+                "deviceId": _DEVICE,
+                "commandId": _TEXT,
+                "stepId": _TEXT,
+                "digest": _TEXT,
+                "bytes": _COUNT,
+                "complete": {"type": "boolean"},
+                "at": _MOMENT,
+            }
+        ),
+        ENVELOPE: obj(
+            {
+                "deviceId": _DEVICE,
+                "commandId": _TEXT,
+                "envelope": {"description": "As it was read; null where it could not be."},
+                "raw": _TEXT,
+                "problem": _TEXT,
+                "parts": _COUNT,
+                "at": _MOMENT,
+            }
+        ),
+        LINK: obj(
+            {
+                "deviceId": _DEVICE,
+                "state": {"enum": ["adb-lost", "log-broken", "log-followed"]},
+                "reason": _TEXT,
+                "at": _MOMENT,
+            }
+        ),
+        FOLLOW: obj(
+            {
+                "deviceId": _TEXT,
+                "phase": {"enum": ["reading", "resting", "busy", "away", "failing"]},
+                "commandId": _TEXT,
+                "wait": {"type": "number"},
+                "error": {"anyOf": [ref("error"), {"type": "null"}]},
+            }
+        ),
+        LOG: obj(
+            {
+                "deviceId": _DEVICE,
+                "lines": {"type": "array", "items": obj({**line, "time": {"type": ["number", "null"]}})},
+                "dropped": _COUNT,
+                "at": _MOMENT,
+            }
+        ),
+        RESET: obj({"reason": {"enum": ["expired", "unknown"]}, "message": _TEXT}),
+        DROPPED: obj({"reason": _TEXT, "lastEventId": _TEXT}),
+    }

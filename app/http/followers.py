@@ -1,0 +1,70 @@
+"""Follow mode for clients: one per device, however many want it, and only while one of them listens.
+
+The next look begins when somebody has fetched the tree that the last one brought: nobody's link is flooded with trees.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from clawperator.app.http.events.frames import News, following
+
+if TYPE_CHECKING:
+    from clawperator.engine.facade import Engine
+    from clawperator.engine.observe.follow import Follow, FollowState
+
+
+class _Followed:
+    """One device that is followed, and for how many."""
+
+    def __init__(self, follow: Follow) -> None:
+        self.follow = follow
+        self.task = asyncio.create_task(follow.run(), name=f"following {follow.device_id}")
+        self.listeners = 0
+
+
+class Followers:
+    """``tell`` hears how each of them goes."""
+
+    def __init__(self, engine: Engine, tell: Callable[[News], object]) -> None:
+        self._engine = engine
+        self._tell = tell
+        self._followed: dict[str, _Followed] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    @contextmanager
+    def following(self, device_id: str) -> Iterator[None]:
+        """While this is entered, the device is followed. Whoever begins hears how it goes just now."""
+        found = self._followed.get(device_id)
+        if found is None:
+            found = self._followed[device_id] = _Followed(self._engine.follow(device_id, self._teller(device_id)))
+        found.listeners += 1
+        self._tell(following(device_id, found.follow.state))
+        try:
+            yield
+        finally:
+            found.listeners -= 1
+            if not found.listeners:
+                del self._followed[device_id]
+                self._end(found.task)
+
+    def _teller(self, device_id: str) -> Callable[[FollowState], object]:
+        return lambda state: self._tell(following(device_id, state))
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        """A look that is under way still comes to its end."""
+        task.cancel()
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    def fetched(self, device_id: str) -> None:
+        """Somebody has the newest tree."""
+        if (found := self._followed.get(device_id)) is not None:
+            found.follow.painted()
+
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """What still runs, for whoever ends everything."""
+        return [*(found.task for found in self._followed.values()), *self._ending]

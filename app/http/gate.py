@@ -1,0 +1,234 @@
+"""What every request passes before anything of it is looked at: host, origin, token, rate, size. Plain ASGI.
+
+A browser is made to call any address by any page it shows. So a request that carries an ``Origin`` is refused unless that
+origin was allowed, and a ``Host`` that is neither this computer nor the address that is listened on is somebody's rebound
+name. Off loopback a token is needed besides.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from ipaddress import ip_address
+from typing import Any
+
+from clawperator.app.http import answers
+from clawperator.app.http.tokens import ANYBODY, Caller, Tokens
+from clawperator.engine.errors import EngineError, ErrorCode
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Report = Callable[[str], object]
+"""Gets the traceback of a fault of ours."""
+Heard = Callable[[str, str, int, float], object]
+"""Hears of every request when it is over: method, route path, status, seconds."""
+
+MAX_BODY_BYTES = 102_400
+CALLER = "clawperator.caller"
+"""The key of the ASGI scope under which routes find the ``Caller``."""
+_OPEN = frozenset({"/healthz", "/health"})
+"""What needs no token: whether somebody is there."""
+_WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, not bound to
+_KNOWN = 1_000
+
+
+class Gate:
+    """``host`` is the address that is listened on. ``rate`` is requests per second and caller; 0 for no limit."""
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        host: str,
+        tokens: Tokens | None = None,
+        allow_origins: Iterable[str] = (),
+        allow_hosts: Iterable[str] = (),
+        rate: float = 0.0,
+        heard: Heard | None = None,
+        report: Report = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._origins = frozenset(origin.rstrip("/").lower() for origin in allow_origins)
+        self._names = frozenset({"localhost", host.lower(), *(name.lower() for name in allow_hosts)})
+        self._any_address = host in _WILDCARDS
+        self._good_hosts: dict[bytes, bool] = {}
+        self._rate = rate
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._heard = heard
+        self._report = report
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._handle(scope, receive, send)
+        else:  # a web socket: there are none here
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began, status = self._clock(), 0
+        origin = ""
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if origin:
+                    message = {**message, "headers": [*message.get("headers", ()), *_shared_with(origin)]}
+            await send(message)
+
+        body = Body(receive)
+        try:
+            origin = self._admit(scope)
+            if origin and scope["method"] == "OPTIONS":
+                await _preflight(noted)
+                return
+            body.check(scope)
+            await self._app(scope, body.receive, noted)
+        except EngineError as error:
+            if not status:
+                await refuse(noted, error)
+        except Exception as error:  # noqa: BLE001 -- the last border: one fault of ours is one 500, not the end of the server
+            self._report("".join(traceback.format_exception(error)))
+            if not status:
+                await refuse(noted, EngineError(ErrorCode.INTERNAL_SERVER_ERROR, "An unexpected error occurred"))
+        finally:
+            if self._heard is not None:
+                self._heard(scope["method"], route_of(scope), status, self._clock() - began)
+
+    def _admit(self, scope: Scope) -> str:
+        """The origin that this is shared with, empty for no browser's request. Raises ``EngineError``."""
+        host = origin = authorization = b""
+        for name, value in scope["headers"]:
+            if name == b"host":
+                host = value
+            elif name == b"origin":
+                origin = value
+            elif name == b"authorization":
+                authorization = value
+        if not self._is_us(host):
+            raise EngineError(
+                ErrorCode.ORIGIN_NOT_ALLOWED,
+                "This server does not answer to that Host",
+                hint="Call it by its address, or start it with --allow-host <name>.",
+                details={"host": host.decode("latin-1")[:255]},
+            )
+        shared_with = origin.decode("latin-1")
+        if shared_with and shared_with.rstrip("/").lower() not in self._origins:
+            raise EngineError(
+                ErrorCode.ORIGIN_NOT_ALLOWED,
+                "Requests of web pages are refused",
+                hint="Start the server with --allow-origin <origin> to let a page call it.",
+                details={"origin": shared_with[:255]},
+            )
+        caller: Caller | None = ANYBODY
+        preflight = shared_with and scope["method"] == "OPTIONS"  # browsers send no token with it
+        if self._tokens is not None and scope["path"] not in _OPEN and not preflight:
+            caller = self._tokens.caller(authorization.decode("latin-1"))
+            if caller is None:
+                raise EngineError(ErrorCode.UNAUTHORIZED, "The request carries no valid token")
+        scope[CALLER] = caller
+        self._pace(scope, caller or ANYBODY)
+        return shared_with
+
+    def _is_us(self, host: bytes) -> bool:
+        known = self._good_hosts.get(host)
+        if known is None:
+            known = self._names_us(host.decode("latin-1"))
+            if len(self._good_hosts) < _KNOWN:
+                self._good_hosts[host] = known
+        return known
+
+    def _names_us(self, host: str) -> bool:
+        name = host.lower()
+        if name.startswith("["):
+            name = name[1:].partition("]")[0]
+        elif name.count(":") == 1:
+            name = name.partition(":")[0]
+        if name in self._names:
+            return True
+        try:
+            address = ip_address(name)
+        except ValueError:
+            return False
+        return address.is_loopback or self._any_address  # a name can be rebound, an address cannot
+
+    def _pace(self, scope: Scope, caller: Caller) -> None:
+        """Count one request of ``caller``. Raises ``EngineError`` (RATE_LIMITED)."""
+        if not self._rate:
+            return
+        client = scope.get("client")
+        key = caller.name or (client[0] if client else "")
+        now = self._clock()
+        left, at = self._buckets.pop(key, (2 * self._rate, now))
+        left = min(2 * self._rate, left + (now - at) * self._rate)
+        if len(self._buckets) >= _KNOWN:
+            self._buckets.popitem(last=False)
+        self._buckets[key] = (max(left - 1, 0.0), now)
+        if left < 1:
+            raise EngineError(ErrorCode.RATE_LIMITED, f"More than {self._rate:g} requests per second")
+
+
+class Body:
+    """A request's body, counted while it is read."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._read = 0
+
+    def check(self, scope: Scope) -> None:
+        """Refuse what says itself that it is too long, before any of it is read."""
+        for name, value in scope["headers"]:
+            if name == b"content-length" and value.isdigit() and int(value[:20]) > MAX_BODY_BYTES:
+                raise too_large()
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._read += len(message.get("body", b""))
+        if self._read > MAX_BODY_BYTES:
+            raise too_large()
+        return message
+
+
+def too_large() -> EngineError:
+    return EngineError(ErrorCode.PAYLOAD_TOO_LARGE, "Payload exceeds 100kb limit", details={"limit": MAX_BODY_BYTES})
+
+
+def route_of(scope: Scope) -> str:
+    """The path as its route is written, which has no names of devices in it; ``-`` for a path of no route."""
+    route = scope.get("route")
+    return getattr(route, "path", "") or scope.get("clawperator.route", "-")
+
+
+async def refuse(send: Send, error: EngineError) -> None:
+    headers = {
+        ErrorCode.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
+        ErrorCode.RATE_LIMITED: {"Retry-After": "1"},
+        ErrorCode.PAYLOAD_TOO_LARGE: {"Connection": "close"},  # the rest of it is not read
+    }.get(error.code)
+    response = answers.failure(error, headers)
+    await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
+    await send({"type": "http.response.body", "body": response.body})
+
+
+def _shared_with(origin: str) -> list[tuple[bytes, bytes]]:
+    return [(b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")]
+
+
+async def _preflight(send: Send) -> None:
+    headers = [
+        (b"access-control-allow-methods", b"GET, POST, DELETE"),
+        (b"access-control-allow-headers", b"authorization, content-type, last-event-id"),
+        (b"access-control-max-age", b"600"),
+        (b"content-length", b"0"),
+    ]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})

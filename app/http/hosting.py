@@ -1,0 +1,221 @@
+"""An ASGI application from its start to its end: listen, say where, serve, and let what runs come to its result."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable, Coroutine, Iterator
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+
+from clawperator.app.http.options import ServeOptions
+from clawperator.app.http.tokens import Tokens, open_tokens
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.in_flight import InFlight
+from clawperator.engine.settings import home_folder
+
+if TYPE_CHECKING:
+    from clawperator.app.http.gate import App
+
+_CLOSE_SECONDS = 2
+"""After the last result, connections have so long to take it."""
+
+Tell = Callable[[str], object]
+
+
+class Listening:
+    """What is said when the server can be called."""
+
+    def __init__(self, host: str, port: int, warnings: tuple[str, ...]) -> None:
+        self.host = host
+        self.port = port
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{port}"
+        self.warnings = warnings
+
+
+Ready = Callable[[Listening], object]
+
+
+class Host:
+    """Where and for whom to serve. ``tokens`` are what the gate has to ask for; ``None`` for nothing.
+
+    Raises ``EngineError`` (USAGE) where it cannot listen or the token file is not usable. ``close`` it in the end.
+    """
+
+    def __init__(self, options: ServeOptions) -> None:
+        self.options = options
+        self.tokens, self._warnings = _safety(options)
+        self._listening = _listen(options)
+
+    def close(self) -> None:
+        self._listening.close()
+
+    async def serve(
+        self,
+        app: App,
+        work: InFlight,
+        *,
+        leaving: Callable[[], object],
+        left: Callable[[], object] = lambda: None,
+        ready: Ready,
+        tell: Tell,
+    ) -> None:
+        """Serve ``app`` until SIGINT or SIGTERM; then call ``leaving``, wait for ``work``, and call ``left``.
+
+        Either may end streams that clients hold open: before the last results, or after them.
+
+        A second signal gives up what still runs. ``ready`` hears where, ``tell`` gets the lines for people.
+        """
+        server = _Server(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                ws="none",
+                server_header=False,
+                date_header=True,
+                timeout_graceful_shutdown=_CLOSE_SECONDS,
+            )
+        )
+        stop = asyncio.Event()
+        with _signals(stop, server, tell):
+            serving = asyncio.create_task(server.serve([self._listening]), name="http server")
+            await server.up.wait()
+            host, port = self._listening.getsockname()[:2]
+            ready(Listening(host, port, tuple(self._warnings)))
+            stopped = asyncio.create_task(stop.wait(), name="signals")
+            await asyncio.wait((stopped, serving), return_when=asyncio.FIRST_COMPLETED)
+            stopped.cancel()
+            work.stopping = True
+            server.accept_no_more()
+            leaving()
+            await _come_to_an_end(work, server, self.options.grace, tell)
+            left()
+            server.should_exit = True
+            await serving
+
+
+class _Server(uvicorn.Server):
+    """Signals are ours: its own way forgets what runs."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+        self.forced = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().startup(sockets)
+        finally:
+            self.up.set()
+
+    def accept_no_more(self) -> None:
+        for server in getattr(self, "servers", ()):
+            server.close()
+
+
+async def _come_to_an_end(work: InFlight, server: _Server, grace: float | None, tell: Tell) -> None:
+    """Wait for what runs."""
+    if not work.count or server.force_exit:
+        return
+    tell(f"Waiting for {work.count} execution(s) to have their result; Ctrl-C again leaves now")
+    waiting = asyncio.create_task(work.idle(), name="executions in flight")
+    forced = asyncio.create_task(server.forced.wait(), name="second signal")
+    await asyncio.wait((waiting, forced), timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+    for task in (waiting, forced):
+        task.cancel()
+
+
+@contextlib.contextmanager
+def _signals(stop: asyncio.Event, server: _Server, tell: Tell) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+
+    def heard() -> None:
+        if stop.is_set():
+            tell("Leaving without waiting")
+            server.force_exit = True
+            server.forced.set()
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(number, heard)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+
+
+def _listen(options: ServeOptions) -> socket.socket:
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    try:
+        return socket.create_server((options.host, options.port), family=family, backlog=512)
+    except (OSError, OverflowError) as exc:
+        reason = getattr(exc, "strerror", None) or exc
+        raise EngineError(
+            ErrorCode.USAGE,
+            f"Cannot listen on {options.host}:{options.port}: {reason}",
+            hint="Choose another --port (0 takes a free one) or --host.",
+        ) from exc
+
+
+def _safety(options: ServeOptions) -> tuple[Tokens | None, list[str]]:
+    """The tokens to ask for, and what has to be said aloud."""
+    exposed = not _is_loopback(options.host)
+    if options.no_auth:
+        if options.token_file:
+            raise EngineError(ErrorCode.USAGE, "--no-auth and --token-file contradict each other")
+        if not exposed:
+            return None, []
+        words = (
+            f"WARNING: no authentication. Anybody who can reach {options.host} can drive the devices of this computer."
+        )
+        return None, [words]
+    if not exposed and not options.token_file:
+        return None, []
+    path = os.path.expanduser(options.token_file) or token_path()
+    tokens, made = open_tokens(path)
+    warnings = [f"Requests need the token in {path}{' (made just now)' if made else ''}: Authorization: Bearer <token>"]
+    if exposed:
+        warnings.append(
+            "WARNING: the connection is not encrypted. Let a proxy with TLS stand before it, or use an SSH tunnel."
+        )
+    return tokens, warnings
+
+
+def token_path() -> str:
+    """Where the server's token is kept when nobody names a file."""
+    return os.path.join(home_folder(os.environ), "server-token")
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def in_a_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run ``main`` in the fastest event loop there is."""
+    factory: Any = None
+    with contextlib.suppress(ImportError):
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(main())

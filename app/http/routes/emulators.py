@@ -1,0 +1,168 @@
+"""The virtual devices of the server's computer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from clawperator.app.http import bodies
+from clawperator.app.http.answers import answer, ok
+from clawperator.app.http.describing import gives, obj, ok_with, takes
+from clawperator.app.http.room import Room
+from clawperator.engine.emulators.avds import checked_name
+from clawperator.engine.emulators.manager import EmulatorManager
+from clawperator.engine.errors import EngineError, ErrorCode
+
+router = APIRouter(prefix="/android")
+
+_TEXT = {"type": "string"}
+_LIST = {"type": "array", "items": {"type": "object"}}
+_AVD = obj({"ok": {"const": True}, "name": _TEXT, "exists": {"type": "boolean"}}, ["ok", "name", "exists"])
+_UP = ok_with({"type": _TEXT, "avdName": _TEXT, "serial": _TEXT, "booted": {"type": "boolean"}})
+_TOOLS = (ErrorCode.ANDROID_SDK_TOOL_MISSING, ErrorCode.INVALID_NAME)
+_WISHES = {
+    "name": _TEXT,
+    "apiLevel": {"type": "integer"},
+    "deviceProfile": _TEXT,
+    "abi": _TEXT,
+    "playStore": {"type": "boolean"},
+}
+
+
+def _manager(request: Request) -> EmulatorManager:
+    room: Room = request.app.state.room
+    return room.engine.emulators
+
+
+@router.get(
+    "/emulators",
+    summary="Virtual devices, and which are supported",
+    responses=gives(ok_with({"avds": _LIST}), *_TOOLS),
+    response_class=Response,
+)
+async def avds(request: Request) -> Response:
+    return ok(avds=[avd.to_dict() for avd in await _manager(request).avds()])
+
+
+@router.get(
+    "/emulators/running",
+    summary="Virtual devices that run",
+    responses=gives(ok_with({"devices": _LIST}), *_TOOLS),
+    response_class=Response,
+)
+async def running(request: Request) -> Response:
+    return ok(devices=[one.to_dict() for one in await _manager(request).status()])
+
+
+@router.post(
+    "/emulators/create",
+    summary="Create a virtual device, with its system image",
+    openapi_extra=takes(obj(_WISHES), required=False),
+    responses=gives(
+        _AVD,
+        *_TOOLS,
+        ErrorCode.INVALID_BODY,
+        ErrorCode.ANDROID_AVD_CREATE_FAILED,
+        ErrorCode.ANDROID_SYSTEM_IMAGE_INSTALL_FAILED,
+    ),
+    response_class=Response,
+)
+async def create(request: Request) -> Response:
+    room: Room = request.app.state.room
+    body = await bodies.read_object(request, required=False)
+    wishes = _wishes(body)
+    name = wishes.pop("name") or ""
+    with room.acting(request, "creating a virtual device"):
+        return ok(**(await _manager(request).create(checked_name(name) if name else "", **wishes)).to_dict())
+
+
+def _wishes(body: bodies.Body) -> dict[str, Any]:
+    level = body.get("apiLevel")
+    if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
+        raise EngineError(ErrorCode.INVALID_BODY, "'apiLevel' must be an integer", details={"path": "apiLevel"})
+    return {
+        "name": bodies.text_of(body, "name"),
+        "api_level": level,
+        "device_profile": bodies.text_of(body, "deviceProfile"),
+        "abi": bodies.text_of(body, "abi"),
+        "play_store": bodies.flag_of(body, "playStore"),
+    }
+
+
+@router.get("/emulators/{name}", summary="One virtual device", responses=gives(_AVD, *_TOOLS), response_class=Response)
+async def inspect(request: Request, name: str) -> Response:
+    return ok(**(await _manager(request).inspect(name)).to_dict())
+
+
+@router.post(
+    "/emulators/{name}/start",
+    summary="Start a virtual device and wait until it has booted",
+    responses=gives(
+        _UP,
+        *_TOOLS,
+        ErrorCode.EMULATOR_NOT_FOUND,
+        ErrorCode.EMULATOR_ALREADY_RUNNING,
+        ErrorCode.EMULATOR_START_FAILED,
+        ErrorCode.EMULATOR_BOOT_TIMEOUT,
+    ),
+    response_class=Response,
+)
+async def start(request: Request, name: str) -> Response:
+    room: Room = request.app.state.room
+    with room.acting(request, "starting a virtual device"):
+        return ok(**(await _manager(request).start(checked_name(name))).started())
+
+
+@router.post(
+    "/emulators/{name}/stop",
+    summary="Stop a running virtual device",
+    responses=gives(
+        ok_with({"avdName": _TEXT, "stopped": {"const": True}}),
+        *_TOOLS,
+        ErrorCode.EMULATOR_NOT_RUNNING,
+        ErrorCode.EMULATOR_STOP_FAILED,
+    ),
+    response_class=Response,
+)
+async def stop(request: Request, name: str) -> Response:
+    room: Room = request.app.state.room
+    with room.acting(request, "stopping a virtual device"):
+        stopped = await _manager(request).stop(checked_name(name))
+    return answer(stopped.to_dict())
+
+
+@router.delete(
+    "/emulators/{name}",
+    summary="Delete a virtual device",
+    responses=gives(
+        ok_with({"avdName": _TEXT, "deleted": {"const": True}}),
+        *_TOOLS,
+        ErrorCode.EMULATOR_NOT_FOUND,
+        ErrorCode.EMULATOR_ALREADY_RUNNING,
+        ErrorCode.EMULATOR_DELETE_FAILED,
+    ),
+    response_class=Response,
+)
+async def delete(request: Request, name: str) -> Response:
+    room: Room = request.app.state.room
+    with room.acting(request, "deleting a virtual device"):
+        await _manager(request).delete(checked_name(name))
+    return ok(avdName=name, deleted=True)
+
+
+@router.post(
+    "/provision/emulator",
+    summary="Get a running supported virtual device: reuse, else start, else create",
+    openapi_extra=takes(obj({"name": _TEXT}), required=False),
+    responses=gives(
+        _UP, *_TOOLS, ErrorCode.EMULATOR_UNSUPPORTED, ErrorCode.EMULATOR_START_FAILED, ErrorCode.EMULATOR_BOOT_TIMEOUT
+    ),
+    response_class=Response,
+)
+async def provision(request: Request) -> Response:
+    room: Room = request.app.state.room
+    name = bodies.text_of(await bodies.read_object(request, required=False), "name")
+    with room.acting(request, "provisioning a virtual device"):
+        return ok(**(await _manager(request).provision(checked_name(name) if name else "")).to_dict())

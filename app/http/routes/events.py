@@ -1,0 +1,84 @@
+"""``GET /events``: what happens, as it happens."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from starlette.responses import Response
+
+from clawperator.app.http.answers import ok
+from clawperator.app.http.describing import gives, ok_with
+from clawperator.app.http.events import frames
+from clawperator.app.http.events.stream import EventStream
+from clawperator.app.http.room import Room
+from clawperator.engine.contracts.schema import json_schema
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import build
+
+router = APIRouter()
+
+_MOST_NAMES = 64
+_Names = Annotated[list[str], Query(max_length=_MOST_NAMES)]
+
+
+@router.get(
+    "/events",
+    summary="Executions, progress, trees and devices as they happen (server-sent events)",
+    description=(
+        "The first event is `heartbeat`. Every other one has an `id`; sent back as `Last-Event-ID`, the stream goes on after it, or "
+        "begins with `clawperator:reset` where that is not possible. A client that does not read is dropped. "
+        "`envelope`, `link`, `follow` and `log` come only to those who ask for them by `type`."
+    ),
+    responses=gives(
+        {"type": "string"},
+        *(ErrorCode.INVALID_PARAMETER, ErrorCode.CAPABILITY_DENIED, ErrorCode.SHUTTING_DOWN),
+        kind="text/event-stream",
+    ),
+    response_class=Response,
+)
+async def events(
+    request: Request,
+    device: Annotated[_Names, Query(description="Only of these devices; may be repeated.")] = [],  # noqa: B006
+    types: Annotated[_Names, Query(alias="type", description="Only of these types; may be repeated.")] = [],  # noqa: B006
+    follow: Annotated[
+        str, Query(max_length=255, description="Keep this device's tree fresh for as long as the stream is open.")
+    ] = "",
+    last_event_id: Annotated[str, Header(max_length=64)] = "",
+) -> Any:
+    room: Room = request.app.state.room
+    wanted = [_type(name) for name in types]
+    if follow or frames.LOG in wanted:
+        room.admit(request, build.snapshot())
+    client = room.hub.subscribe(devices=device, types=wanted, last_id=last_event_id)
+    if client is None:
+        raise EngineError(ErrorCode.SHUTTING_DOWN, "No more event streams are taken")
+    room.log.write("info", "serve.sse.client.connected", f"{len(room.hub)} clients of the event stream")
+    following = room.followers.following(follow) if follow else None
+    return EventStream(room.hub, client, beside=following, ended=lambda: _left(room))
+
+
+def _left(room: Room) -> None:
+    room.log.write("info", "serve.sse.client.disconnected", f"{len(room.hub)} clients of the event stream")
+
+
+def _type(name: str) -> str:
+    full = name if name.startswith("clawperator:") else f"clawperator:{name}"
+    if full not in frames.TYPES:
+        raise EngineError(
+            ErrorCode.INVALID_PARAMETER,
+            f"'type' must be one of: {', '.join(frames.TYPES)}",
+            details={"path": "type", "types": list(frames.TYPES)},
+        )
+    return full
+
+
+@router.get(
+    "/events/schema",
+    summary="The JSON Schemas of the events' data",
+    responses=gives(ok_with({"version": {"type": "integer"}, "events": {"type": "object"}})),
+    response_class=Response,
+)
+async def events_schema() -> Response:
+    contracts = {name: json_schema(name) for name in ("envelope", "result", "error")}
+    return ok(version=frames.VERSION, events=frames.schemas(lambda name: contracts[name]))

@@ -1,0 +1,157 @@
+"""Executing, and the two observations that everybody needs."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from collections.abc import Coroutine
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from clawperator.app.http import bodies
+from clawperator.app.http.answers import answer, status_of
+from clawperator.app.http.describing import gives, obj, ok_with, ref, takes
+from clawperator.app.http.room import Room
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import build
+from clawperator.engine.executions.confining import confined, with_confined_pictures
+from clawperator.engine.executions.run import RunOptions
+from clawperator.engine.flat_names import flat_named
+
+router = APIRouter()
+
+SOURCE = "serve-api"
+MAX_INLINE_BYTES = 32 * 1024 * 1024
+_TEXT = {"type": "string"}
+_WHERE = {"deviceId": _TEXT, "receiverPackage": _TEXT, "operatorPackage": _TEXT}
+OUTCOMES = (
+    ErrorCode.EXECUTION_VALIDATION_FAILED,
+    ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
+    ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
+    ErrorCode.INVALID_JSON,
+    ErrorCode.INVALID_BODY,
+    ErrorCode.INVALID_DEVICE_ID,
+    ErrorCode.INVALID_RECEIVER_PACKAGE,
+    ErrorCode.INVALID_OPERATOR_PACKAGE,
+    ErrorCode.CAPABILITY_DENIED,
+    ErrorCode.PACKAGE_DENIED,
+    ErrorCode.ACTION_DENIED,
+    ErrorCode.READ_ONLY,
+    ErrorCode.DEVICE_NOT_FOUND,
+    ErrorCode.NO_DEVICES,
+    ErrorCode.PAYLOAD_TOO_LARGE,
+    ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT,
+    ErrorCode.RESULT_ENVELOPE_TIMEOUT,
+    ErrorCode.ADB_NOT_FOUND,
+    ErrorCode.RECEIVER_NOT_INSTALLED,
+    ErrorCode.BROADCAST_FAILED,
+    ErrorCode.LOGCAT_UNAVAILABLE,
+    ErrorCode.RESULT_ENVELOPE_MALFORMED,
+)
+_CHECKED = ok_with({"validated": {"const": True}, "execution": ref("execution")})
+
+
+@router.post(
+    "/execute",
+    summary="Run one execution",
+    description="A plan that failed on the device is a success of the transport: 200, and the envelope says `failed`.",
+    openapi_extra=takes(obj({"execution": ref("execution"), **_WHERE}, ["execution"])),
+    responses=gives(
+        {"anyOf": [ref("result"), _CHECKED]}, *OUTCOMES, ErrorCode.MISSING_EXECUTION, ErrorCode.INVALID_PATH
+    ),
+    response_class=Response,
+)
+async def execute(
+    request: Request,
+    validate_only: Annotated[bool, Query(alias="validateOnly", description="Check it; touch no device.")] = False,
+) -> Response:
+    room: Room = request.app.state.room
+    body = await bodies.read_object(request)
+    payload = bodies.execution_of(body)
+    device, package = bodies.device_of(body), bodies.package_of(body)
+    payload = with_confined_pictures(payload, room.options.screenshots_dir)
+    if validate_only:
+        checked = room.engine.validate(payload)
+        return answer({"ok": True, "validated": True, "execution": checked.payload})
+    result = await room.execute(request, payload, device_id=device, receiver_package=package)
+    return answer(result.to_dict())
+
+
+async def _observe(request: Request, payload: dict[str, Any], options: RunOptions) -> dict[str, Any]:
+    """Run one of our own observations for a body that may be missing."""
+    room: Room = request.app.state.room
+    body = await bodies.read_object(request, required=False)
+    device, package = bodies.device_of(body), bodies.package_of(body)
+    if (path := bodies.path_of(body)) is not None:
+        os.makedirs(room.options.screenshots_dir, mode=0o700, exist_ok=True)
+        payload["actions"][0]["params"] = {"path": confined(path, room.options.screenshots_dir)}
+    result = await room.execute(request, payload, device_id=device, receiver_package=package, options=options)
+    return result.to_dict()
+
+
+@router.post(
+    "/observe/snapshot",
+    summary="Read the UI tree of the screen",
+    openapi_extra=takes(obj(_WHERE), required=False),
+    responses=gives(ref("result"), *OUTCOMES),
+    response_class=Response,
+)
+async def snapshot(request: Request) -> Response:
+    return answer(await _observe(request, _snapshot(), RunOptions()))
+
+
+@router.post(
+    "/observe/screenshot",
+    summary="Save a picture of the screen on the server",
+    openapi_extra=takes(obj({**_WHERE, "path": _TEXT}), required=False),
+    responses=gives(ref("result"), *OUTCOMES, ErrorCode.INVALID_PATH),
+    response_class=Response,
+)
+async def screenshot(
+    request: Request,
+    inline: Annotated[str, Query(description="`base64`: the picture stands in `data.base64` as well.")] = "",
+) -> Response:
+    return answer(await _picture(request, inline, RunOptions(screenshot_overwrite=True)))
+
+
+@router.post("/snapshot", include_in_schema=False)
+async def flat_snapshot(request: Request) -> Response:
+    return await _flat(_observe(request, _snapshot(), RunOptions(profile="flat")))
+
+
+@router.post("/screenshot", include_in_schema=False)
+async def flat_screenshot(request: Request, inline: str = "") -> Response:
+    return await _flat(_picture(request, inline, RunOptions(profile="flat", screenshot_overwrite=True)))
+
+
+def _snapshot() -> dict[str, Any]:
+    return build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
+
+
+async def _picture(request: Request, inline: str, options: RunOptions) -> dict[str, Any]:
+    if inline not in ("", "base64"):
+        raise EngineError(ErrorCode.INVALID_PARAMETER, "'inline' must be base64", details={"path": "inline"})
+    document = await _observe(
+        request, build.single("serve-shot", "take_screenshot", action_id="shot", source=SOURCE), options
+    )
+    if inline:
+        for step in document["envelope"]["stepResults"]:
+            if step["data"].get("path"):
+                step["data"]["base64"] = await asyncio.to_thread(_encoded, step["data"]["path"])
+    return document
+
+
+def _encoded(path: str) -> str:
+    with open(path, "rb") as stream:
+        return base64.b64encode(stream.read(MAX_INLINE_BYTES)).decode()
+
+
+async def _flat(observing: Coroutine[Any, Any, dict[str, Any]]) -> Response:
+    """The same under the names of the flat surface, errors included."""
+    try:
+        return answer(flat_named(await observing))
+    except EngineError as exc:
+        return answer(flat_named(exc.to_answer()), status_of(exc.code))

@@ -1,0 +1,38 @@
+"""Whether somebody is there, and how busy they are; neither asks a device."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from clawperator.app.http.answers import ok
+from clawperator.app.http.describing import gives, ok_with
+from clawperator.app.http.room import Room
+from clawperator.engine.version import CONTRACT_VERSION, __version__
+
+router = APIRouter()
+
+_TEXT = {"type": "string"}
+_HEALTH = gives(ok_with({"version": _TEXT, "engineVersion": _TEXT, "uptimeSeconds": {"type": "number"}}))
+
+
+@router.get("/healthz", summary="Whether the server runs", responses=_HEALTH, response_class=Response)
+@router.get("/health", include_in_schema=False)
+async def health(request: Request) -> Response:
+    room: Room = request.app.state.room
+    up = round(time.time() - room.started_at, 3)
+    return ok(version=CONTRACT_VERSION, engineVersion=__version__, uptimeSeconds=up)
+
+
+@router.get(
+    "/metrics",
+    summary="Counts and times, for Prometheus",
+    responses=gives(_TEXT, kind="text/plain"),
+    response_class=Response,
+)
+async def metrics(request: Request) -> Response:
+    room: Room = request.app.state.room
+    text, kind = room.metrics.text()
+    return Response(text, headers={"Content-Type": kind})

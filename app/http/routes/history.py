@@ -1,0 +1,105 @@
+"""What ran: runs, trees, and the audit, as the command line shows them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from clawperator.app.http.answers import ok
+from clawperator.app.http.describing import gives, ok_with
+from clawperator.app.http.room import Room
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.filters import parse_filter
+
+router = APIRouter()
+
+_RUNS = {"type": "array", "items": {"type": "object"}}
+_CODES = (ErrorCode.HISTORY_UNAVAILABLE, ErrorCode.HISTORY_NOT_FOUND, ErrorCode.INVALID_PARAMETER)
+_Limit = Annotated[int, Query(ge=1, le=1_000)]
+_Before = Annotated[int | None, Query(ge=1, le=2**62, description="Only what has a smaller number: the next page.")]
+
+
+def _history(request: Request) -> Any:
+    room: Room = request.app.state.room
+    if room.engine.history is None:
+        raise EngineError(ErrorCode.HISTORY_UNAVAILABLE, "This server keeps no history", hint="")
+    return room.engine.history
+
+
+@router.get(
+    "/history",
+    summary="What ran on the devices, newest first",
+    description="With `total`, how many the filter lets pass at all, and a number that is another one when anybody wrote.",
+    responses=gives(
+        ok_with(
+            {"runs": _RUNS, "count": {"type": "integer"}, "total": {"type": "integer"}, "version": {"type": "integer"}},
+            optional=("total", "version"),
+        ),
+        *_CODES,
+    ),
+    response_class=Response,
+)
+async def runs(
+    request: Request,
+    words: Annotated[str, Query(alias="filter", max_length=1_000, description="As `history list --filter`.")] = "",
+    limit: Annotated[int, Query(ge=0, le=1_000)] = 50,
+    before: _Before = None,
+    total: Annotated[bool, Query(description="Count what passes, too.")] = False,
+) -> Response:
+    history, where = _history(request), parse_filter(words)
+    if where.problem:
+        raise EngineError(ErrorCode.INVALID_PARAMETER, f"'filter': {where.problem}", details={"path": "filter"})
+    facts = {}
+    if total:
+        await history.mark_interrupted()
+        facts = {"version": await history.version(), "total": await history.count(where)}
+    found = await history.runs(where, limit=limit, before=before) if limit else []
+    return ok(runs=[run.to_dict() for run in found], count=len(found), **facts)
+
+
+@router.get(
+    "/history/trees/{digest}",
+    summary="One UI tree of the history",
+    responses=gives({"type": "string"}, *_CODES, kind="application/xml"),
+    response_class=Response,
+)
+async def tree(request: Request, digest: str) -> Response:
+    text: str = await _history(request).tree(digest)
+    return Response(text.encode("utf-8", "replace"), media_type="application/xml")
+
+
+@router.get(
+    "/history/{run}",
+    summary="One run: payload, steps, live lines, envelope, trees",
+    description="`run` is its number, executionId or commandId.",
+    responses=gives(ok_with({"run": {"type": "object"}}), *_CODES),
+    response_class=Response,
+)
+async def one(request: Request, run: str) -> Response:
+    key: str | int = int(run) if run.isascii() and run.isdigit() and len(run) < 16 else run
+    return ok(run=(await _history(request).find(key)).to_dict())
+
+
+@router.get(
+    "/audit",
+    summary="Who asked what of which device, and what was refused, newest first",
+    responses=gives(ok_with({"entries": _RUNS, "count": {"type": "integer"}}), *_CODES),
+    response_class=Response,
+)
+async def audit(request: Request, limit: _Limit = 50, before: _Before = None) -> Response:
+    found = await _history(request).audit(limit, before)
+    entries = [{_camel(name): _plain(value) for name, value in asdict(entry).items()} for entry in found]
+    return ok(entries=entries, count=len(entries))
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,46 @@
+"""The HTTP server: a room, its application, and a host for both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from clawperator.app.http.app import create_app
+from clawperator.app.http.hosting import Host, Listening, Ready, Tell, in_a_loop
+from clawperator.app.http.options import ServeOptions
+from clawperator.app.http.room import Room
+
+if TYPE_CHECKING:
+    from clawperator.engine.facade import Engine
+
+__all__ = ["Listening", "run", "serve"]
+
+
+async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Tell) -> None:
+    """Serve until SIGINT or SIGTERM; a second one gives up what still runs.
+
+    Raises ``EngineError`` (USAGE) where it cannot listen or the token file is not usable, before anything is served.
+    """
+    host = Host(options)
+    try:
+        room = Room(engine, options, tell)
+
+        def report(fault: str) -> None:
+            room.log.write("error", "serve.http.error", fault.rstrip().rpartition("\n")[2])
+            tell(fault)
+
+        app = create_app(room, host.tokens, report=tell)
+        async with room.running():
+            await host.serve(app, room.work, leaving=lambda: room.hub.close("the server stops"), ready=ready, tell=tell)
+    finally:
+        host.close()
+
+
+def run(engine_of: Callable[[], Engine], options: ServeOptions, *, ready: Ready, tell: Tell) -> None:
+    """``serve`` in a loop of its own."""
+
+    async def main() -> None:
+        async with engine_of() as engine:
+            await serve(engine, options, ready=ready, tell=tell)
+
+    in_a_loop(main)

@@ -1,0 +1,124 @@
+"""Bearer tokens: who may call, by which name, under which profile of the policy.
+
+The file has one token per line, optionally with a name for the audit and a profile: ``<token> [name] [profile]``. It is
+made with one random token where there is none, and must belong to its user alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+from dataclasses import dataclass
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+_BYTES = 32
+_SHORTEST = 16
+_LONGEST_FILE = 64 * 1024
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: ``name`` stands in the audit, ``profile`` is one of the policy's; empty for its active one."""
+
+    name: str = ""
+    profile: str = ""
+
+
+ANYBODY = Caller()
+"""Whoever calls a server that asks for no token."""
+
+
+class Tokens:
+    """The tokens that are accepted. Only their digests are kept."""
+
+    def __init__(self, callers: dict[str, Caller]) -> None:
+        self._callers = {_digest(token): caller for token, caller in callers.items()}
+
+    def caller(self, authorization: str) -> Caller | None:
+        """Whose ``Authorization`` header this is; ``None`` for nobody's. Every token is compared, in constant time."""
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        given, found = _digest(token.strip()), None
+        for digest, caller in self._callers.items():
+            if hmac.compare_digest(digest, given):
+                found = caller
+        return found
+
+    def profiles(self) -> set[str]:
+        """The names of the profiles that tokens are bound to."""
+        return {caller.profile for caller in self._callers.values() if caller.profile}
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def open_tokens(path: str) -> tuple[Tokens, bool]:
+    """The tokens of ``path``, and whether the file was made just now.
+
+    Raises ``EngineError`` (USAGE) for a file that others may read, that cannot be read or written, or has a wrong line.
+    """
+    try:
+        made = _make(path)
+        text = _read(path)
+    except OSError as exc:
+        raise EngineError(ErrorCode.USAGE, f"The token file {path} cannot be used: {exc.strerror or exc}") from exc
+    return Tokens(_parse(text, path)), made
+
+
+def _make(path: str) -> bool:
+    """Write a new token where there is no file yet."""
+    if os.path.lexists(path):
+        return False
+    os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+        stream.write(f"{secrets.token_urlsafe(_BYTES)} owner\n")
+    return True
+
+
+def _read(path: str) -> str:
+    with open(path, "rb") as stream:
+        mode = os.fstat(stream.fileno()).st_mode
+        if not stat.S_ISREG(mode):
+            raise EngineError(ErrorCode.USAGE, f"The token file {path} is no file")
+        if os.name == "posix" and mode & 0o077:
+            raise EngineError(
+                ErrorCode.USAGE, f"The token file {path} can be read by others", hint=f"Run: chmod 600 {path}"
+            )
+        data = stream.read(_LONGEST_FILE + 1)
+    if len(data) > _LONGEST_FILE:
+        raise EngineError(ErrorCode.USAGE, f"The token file {path} is longer than {_LONGEST_FILE} bytes")
+    return data.decode("utf-8", "replace")
+
+
+def _parse(text: str, path: str) -> dict[str, Caller]:
+    callers: dict[str, Caller] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        token, *names = words
+        problem = ""
+        if not _TOKEN.fullmatch(token) or len(token) < _SHORTEST:
+            problem = f"a token has at least {_SHORTEST} characters of A-Z a-z 0-9 . _ ~ + / = -"
+        elif len(names) > 2 or not all(map(_NAME.fullmatch, names)):
+            problem = "what may follow a token is a name and a profile"
+        elif token in callers:
+            problem = "this token stands there twice"
+        if problem:
+            raise EngineError(ErrorCode.USAGE, f"{path}:{number}: {problem}", details={"file": path, "line": number})
+        callers[token] = Caller(*names)
+    if not callers:
+        raise EngineError(
+            ErrorCode.USAGE, f"The token file {path} has no token", hint="Remove it, and the next start makes one."
+        )
+    return callers

@@ -1,0 +1,107 @@
+"""The last tree of each device, and its views: what a client asks again and again costs one look and one reading."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.tree import parse
+from clawperator.engine.hierarchy.views import Budget, view
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.nodes import UiTree
+
+_KEPT = 64
+
+
+def digest_of(data: bytes) -> str:
+    """How a tree is told from another without sending it."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+@dataclass(slots=True)
+class SeenTree:
+    """One dump: ``at`` is when it went by, in seconds since the epoch. It is read when somebody first asks."""
+
+    xml: str
+    digest: str
+    at: float
+    command_id: str = ""
+    tree: UiTree | None = None
+
+    async def read(self) -> UiTree:
+        if self.tree is None:
+            self.tree = await asyncio.to_thread(parse, self.xml, recover=True)
+        return self.tree
+
+    def facts(self) -> dict[str, Any]:
+        """``digest``, ``at`` and ``ageMs``, as answers about the tree say them."""
+        age = max(0, round((time.time() - self.at) * 1000))
+        return {"digest": self.digest, "at": round(self.at, 3), "ageMs": age}
+
+
+class LastTrees:
+    """By serial; the least recently seen ones are forgotten."""
+
+    def __init__(self) -> None:
+        self._trees: OrderedDict[str, SeenTree] = OrderedDict()
+
+    def note(self, serial: str, xml: str, *, command_id: str = "") -> SeenTree:
+        """A whole dump of that device. The same one again is only newer."""
+        digest = digest_of(xml.encode("utf-8", "surrogatepass"))
+        last = self._trees.pop(serial, None)
+        if last is None or last.digest != digest:
+            last = SeenTree(xml, digest, time.time(), command_id)
+        else:
+            last.at = time.time()
+        self._trees[serial] = last
+        if len(self._trees) > _KEPT:
+            self._trees.popitem(last=False)
+        return last
+
+    def get(self, serial: str) -> SeenTree | None:
+        return self._trees.get(serial)
+
+    def fresh(self, serial: str, max_age_ms: int) -> SeenTree | None:
+        """The last tree, if it is not older than that."""
+        seen = self._trees.get(serial)
+        if seen is None or not max_age_ms or (time.time() - seen.at) * 1000 > max_age_ms:
+            return None
+        return seen
+
+
+def tree_text(envelope: Mapping[str, Any]) -> str:
+    """The dump in a snapshot's envelope.
+
+    Raises ``EngineError`` (UI_TREE_UNAVAILABLE, or the device's own code) where there is none.
+    """
+    steps = envelope.get("stepResults") or [{"data": {}}]
+    text = steps[0]["data"].get("text")
+    if isinstance(text, str):
+        return text
+    found = envelope.get("errorCode") or steps[0].get("data", {}).get("error") or ""
+    code = ErrorCode.known(found) or ErrorCode.UI_TREE_UNAVAILABLE
+    raise EngineError(code, envelope.get("error") or f"The device gave no tree: {code.value}")
+
+
+def viewed(xml: str, tree: UiTree, name: str, max_bytes: int | None) -> dict[str, Any]:
+    """The view called ``name`` of a tree, cut to ``max_bytes`` of compact JSON between two nodes."""
+    budget = Budget(max_bytes, _size, "maxBytes") if max_bytes is not None else None
+    return view(tree, name, xml, budget)
+
+
+def _size(value: Any) -> int:
+    """How many bytes of UTF-8 a value takes; lone surrogates, which UTF-8 has not, as escapes."""
+    text = json.dumps({"": value}, ensure_ascii=False, separators=(",", ":"))
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        size = len(json.dumps({"": value}, separators=(",", ":")))
+    return size - len('{"":}')

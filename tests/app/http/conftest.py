@@ -1,0 +1,151 @@
+"""A server in a process of its own, before simulated devices, and a real HTTP client."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from clawperator.engine.simulator.device import SimulatedDevice, create_device
+from clawperator.engine.simulator.run import Simulation
+from clawperator.engine.simulator.scenario import Scenario
+
+
+@dataclass
+class Served:
+    """``env`` is what another program needs to reach the same devices; ``errors`` what the server said on stderr."""
+
+    url: str
+    client: httpx.AsyncClient
+    devices: Sequence[SimulatedDevice]
+    process: asyncio.subprocess.Process
+    env: dict[str, str]
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def serial(self) -> str:
+        return self.devices[0].serial
+
+    async def execute(self, *actions: dict[str, Any], device: str | None = None, **more: Any) -> httpx.Response:
+        body: dict[str, Any] = {"execution": plan(*actions, **more)}
+        return await self.client.post("/execute", json=body if device is None else {**body, "deviceId": device})
+
+    async def devices_listed(self, count: int) -> None:
+        """Return when the server's list has so many usable devices."""
+        while True:
+            rows = (await self.client.get("/devices")).json().get("devices", [])
+            if sum(row["state"] == "device" for row in rows) == count:
+                return
+            await asyncio.sleep(
+                0.01
+            )  # the list comes when adb pushes it, and nothing tells a client but the event stream
+
+    async def said(self, words: str) -> None:
+        """Return when the server has said it."""
+        async with asyncio.timeout(20):
+            while not any(words in line for line in self.errors):  # noqa: ASYNC110 -- another process says it
+                await asyncio.sleep(0.01)
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+
+
+def plan(*actions: dict[str, Any], command: str = "cmd-1", timeout_ms: int = 10_000) -> dict[str, Any]:
+    return {
+        "commandId": command,
+        "taskId": "task",
+        "source": "tests",
+        "expectedFormat": "android-ui-automator",
+        "timeoutMs": timeout_ms,
+        "actions": list(actions) or [HOME],
+    }
+
+
+HOME = {"id": "home", "type": "press_key", "params": {"key": "home"}}
+
+
+def nap(milliseconds: int) -> dict[str, Any]:
+    return {"id": "nap", "type": "sleep", "params": {"durationMs": milliseconds}}
+
+
+Serve = Callable[..., Awaitable[Served]]
+
+
+@pytest.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    """Call it with the server's flags and the keys of a scenario (``speed`` is 1 unless given)."""
+    async with AsyncExitStack() as stack:
+
+        async def make(
+            *flags: str,
+            devices: int = 1,
+            token: str = "",
+            env: dict[str, str] | None = None,
+            wait: bool = True,
+            **scenario: Any,
+        ) -> Served:
+            chosen = Scenario.model_validate(scenario)
+            worlds = [create_device(chosen, index=index) for index in range(devices)]
+            simulation = await stack.enter_async_context(Simulation(worlds, mode="server"))
+            surroundings = {
+                "PATH": os.environ["PATH"],
+                "HOME": str(tmp_path),
+                "XDG_STATE_HOME": str(tmp_path / "state"),
+                "XDG_CONFIG_HOME": str(tmp_path / "config"),
+                **simulation.env(),
+                **(env or {}),
+            }
+            served = await start(stack, worlds, surroundings, flags, token)
+            if wait:
+                await served.devices_listed(devices)
+            return served
+
+        yield make
+
+
+async def start(
+    stack: AsyncExitStack, worlds: Sequence[SimulatedDevice], env: dict[str, str], flags: Sequence[str], token: str = ""
+) -> Served:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "clawperator.app.cli", "serve", "--port", "0", "--json", *flags),
+        env=env,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    errors: list[str] = []
+    reading = asyncio.create_task(_read(process, errors))
+
+    async def end() -> None:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+        await reading
+
+    stack.push_async_callback(end)
+    line = await process.stdout.readline()
+    assert line, "\n".join(errors)
+    url = json.loads(line)["url"]
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    client = await stack.enter_async_context(
+        httpx.AsyncClient(base_url=url, headers=headers, timeout=30, limits=httpx.Limits(max_connections=500))
+    )
+    return Served(url, client, worlds, process, env, errors)
+
+
+async def _read(process: asyncio.subprocess.Process, errors: list[str]) -> None:
+    assert process.stderr is not None
+    with contextlib.suppress(asyncio.CancelledError):
+        async for line in process.stderr:
+            errors.append(line.decode(errors="replace").rstrip())  # noqa: PERF401 -- others read it meanwhile

@@ -1,0 +1,278 @@
+"""The documented endpoints with their exact bodies and status codes (HTTP contract §1 to §5, §8)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.http.conftest import HOME, Serve, nap, plan
+
+JSON = {"Content-Type": "application/json"}
+
+
+def error_of(response: Any) -> tuple[int, str]:
+    document = response.json()
+    assert document["ok"] is False
+    assert document["error"]["message"]
+    return response.status_code, document["error"]["code"]
+
+
+async def test_devices_are_those_that_adb_lists(serve: Serve) -> None:
+    served = await serve(devices=2)
+    answer = (await served.client.get("/devices")).json()
+    assert answer["ok"] is True
+    assert [(row["serial"], row["state"]) for row in answer["devices"]] == [
+        (w.serial, "device") for w in served.devices
+    ]
+
+
+async def test_an_execution_answers_with_the_envelope(serve: Serve) -> None:
+    served = await serve()
+    response = await served.execute({"id": "s1", "type": "key_press", "params": {"key": "home"}}, command="d1")
+    answer = response.json()
+    assert response.status_code == 200
+    assert answer["ok"] is True
+    assert answer["deviceId"] == served.serial
+    assert answer["terminalSource"] == "clawperator_result"
+    assert answer["mode"] == "direct"
+    envelope = answer["envelope"]
+    assert (envelope["commandId"], envelope["status"], envelope["error"]) == ("d1", "success", None)
+    assert envelope["stepResults"] == [
+        {"id": "s1", "actionType": "press_key", "success": True, "data": {"key": "home"}}
+    ]
+
+
+async def test_a_failed_plan_is_a_successful_transport(serve: Serve) -> None:
+    served = await serve()
+    click = {
+        "id": "c",
+        "type": "click",
+        "params": {"matcher": {"textEquals": "not there"}, "retry": {"maxAttempts": 1}},
+    }
+    response = await served.execute(click)
+    assert response.status_code == 200
+    assert response.json()["envelope"]["status"] == "failed"
+    assert response.json()["envelope"]["errorCode"] == "NODE_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "path"),
+    [
+        ({}, 400, "MISSING_EXECUTION", None),
+        ({"execution": None}, 400, "MISSING_EXECUTION", None),
+        ({"execution": plan(), "deviceId": 7}, 400, "INVALID_DEVICE_ID", "deviceId"),
+        ({"execution": plan(), "receiverPackage": 7}, 400, "INVALID_RECEIVER_PACKAGE", "receiverPackage"),
+        ({"execution": plan(), "receiverPackage": " "}, 400, "INVALID_RECEIVER_PACKAGE", "receiverPackage"),
+        ({"execution": plan(), "operatorPackage": ""}, 400, "INVALID_OPERATOR_PACKAGE", "operatorPackage"),
+        ({"execution": plan(), "receiverPackage": "a.b", "operatorPackage": "a.c"}, 400, "INVALID_RECEIVER_PACKAGE", "receiverPackage"),
+        ({"execution": plan({**HOME, "params": {"key": "enter"}})}, 400, "EXECUTION_VALIDATION_FAILED", "actions.0.params.key"),
+        ({"execution": plan({"id": "x", "type": "fly"})}, 400, "EXECUTION_ACTION_UNSUPPORTED", "actions.0.type"),
+        ({"execution": "text"}, 400, "EXECUTION_VALIDATION_FAILED", ""),
+        ({"execution": plan(), "deviceId": "nobody-5554"}, 404, "DEVICE_NOT_FOUND", None),
+        ({"execution": plan({"id": "t", "type": "enter_text", "params": {"matcher": {"role": "textfield"}, "text": "x" * 70_000}})}, 400, "EXECUTION_VALIDATION_FAILED", "actions.0.params.text"),
+    ],
+)  # fmt: skip
+async def test_wrong_executions(serve: Serve, body: Any, status: int, code: str, path: str | None) -> None:
+    served = await serve()
+    response = await served.client.post("/execute", json=body)
+    assert error_of(response) == (status, code)
+    if path is not None:
+        assert response.json()["error"]["details"]["path"] == path
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "expected"),
+    [
+        (b"", {}, (400, "INVALID_BODY")),
+        (b"", JSON, (400, "INVALID_BODY")),
+        (b"[]", JSON, (400, "INVALID_BODY")),
+        (b"7", JSON, (400, "INVALID_BODY")),
+        (b"{", JSON, (400, "INVALID_JSON")),
+        (b'{"execution": NaN}', JSON, (400, "INVALID_JSON")),
+        (b"\xff\xfe", JSON, (400, "INVALID_JSON")),
+        (b"[" * 5_000, JSON, (400, "INVALID_JSON")),
+        (b'{"execution": {}}', {"Content-Type": "text/plain"}, (400, "INVALID_BODY")),
+        (b" " * 102_401, JSON, (413, "PAYLOAD_TOO_LARGE")),
+    ],
+)
+async def test_wrong_bodies(serve: Serve, content: bytes, headers: dict[str, str], expected: tuple[int, str]) -> None:
+    served = await serve(wait=False)
+    assert error_of(await served.client.post("/execute", content=content, headers=headers)) == expected
+
+
+async def test_a_body_that_does_not_say_its_length_is_counted(serve: Serve) -> None:
+    served = await serve(wait=False)
+
+    async def endless() -> Any:
+        for _ in range(200):
+            yield b" " * 1_024
+
+    response = await served.client.post("/execute", content=endless(), headers=JSON)
+    assert error_of(response) == (413, "PAYLOAD_TOO_LARGE")
+    assert (await served.client.get("/healthz")).status_code == 200
+
+
+async def test_a_large_execution_is_refused(serve: Serve) -> None:
+    served = await serve()
+    texts = [{"id": f"t{n}", "type": "wait_for_node", "params": {"matcher": {"textEquals": "x" * 500, "textContains": "y" * 500, "resourceId": "z" * 500}}} for n in range(48)]  # fmt: skip
+    assert error_of(await served.execute(*texts)) == (413, "PAYLOAD_TOO_LARGE")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("GET", "/nothing", (404, "NOT_FOUND")),
+        ("GET", "/devices/", (404, "NOT_FOUND")),
+        ("GET", "/execute", (405, "METHOD_NOT_ALLOWED")),
+        ("PUT", "/devices", (405, "METHOD_NOT_ALLOWED")),
+        ("GET", "/events?type=nothing", (400, "INVALID_PARAMETER")),
+        ("GET", "/history?limit=none", (400, "INVALID_PARAMETER")),
+        ("GET", "/history/nobody", (404, "HISTORY_NOT_FOUND")),
+        ("GET", "/skills", (500, "REGISTRY_READ_FAILED")),
+        ("GET", "/android/emulators/a%20b", (400, "INVALID_NAME")),
+        ("POST", "/android/emulators/..%2fx/start", (404, "NOT_FOUND")),
+        ("GET", "/devices/nobody/snapshot", (404, "DEVICE_NOT_FOUND")),
+        ("POST", "/observe/screenshot?inline=hex", (400, "INVALID_PARAMETER")),
+    ],
+)
+async def test_wrong_requests(serve: Serve, method: str, path: str, expected: tuple[int, str]) -> None:
+    served = await serve()
+    response = await served.client.request(method, path)
+    assert error_of(response) == expected
+    if expected[0] == 405:
+        assert response.headers["allow"]
+
+
+async def test_the_second_of_two_at_once_is_refused(serve: Serve) -> None:
+    served = await serve()
+    first = asyncio.create_task(served.execute(nap(1_500), command="first"))
+    while not (await served.client.get("/locks")).json()["locks"]:
+        pass
+    second = await served.execute(command="second")
+    assert error_of(second) == (423, "EXECUTION_CONFLICT_IN_FLIGHT")
+    assert second.json()["error"]["details"]["inFlightCommandId"] == "first"
+    assert second.json()["error"]["retryable"] is True
+    assert (await first).json()["ok"] is True
+
+
+async def test_silence_is_a_gateway_timeout(serve: Serve) -> None:
+    served = await serve(faults=[{"kind": "silence"}])
+    response = await served.execute(timeout_ms=1_000)
+    assert error_of(response) == (504, "RESULT_ENVELOPE_TIMEOUT")
+    assert response.json()["deviceId"] == served.serial
+    assert response.json()["error"]["broadcastDispatchStatus"] == "sent"
+
+
+async def test_observing_needs_no_body(serve: Serve, tmp_path: Path) -> None:
+    served = await serve()
+    for path, kind in (
+        ("/observe/snapshot", "snapshot_ui"),
+        ("/snapshot", "snapshot_ui"),
+        ("/observe/screenshot", "take_screenshot"),
+    ):
+        answer = (await served.client.post(path)).json()
+        step = answer["envelope"]["stepResults"][0]
+        assert (step["actionType"], step["success"]) == (kind, True)
+        assert answer["envelope"]["commandId"].startswith(("serve-snap-", "serve-shot-"))
+    inline = (await served.client.post("/observe/screenshot?inline=base64", json={"path": "one.png"})).json()
+    data = inline["envelope"]["stepResults"][0]["data"]
+    assert data["path"] == str(tmp_path / ".clawperator" / "screenshots" / "one.png")
+    picture = base64.b64decode(data["base64"])
+    assert picture.startswith(b"\x89PNG")
+    assert picture == await asyncio.to_thread(Path(data["path"]).read_bytes)
+
+
+async def test_the_flat_aliases_speak_of_the_operator(serve: Serve) -> None:
+    served = await serve()
+    body = {"operatorPackage": "com.example.absent"}
+    assert error_of(await served.client.post("/snapshot", json=body)) == (500, "OPERATOR_NOT_INSTALLED")
+    assert error_of(await served.client.post("/observe/snapshot", json=body)) == (500, "RECEIVER_NOT_INSTALLED")
+
+
+async def test_a_live_tree_is_sent_once(serve: Serve) -> None:
+    served = await serve()
+    path = f"/devices/{served.serial}/snapshot"
+    first = await served.client.get(path, params={"view": "interactive", "maxBytes": 4_000})
+    assert first.json()["changed"] is True
+    assert len(json.dumps(first.json()["view"])) < 5_000
+    digest = first.json()["digest"]
+    again = (await served.client.get(path, params={"since": digest, "maxAgeMs": 60_000})).json()
+    assert (again["changed"], again["digest"], "view" in again) == (False, digest, False)
+    tagged = await served.client.get(
+        path, params={"view": "interactive", "maxAgeMs": 60_000}, headers={"If-None-Match": first.headers["etag"]}
+    )
+    assert tagged.status_code == 304
+    executions = (await served.client.get("/history")).json()["count"]
+    assert executions == 1  # all but the first were answered from what was known
+
+
+async def test_matching_and_suggesting_agree(serve: Serve) -> None:
+    served = await serve()
+    found = (await served.client.post("/match", json={"selector": {"textEquals": "Shop"}})).json()
+    assert found["count"] == 1
+    node = found["matches"][0]
+    suggested = (await served.client.post("/suggest", json={"node": node["path"], "maxAgeMs": 60_000})).json()
+    best = suggested["candidates"][0]
+    checked = (await served.client.post("/match", json={"selector": best["selector"], "maxAgeMs": 60_000})).json()
+    assert [match["path"] for match in checked["matches"]] == [node["path"]]
+    nothing = (
+        await served.client.post("/match", json={"selector": {"textEquals": "Nowhere"}, "maxAgeMs": 60_000})
+    ).json()
+    assert nothing["count"] == 0
+    assert nothing["explain"]["verdict"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"selector": {}},
+        {"selector": {"colour": "red"}},
+        {"selector": 7},
+        {"selector": {"textEquals": "a"}, "limit": 0},
+    ],
+)
+async def test_wrong_matchers(serve: Serve, body: Any) -> None:
+    served = await serve()
+    status, _ = error_of(await served.client.post("/match", json=body))
+    assert status == 400
+
+
+async def test_the_openapi_document_names_every_route(serve: Serve) -> None:
+    served = await serve(wait=False)
+    document = (await served.client.get("/openapi.json")).json()
+    assert document["openapi"].startswith("3.1")
+    documented = {
+        "/devices", "/execute", "/observe/snapshot", "/observe/screenshot", "/skills", "/skills/{skill_id}", "/skills/{skill_id}/run",
+        "/android/emulators", "/android/emulators/running", "/android/emulators/{name}", "/android/emulators/create",
+        "/android/emulators/{name}/start", "/android/emulators/{name}/stop", "/android/provision/emulator", "/events", "/healthz",
+        "/metrics", "/doctor", "/history", "/match", "/suggest", "/devices/{device_id}/snapshot", "/devices/{device_id}/packages",
+    }  # fmt: skip
+    assert documented <= document["paths"].keys()
+    text = json.dumps(document)
+    for reference in {part.split('"')[0] for part in text.split('"$ref": "')[1:]}:
+        name = reference.removeprefix("#/components/schemas/")
+        assert name in document["components"]["schemas"], reference
+
+
+async def test_metrics_count_what_was_asked(serve: Serve) -> None:
+    served = await serve()
+    await served.execute()
+    await served.client.get("/nothing")
+    text = (await served.client.get("/metrics")).text
+    assert 'clawperator_http_requests_total{method="POST",route="/execute",status="200"} 1.0' in text
+    assert 'clawperator_http_requests_total{method="GET",route="-",status="404"} 1.0' in text
+    assert 'clawperator_executions_total{code="",status="success"} 1.0' in text
+    assert "clawperator_devices 1.0" in text
+
+
+async def test_without_adb_the_devices_say_so(serve: Serve, tmp_path: Path) -> None:
+    nowhere = {"ADB_PATH": str(tmp_path / "no-adb"), "ANDROID_ADB_SERVER_PORT": "1"}
+    served = await serve(env=nowhere, wait=False)
+    assert error_of(await served.client.get("/devices")) == (500, "ADB_NOT_FOUND")
+    assert (await served.client.get("/healthz")).json()["ok"] is True

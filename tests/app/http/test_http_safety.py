@@ -1,0 +1,130 @@
+"""What a request must not get through: other hosts, web pages, no token, too much, other folders, other profiles."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.app.http.conftest import HOME, Serve, plan
+from tests.app.http.test_http_contract import error_of
+
+TOKEN, WATCHER = "owner-token-0123456789", "watcher-token-0123456789"
+POLICY = """
+version = 1
+activeProfile = "default"
+[profiles.default]
+[profiles.watching]
+read_only = true
+"""
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:3000", "10.0.0.1", "[2001:db8::1]:80", "localhost.evil.example"]
+)
+async def test_a_rebound_name_is_refused(serve: Serve, host: str) -> None:
+    served = await serve(wait=False)
+    assert error_of(await served.client.get("/devices", headers={"Host": host})) == (403, "ORIGIN_NOT_ALLOWED")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "127.1.2.3:99", "[::1]:3000"])
+async def test_this_computer_is_answered(serve: Serve, host: str) -> None:
+    served = await serve(wait=False)
+    assert (await served.client.get("/healthz", headers={"Host": host})).status_code == 200
+
+
+async def test_web_pages_are_refused_unless_allowed(serve: Serve) -> None:
+    served = await serve("--allow-origin", "https://console.example")
+    stranger = await served.client.post("/observe/snapshot", headers={"Origin": "https://evil.example"})
+    assert error_of(stranger) == (403, "ORIGIN_NOT_ALLOWED")
+    assert "access-control-allow-origin" not in stranger.headers
+    friend = await served.client.get("/devices", headers={"Origin": "https://console.example"})
+    assert (friend.status_code, friend.headers["access-control-allow-origin"]) == (200, "https://console.example")
+    asked = await served.client.options(
+        "/execute", headers={"Origin": "https://console.example", "Access-Control-Request-Method": "POST"}
+    )
+    assert (asked.status_code, asked.headers["access-control-allow-methods"]) == (204, "GET, POST, DELETE")
+    assert (await served.client.get("/history")).json()["count"] == 0  # nothing was dispatched for the stranger
+
+
+async def test_off_loopback_a_token_is_made_and_asked_for(serve: Serve, tmp_path: Path) -> None:
+    served = await serve("--host", "0.0.0.0", wait=False)
+    file = tmp_path / ".clawperator" / "server-token"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    token = file.read_text().split()[0]
+    url = served.url.replace("0.0.0.0", "127.0.0.1")
+    async with httpx.AsyncClient(base_url=url) as client:
+        refused = await client.get("/devices")
+        assert error_of(refused) == (401, "UNAUTHORIZED")
+        assert refused.headers["www-authenticate"] == "Bearer"
+        assert (await client.get("/devices", headers={"Authorization": "Bearer x"})).status_code == 401
+        assert (await client.get("/devices", headers={"Authorization": token})).status_code == 401
+        assert (await client.get("/events")).status_code == 401
+        assert (await client.get("/healthz")).status_code == 200
+        good = {"Authorization": f"Bearer {token}"}
+        assert (await client.get("/openapi.json", headers=good)).status_code == 200
+        assert (await client.get("/healthz", headers={"Host": "evil.example", **good})).status_code == 403
+    said = "\n".join(served.errors)
+    assert "not encrypted" in said
+    assert token not in said
+
+
+async def test_no_authentication_is_said_aloud(serve: Serve) -> None:
+    served = await serve("--host", "0.0.0.0", "--no-auth", wait=False)
+    url = served.url.replace("0.0.0.0", "127.0.0.1")
+    async with httpx.AsyncClient(base_url=url) as client:
+        assert (await client.get("/healthz")).status_code == 200
+    assert any(re.search("WARNING: no authentication", line) for line in served.errors)
+
+
+async def test_a_profile_binds_its_token(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "config" / "clawperator").mkdir(parents=True)
+    (tmp_path / "config" / "clawperator" / "policy.toml").write_text(POLICY)
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"# who may call\n{TOKEN} owner\n{WATCHER} wall-screen watching\n")
+    tokens.chmod(0o600)
+    served = await serve("--token-file", str(tokens), token=TOKEN)
+    watching = {"Authorization": f"Bearer {WATCHER}"}
+    assert (await served.client.post("/observe/snapshot", headers=watching)).status_code == 200
+    refused = await served.client.post("/execute", json={"execution": plan(HOME)}, headers=watching)
+    assert error_of(refused) == (403, "READ_ONLY")
+    assert refused.json()["error"]["details"]["profile"] == "watching"
+    for path in ("/android/provision/emulator", "/skills/any/run", "/android/emulators/x/start"):
+        assert error_of(await served.client.post(path, headers=watching)) == (403, "READ_ONLY")
+    assert (await served.execute()).json()["ok"] is True
+    entries = (await served.client.get("/audit")).json()["entries"]
+    assert [(entry["event"], entry["caller"]) for entry in entries] == [
+        ("result", "owner"), ("execute", "owner"), ("refused", "wall-screen"), ("result", "wall-screen"), ("execute", "wall-screen"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/etc/x.png", "../x.png", "a/../../x.png", "~/../../x", "\0", "."])
+async def test_pictures_stay_in_their_folder(serve: Serve, tmp_path: Path, path: str) -> None:
+    served = await serve("--screenshots-dir", str(tmp_path / "shots"))
+    assert error_of(await served.client.post("/observe/screenshot", json={"path": path})) == (400, "INVALID_PATH")
+    shot = {"id": "p", "type": "screenshot", "params": {"path": path}}
+    refused = await served.execute(HOME, shot)
+    assert error_of(refused) == (400, "INVALID_PATH")
+    assert refused.json()["error"]["details"]["path"] == "actions.1.params.path"
+    assert (await served.client.get("/history")).json()["count"] == 0
+
+
+async def test_a_link_does_not_lead_out_of_the_folder(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "shots").mkdir()
+    (tmp_path / "shots" / "out").symlink_to(tmp_path)
+    served = await serve("--screenshots-dir", str(tmp_path / "shots"))
+    response = await served.client.post("/observe/screenshot", json={"path": "out/x.png"})
+    assert error_of(response) == (400, "INVALID_PATH")
+    assert not (tmp_path / "x.png").exists()
+
+
+async def test_the_rate_is_limited_per_caller(serve: Serve) -> None:
+    served = await serve("--rate", "5", wait=False)
+    answers = [await served.client.get("/healthz") for _ in range(12)]
+    limited = [answer for answer in answers if answer.status_code == 429]
+    assert limited
+    assert error_of(limited[0]) == (429, "RATE_LIMITED")
+    assert limited[0].headers["retry-after"] == "1"

@@ -1,0 +1,142 @@
+"""The hub by itself: written once, kept for a while, and nobody waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clawperator.app.http.events import hub as hubs
+from clawperator.app.http.events.frames import News, encoded
+from clawperator.app.http.events.hub import Client, Hub
+from clawperator.engine.bus import EventBus
+from clawperator.engine.events import CommandProgress
+
+NAMES = ("clawperator:result", "clawperator:event")
+
+
+def news(number: int, device: str | None = "a", name: str = NAMES[0]) -> News:
+    return News(name, device, {"number": number})
+
+
+async def read(client: Client) -> list[dict[str, object]]:
+    """What waits for the client, as events with their names."""
+    client.wake()
+    events = []
+    for block in (await client.chunk()).decode("ascii").strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.split("\n"))
+        events.append({"name": fields["event"], "id": fields.get("id", ""), **json.loads(fields["data"])})
+    return events
+
+
+@given(before=st.integers(0, 30), after=st.integers(0, 30), kept=st.integers(1, 20), seen=st.integers(0, 30))
+def test_whoever_comes_back_gets_everything_or_is_told(before: int, after: int, kept: int, seen: int) -> None:
+    seen = min(seen, before)
+
+    async def scenario() -> None:
+        hub = Hub(EventBus(), kept=kept)
+        for number in range(1, before + after + 1):
+            hub.publish(news(number))
+        client = hub.subscribe(last_id=hub.id_of(seen))
+        assert client is not None
+        hello, *events = await read(client)
+        assert hello["name"] == "heartbeat"
+        first_kept = max(1, before + after - kept + 1)
+        if seen + 1 < first_kept:
+            reset = events.pop(0)
+            assert (reset["name"], reset["reason"]) == ("clawperator:reset", "expired")
+        expected = range(max(seen + 1, first_kept), before + after + 1)
+        assert [event["number"] for event in events] == list(expected)
+        assert [event["id"] for event in events] == [hub.id_of(number) for number in expected]
+
+    asyncio.run(scenario())
+
+
+async def test_a_restart_is_noticed() -> None:
+    old, new = Hub(EventBus()), Hub(EventBus())
+    old.publish(news(1))
+    new.publish(news(1))
+    client = new.subscribe(last_id=old.id_of(1))
+    assert client is not None
+    assert [event["name"] for event in await read(client)] == ["heartbeat", "clawperator:reset"]
+
+
+async def test_filters_take_the_device_and_what_is_about_none() -> None:
+    hub = Hub(EventBus())
+    client = hub.subscribe(devices=["a"], types=[NAMES[0]])
+    assert client is not None
+    hub.publish(news(1))
+    hub.publish(news(2, device="b"))
+    hub.publish(news(3, name=NAMES[1]))
+    hub.publish(news(4, device=None))
+    assert [event.get("number") for event in await read(client)] == [None, 1, 4]
+
+
+async def test_the_one_that_does_not_read_is_told_why_and_the_other_loses_nothing() -> None:
+    hub = Hub(EventBus())
+    slow, quick = hub.subscribe(), hub.subscribe()
+    assert slow is not None
+    assert quick is not None
+    heard = []
+    for number in range(hubs.CLIENT_FRAMES + 10):
+        hub.publish(news(number))
+        heard += [event.get("number") for event in await read(quick)]
+    assert [number for number in heard if number is not None] == list(range(hubs.CLIENT_FRAMES + 10))
+    (last,) = await read(slow)
+    assert (last["name"], last["reason"]) == ("clawperator:dropped", "too slow")
+    assert (hub.dropped_clients, len(hub)) == (1, 1)
+
+
+async def test_many_bytes_count_like_many_events() -> None:
+    hub = Hub(EventBus())
+    client = hub.subscribe()
+    assert client is not None
+    large = "x" * (hubs.CLIENT_BYTES // 4)
+    for _ in range(5):
+        hub.publish(News(NAMES[0], "a", {"text": large}))
+    assert client.closed
+
+
+async def test_what_is_kept_is_bounded_by_bytes() -> None:
+    hub = Hub(EventBus())
+    for number in range(40):
+        hub.publish(News(NAMES[0], "a", {"number": number, "text": "x" * (hubs.KEPT_BYTES // 20)}))
+    client = hub.subscribe(last_id=hub.id_of(0))
+    assert client is not None
+    _, reset, *events = await read(client)
+    assert reset["reason"] == "expired"
+    assert 10 < len(events) < 20
+    assert events[-1]["number"] == 39
+
+
+async def test_a_closed_hub_takes_nobody() -> None:
+    hub = Hub(EventBus())
+    client = hub.subscribe()
+    assert client is not None
+    hub.close("the server stops")
+    assert [event["name"] for event in await read(client)] == ["clawperator:dropped"]
+    assert hub.subscribe() is None
+
+
+async def test_events_of_the_bus_reach_a_client() -> None:
+    bus = EventBus()
+    hub = Hub(bus)
+    running = asyncio.create_task(hub.run())
+    client = hub.subscribe()
+    assert client is not None
+    await client.chunk()
+    while not bus.watched:
+        await asyncio.sleep(0)
+    bus.publish(CommandProgress(device_id="a", kind="start", command_id="c", fields={"k": "v"}, text="t"))
+    assert b'"kind":"start"' in await client.chunk()
+    running.cancel()
+
+
+@given(st.text(max_size=200))
+def test_no_text_can_break_out_of_its_event(text: str) -> None:
+    block = encoded(NAMES[0], {"text": text}, "x-1").decode("ascii")
+    assert block.count("\n") == 4
+    assert block.endswith("\n\n")
+    assert json.loads(block.split("data: ", 1)[1]) == {"text": text}
