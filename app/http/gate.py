@@ -33,6 +33,7 @@ CALLER = "clawperator.caller"
 """The key of the ASGI scope under which routes find the ``Caller``."""
 _OPEN = frozenset({"/healthz", "/health"})
 """What needs no token: whether somebody is there."""
+_READ_OF_PAGES = b"authorization, content-type, if-none-match, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name"
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, not bound to
 _KNOWN = 1_000
 
@@ -220,13 +221,17 @@ async def refuse(send: Send, error: EngineError) -> None:
 
 
 def _shared_with(origin: str) -> list[tuple[bytes, bytes]]:
-    return [(b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")]
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", b"mcp-session-id, etag"),
+        (b"vary", b"Origin"),
+    ]
 
 
 async def _preflight(send: Send) -> None:
     headers = [
         (b"access-control-allow-methods", b"GET, POST, DELETE"),
-        (b"access-control-allow-headers", b"authorization, content-type, last-event-id"),
+        (b"access-control-allow-headers", _READ_OF_PAGES),
         (b"access-control-max-age", b"600"),
         (b"content-length", b"0"),
     ]

@@ -157,9 +157,8 @@ class Room:
 
     def admit(self, request: Request, payload: object) -> None:
         """Hold what is done without an execution against the caller's profile, as if it were ``payload``."""
-        profile = self.profile(caller_of(request))
-        if profile is not None:
-            admit(profile, self.engine.validate(payload).execution)
+        profile = self.profile(caller_of(request)) or load_profile(self.engine.settings)
+        admit(profile, self.engine.validate(payload).execution)
 
     @contextmanager
     def acting(self, request: Request, what: str) -> Iterator[None]:

@@ -29,7 +29,7 @@ async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Te
             room.log.write("error", "serve.http.error", fault.rstrip().rpartition("\n")[2])
             tell(fault)
 
-        app = create_app(room, host.tokens, report=tell)
+        app = create_app(room, host.tokens, report=report)
         async with room.running():
             await host.serve(app, room.work, leaving=lambda: room.hub.close("the server stops"), ready=ready, tell=tell)
     finally:

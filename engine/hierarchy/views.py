@@ -45,11 +45,14 @@ _ONE_WORD = _ONE_LINE | {ord(" "): "\\x20", ord("\t"): "\\t"}
 class Budget(NamedTuple):
     """At most ``max_bytes`` by ``size``, which tells how many bytes a JSON value takes in the caller's encoding.
 
+    ``name`` is what the caller calls the limit.
+
     The encoding must be compact (no blanks) and treat every character of a string by itself.
     """
 
     max_bytes: int
     size: Callable[[Any], int]
+    name: str = "--max-bytes"
 
 
 def view(tree: UiTree, name: str, xml: str, budget: Budget | None = None) -> dict[str, Any]:
@@ -214,16 +217,16 @@ def _fitted(
             "total": len(sizes),
             "maxBytes": budget.max_bytes,
             "bytes": whole,
-            "hint": f"The end is missing: ask with --max-bytes {whole} for everything.",
+            "hint": f"The end is missing: ask with {budget.name} {whole} for everything.",
         }
         least = budget.size({**head, "truncated": record, key: nothing}) + ends[shown]
         if least <= budget.max_bytes:
             return {**head, "truncated": record, key: make(shown)}
     raise EngineError(
         ErrorCode.EXECUTION_VALIDATION_FAILED,
-        f"--max-bytes {budget.max_bytes} has no room for what is said about this tree",
-        hint=f"Give --max-bytes {least} or more; {whole} show everything.",
-        details={"path": "--max-bytes", "least": least, "bytes": whole},
+        f"{budget.name} {budget.max_bytes} has no room for what is said about this tree",
+        hint=f"Give {budget.name} {least} or more; {whole} show everything.",
+        details={"path": budget.name, "least": least, "bytes": whole},
     )
 
 

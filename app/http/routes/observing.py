@@ -32,10 +32,11 @@ async def _look(
     room: Room, request: Request, device_id: str | None, package: str | None, max_age_ms: int
 ) -> tuple[str, SeenTree]:
     """The device's tree, not older than ``max_age_ms``: one that went by, else one of our own."""
+    payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
+    room.admit(request, payload)  # a tree that is known already is not for everybody either
     serial = (await room.engine.device(device_id)).serial
     if (seen := room.trees.fresh(serial, max_age_ms)) is not None:
         return serial, seen
-    payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
     result = await room.execute(request, payload, device_id=serial, receiver_package=package)
     return serial, room.trees.note(serial, tree_text(result.envelope), command_id=payload["commandId"])
 

@@ -115,10 +115,15 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
 
 
 async def start(
-    stack: AsyncExitStack, worlds: Sequence[SimulatedDevice], env: dict[str, str], flags: Sequence[str], token: str = ""
+    stack: AsyncExitStack,
+    worlds: Sequence[SimulatedDevice],
+    env: dict[str, str],
+    flags: Sequence[str],
+    token: str = "",
+    port: str = "0",
 ) -> Served:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "clawperator.app.cli", "serve", "--port", "0", "--json", *flags),
+        *(sys.executable, "-m", "clawperator.app.cli", "serve", "--port", port, "--json", *flags),
         env=env,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -101,6 +101,24 @@ async def test_a_profile_binds_its_token(serve: Serve, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+async def test_a_tree_that_is_known_is_not_for_everybody(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "config" / "clawperator").mkdir(parents=True)
+    blind = '[profiles.blind.capabilities]\nallow = ["click"]\n'
+    (tmp_path / "config" / "clawperator" / "policy.toml").write_text(POLICY + blind)
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"{TOKEN} owner\n{WATCHER} clicker blind\n")
+    tokens.chmod(0o600)
+    served = await serve("--token-file", str(tokens), token=TOKEN)
+    path = f"/devices/{served.serial}/snapshot?maxAgeMs=60000"
+    assert (await served.client.get(path)).status_code == 200
+    blind_eye = {"Authorization": f"Bearer {WATCHER}"}
+    assert error_of(await served.client.get(path, headers=blind_eye)) == (403, "CAPABILITY_DENIED")
+    matching = await served.client.post(
+        "/match", json={"selector": {"textEquals": "x"}, "maxAgeMs": 60_000}, headers=blind_eye
+    )
+    assert error_of(matching) == (403, "CAPABILITY_DENIED")
+
+
 @pytest.mark.parametrize("path", ["/etc/x.png", "../x.png", "a/../../x.png", "~/../../x", "\0", "."])
 async def test_pictures_stay_in_their_folder(serve: Serve, tmp_path: Path, path: str) -> None:
     served = await serve("--screenshots-dir", str(tmp_path / "shots"))

@@ -1,0 +1,186 @@
+"""What the tools share: one engine, the trees that went by, who asks, and what was cut off on which device."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from clawperator.app.http.tokens import ANYBODY, Caller
+from clawperator.app.mcp.progress import Following, Progress
+from clawperator.engine.errors import EngineError, ErrorCode, interruption
+from clawperator.engine.executions import build
+from clawperator.engine.executions.confining import with_confined_pictures
+from clawperator.engine.executions.in_flight import InFlight
+from clawperator.engine.observe.trees import LastTrees, SeenTree, tree_text
+from clawperator.engine.policy import Profile, admit, load_profile
+
+if TYPE_CHECKING:
+    from clawperator.engine.executions.attempt import ExecutionResult
+    from clawperator.engine.executions.run import RunOptions
+    from clawperator.engine.facade import Engine
+    from clawperator.engine.settings import Settings
+
+SOURCE = "clawperator-mcp"
+_REMEMBERED = 256
+
+
+@dataclass(slots=True)
+class Call:
+    """One request of a client: who asks, and how it is told of progress. ``ran`` is its last execution that came to its end."""
+
+    progress: Progress
+    caller: Caller = ANYBODY
+    ran: ExecutionResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """A call that its client gave up. The protocol allows no answer to it, so the next one on that device says so."""
+
+    error: EngineError
+    at: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.error.to_dict(), "at": round(self.at, 3)}
+
+
+class Desk:
+    """``pictures`` is the one folder that callers may have pictures written to; ``tell`` gets lines for people.
+
+    ``trees`` and ``work`` may be those of somebody who serves the same devices in another way.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        pictures: str,
+        trees: LastTrees | None = None,
+        work: InFlight | None = None,
+        tell: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        self.engine = engine
+        self.trees = trees or LastTrees()
+        self.work = work or InFlight()
+        self.tell = tell
+        self._pictures = pictures
+        self._cut_off: OrderedDict[tuple[str, str], CutOff] = OrderedDict()
+
+    # -- what may be done
+
+    def profile(self, call: Call) -> Profile | None:
+        """The profile that binds the caller; ``None`` for the policy's active one."""
+        return load_profile(self.engine.settings, call.caller.profile) if call.caller.profile else None
+
+    def admit(self, call: Call, payload: object) -> None:
+        """Hold what is done without an execution against the policy, as if it were ``payload``."""
+        profile = self.profile(call) or load_profile(self.engine.settings)
+        admit(profile, self.engine.validate(payload).execution)
+
+    @contextmanager
+    def acting(self, call: Call, what: str) -> Iterator[Settings]:
+        """Something of which nobody knows what it does; gives the settings that bind it, too. Raises READ_ONLY."""
+        settings = self.engine.settings
+        profile = self.profile(call) or load_profile(settings)
+        if profile.read_only or settings.read_only:
+            raise EngineError(ErrorCode.READ_ONLY, f"This session may only observe: {what} could act on the device")
+        if call.caller.profile:
+            settings = replace(settings, policy_profile=call.caller.profile)
+        with self.work.one():
+            yield settings
+
+    # -- executing
+
+    async def execute(
+        self,
+        call: Call,
+        payload: Mapping[str, Any],
+        *,
+        device_id: str | None = None,
+        timeout_ms: object = None,
+        options: RunOptions | None = None,
+    ) -> ExecutionResult:
+        """Run ``payload`` for ``call``, which hears of its steps.
+
+        A cancelled call ends the waiting and nothing else: what was sent may still act, and the device stays taken until it
+        has settled. ``cut_off`` says afterwards which it was.
+        """
+        call.ran = None
+        with self.work.one():
+            following = Following(self.engine.events, payload, call.progress, self._seen)
+            async with following:
+                try:
+                    call.ran = await self.engine.execute(
+                        with_confined_pictures(payload, self._pictures),
+                        device_id=device_id or None,
+                        timeout_ms=timeout_ms,
+                        options=options,
+                        profile=self.profile(call),
+                        caller=call.caller.name,
+                    )
+                except asyncio.CancelledError:
+                    following.hear()
+                    self._cut(call, following)
+                    raise
+        return call.ran
+
+    def _seen(self, serial: str, xml: str, command_id: str) -> None:
+        self.trees.note(serial, xml, command_id=command_id)
+
+    def _cut(self, call: Call, following: Following) -> None:
+        """The waiting for an execution ended before the execution did."""
+        ended = (following.end or {}).get("error", {})
+        names = {"executionId": ended.get("executionId", ""), "deviceId": following.device_id}
+        error = interruption("sent" if following.dispatched else "not_sent", **{k: v for k, v in names.items() if v})
+        error.details["commandId"] = following.command_id
+        self.remember(call, following.device_id, error)
+
+    def given_up(self, call: Call) -> None:
+        """``call`` was cancelled. Where its execution had come to its end already, that has to be said, too."""
+        if (ran := call.ran) is None:
+            return
+        error = EngineError(
+            ErrorCode.INTERRUPTED,
+            f"The command had run to its end ({ran.envelope['status']}) when the call was given up",
+            details={"commandId": ran.envelope["commandId"]},
+            extra={"broadcastDispatchStatus": "sent", "executionId": ran.execution_id, "deviceId": ran.device_id},
+        )
+        self.remember(call, ran.device_id, error)
+
+    def remember(self, call: Call, device_id: str, error: EngineError) -> None:
+        """A call about that device was cut off in the way that ``error`` says."""
+        self.tell(f"A client gave up a call{f' on {device_id}' if device_id else ''}: {error.message}")
+        if not device_id:
+            return  # nothing was sent to anybody
+        self._cut_off[(call.caller.name, device_id)] = CutOff(error, time.time())
+        if len(self._cut_off) > _REMEMBERED:
+            self._cut_off.popitem(last=False)
+
+    def cut_off(self, call: Call, device_id: str) -> CutOff | None:
+        """What this caller does not know yet of that device."""
+        return self._cut_off.get((call.caller.name, device_id))
+
+    def told(self, call: Call, device_id: str) -> None:
+        """The caller knows now."""
+        self._cut_off.pop((call.caller.name, device_id), None)
+
+    # -- looking
+
+    async def look(self, call: Call, device_id: str | None, max_age_ms: int = 0) -> tuple[str, SeenTree]:
+        """Serial and tree of a device: one that went by and is not older than that, else one of our own."""
+        self.admit(call, build.snapshot())
+        serial = (await self.engine.device(device_id or None)).serial
+        if (seen := self.trees.fresh(serial, max_age_ms)) is not None:
+            return serial, seen
+        payload = build.single("mcp-snap", "snapshot_ui", action_id="snap", source=SOURCE)
+        result = await self.execute(call, payload, device_id=serial)
+        try:
+            return serial, self.trees.note(serial, tree_text(result.envelope), command_id=payload["commandId"])
+        except EngineError as exc:
+            exc.extra |= {"executionId": result.execution_id, "deviceId": serial}
+            raise

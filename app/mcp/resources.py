@@ -1,0 +1,151 @@
+"""Resources: the latest tree of each device, the schemas of the contract, the action types."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+
+from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.contracts.schema import SCHEMAS, json_schema
+from clawperator.engine.errors import EngineError
+from clawperator.engine.observe.trees import viewed
+
+if TYPE_CHECKING:
+    from clawperator.app.mcp.desk import Call, Desk
+
+JSON = "application/json"
+XML = "application/xml"
+_DEVICES = "clawperator://devices/"
+_SCHEMA = "clawperator://schema/"
+_ACTIONS = "clawperator://actions"
+_LISTED = ("execution", "matcher", "result", "error")
+_TREE_BYTES = 32_768
+_SHOWN = 200
+
+TEMPLATES = [
+    ResourceTemplate(
+        uri_template=f"{_DEVICES}{{deviceId}}/tree",
+        name="tree",
+        title="Latest UI tree",
+        description="The latest tree of a device that went by here, as an interactive view; a new look where there is none.",
+        mime_type=JSON,
+    ),
+    ResourceTemplate(
+        uri_template=f"{_DEVICES}{{deviceId}}/tree.xml",
+        name="dump",
+        title="Latest UI tree as XML",
+        description="The same as the whole dump; it can be large.",
+        mime_type=XML,
+    ),
+    ResourceTemplate(
+        uri_template=f"{_SCHEMA}{{name}}",
+        name="schema",
+        title="JSON Schema of a contract",
+        description=f"One of: {', '.join(SCHEMAS)}.",
+        mime_type="application/schema+json",
+    ),
+]
+
+
+async def resources(desk: Desk) -> list[Resource]:
+    """The trees of usable devices, and what is always there. Without adb there are no devices, and that is no error here."""
+    found = [
+        Resource(
+            uri=_ACTIONS,
+            name="actions",
+            title="Action types",
+            description="Every action type of an execution with its parameters.",
+            mime_type=JSON,
+        ),
+        *(
+            Resource(
+                uri=f"{_SCHEMA}{name}",
+                name=f"schema-{name}",
+                title=f"JSON Schema: {name}",
+                mime_type="application/schema+json",
+            )
+            for name in _LISTED
+        ),
+    ]
+    try:
+        devices = await desk.engine.devices()
+    except EngineError:
+        return found
+    return [
+        *(
+            Resource(
+                uri=f"{_DEVICES}{quote(entry.serial, safe='')}/tree",
+                name=f"tree-{entry.serial}",
+                title=f"UI tree of {entry.serial}",
+                description="The latest one that went by here.",
+                mime_type=JSON,
+            )
+            for entry in devices
+            if entry.usable
+        ),
+        *found,
+    ]
+
+
+async def read(desk: Desk, call: Call, uri: str) -> ReadResourceResult:
+    """One resource. Raises ``MCPError``: INVALID_PARAMS for one that is not there, else with the error object as its data."""
+    from mcp.shared.exceptions import MCPError
+
+    try:
+        text, kind = await _content(desk, call, uri)
+    except EngineError as exc:
+        raise MCPError(INTERNAL_ERROR, sound(exc.message), exc.to_answer()["error"]) from exc
+    except LookupError as exc:
+        near = suggestion(uri, [_ACTIONS, *(f"{_SCHEMA}{name}" for name in SCHEMAS)])
+        raise MCPError(INVALID_PARAMS, f"There is no resource {shown(uri, _SHOWN)}. {near}".strip()) from exc
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=sound(text))])
+
+
+async def _content(desk: Desk, call: Call, uri: str) -> tuple[str, str]:
+    """Text and its type. Raises ``LookupError`` where there is no such resource, and ``EngineError``."""
+    if uri == _ACTIONS:
+        return _json({name: _described(name) for name in ACTIONS}), JSON
+    if uri.startswith(_SCHEMA):
+        name = uri.removeprefix(_SCHEMA)
+        if name not in SCHEMAS:
+            raise LookupError(name)
+        return _json(json_schema(name)), "application/schema+json"
+    serial, mark, what = uri.removeprefix(_DEVICES).partition("/")
+    if not uri.startswith(_DEVICES) or not mark or what not in ("tree", "tree.xml"):
+        raise LookupError(uri)
+    serial, seen = await desk.look(call, unquote(serial), max_age_ms=_EVER)
+    if what == "tree.xml":
+        return seen.xml, XML
+    view = await asyncio.to_thread(viewed, seen.xml, await seen.read(), "interactive", _TREE_BYTES)
+    return _json({"ok": True, "deviceId": serial, **seen.facts(), "view": view}), JSON
+
+
+_EVER = 10**15
+"""Milliseconds: the latest tree, however old; ``at`` and ``ageMs`` tell."""
+
+
+def _described(name: str) -> dict[str, Any]:
+    """An action type: what it does, and its parameters."""
+    schema = json_schema(name)
+    return {"about": schema.get("description", ""), "params": schema["properties"].get("params", {})}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def sound(text: str) -> str:
+    """Without lone surrogates, which have no form on the wire."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,0 +1,148 @@
+"""The protocol's server: lists the tools and resources of a desk, and runs them for whoever asks."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    ToolAnnotations,
+)
+from mcp_types import Tool as ToolEntry
+
+from clawperator.app.http.gate import CALLER
+from clawperator.app.http.tokens import ANYBODY, Caller
+from clawperator.app.mcp import resources
+from clawperator.app.mcp.answers import Reply, refusal, result_of
+from clawperator.app.mcp.desk import Call
+from clawperator.app.mcp.instructions import INSTRUCTIONS
+from clawperator.app.mcp.progress import Progress
+from clawperator.app.mcp.tools import TOOLS
+from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp.server.context import ServerRequestContext
+
+    from clawperator.app.mcp.desk import Desk
+    from clawperator.app.mcp.tools.base import Tool
+
+    Context = ServerRequestContext[Any, Any]
+
+_STATIC = CacheHint(ttl_ms=3_600_000, scope="public")
+_NAME = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
+_LONGEST_NAME = 64
+
+
+def create_server(desk: Desk) -> Server[Any]:
+    """One for every transport; ``desk`` is shared by all connections."""
+
+    async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=[entry(tool) for tool in TOOLS.values()])
+
+    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            hint = suggestion(params.name, TOOLS) or f"Tools: {', '.join(TOOLS)}."
+            raise MCPError(INVALID_PARAMS, f"There is no tool {shown(params.name)}. {hint}")
+        return result_of(await answered(desk, tool, _call(context), params.arguments))
+
+    async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
+        return ListResourcesResult(resources=await resources.resources(desk))
+
+    async def list_templates(_: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+
+    async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        return await resources.read(desk, _call(context), params.uri)
+
+    def input_schema(name: str) -> Mapping[str, Any] | None:
+        return TOOLS[name].input_schema if name in TOOLS else None
+
+    return Server(
+        "clawperator",
+        version=__version__,
+        title="Clawperator",
+        description="The deterministic hand that drives Android devices",
+        instructions=INSTRUCTIONS,
+        cache_hints={"tools/list": _STATIC, "resources/templates/list": _STATIC},
+        get_tool_input_schema=input_schema,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )
+
+
+def entry(tool: Tool) -> ToolEntry:
+    return ToolEntry(
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=ToolAnnotations(
+            read_only_hint=tool.reads_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent,
+            open_world_hint=tool.open_world,
+        ),
+    )
+
+
+async def answered(desk: Desk, tool: Tool, call: Call, arguments: Mapping[str, Any] | None) -> Reply:
+    """What ``tool`` answers, whatever happens; a fault of ours is told to people, not to the client."""
+    try:
+        reply = await tool.run(desk, call, tool.read(arguments))
+    except asyncio.CancelledError:
+        desk.given_up(call)
+        raise
+    except EngineError as exc:
+        reply = refusal(exc)
+    except Exception as exc:  # noqa: BLE001 -- the last border: one fault of ours is one failed call
+        desk.tell("".join(traceback.format_exception(exc)))
+        reply = refusal(EngineError(ErrorCode.INTERNAL_ERROR, "An unexpected error occurred"))
+    return _with_what_was_cut_off(desk, call, reply)
+
+
+def _with_what_was_cut_off(desk: Desk, call: Call, reply: Reply) -> Reply:
+    """The first answer about a device after a call on it was given up says what became of that; one that succeeds ends it."""
+    device = reply.document.get("deviceId")
+    cut_off = desk.cut_off(call, device) if isinstance(device, str) else None
+    if cut_off is None:
+        return reply
+    if reply.document.get("ok"):
+        desk.told(call, str(device))
+    return reply._replace(document={**reply.document, "interrupted": cut_off.to_dict()})
+
+
+def _call(context: Context) -> Call:
+    return Call(Progress(context.session.report_progress), _caller(context))
+
+
+def _caller(context: Context) -> Caller:
+    """Whose token it is; where nothing asks for one, what the program that started us calls itself."""
+    if context.request is not None:
+        caller: Caller = context.request.scope.get(CALLER, ANYBODY)
+        return caller
+    client = context.session.client_params
+    name = "-".join(_NAME.findall(client.client_info.name))[:_LONGEST_NAME] if client is not None else ""
+    return Caller(name)

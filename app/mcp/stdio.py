@@ -1,0 +1,123 @@
+"""MCP over stdin and stdout, for a client that started us. Every other word goes to stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from mcp.server.stdio import stdio_server
+
+from clawperator.app.mcp.desk import Desk
+from clawperator.app.mcp.server import create_server
+
+if TYPE_CHECKING:
+    from clawperator.engine.facade import Engine
+
+MAX_LINE = 4 * 1024 * 1024
+"""Bytes of one message; what is longer is dropped."""
+_CHUNK = 65_536
+_AHEAD = 64
+_STDIN = 0
+
+
+class Lines:
+    """The lines of a file descriptor, read in a thread that does not keep the process alive.
+
+    The SDK's own way reads in a thread that cannot be left while the client holds its end open: a signal would wait for it.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._room = threading.Semaphore(_AHEAD)
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._lines.get()
+        if line is None:
+            raise StopAsyncIteration
+        self._room.release()
+        return line
+
+    def _read(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            for line in _split(self._descriptor):
+                self._room.acquire()
+                self._loop.call_soon_threadsafe(self._lines.put_nowait, line.decode("utf-8", "replace"))
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+
+def _split(descriptor: int) -> Iterator[bytes]:
+    """Lines without their ends; one that is too long is left out."""
+    rest, skipping = b"", False
+    while data := _data(descriptor):
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            if not skipping and line.strip():
+                yield line
+            skipping = False
+        if len(rest) > MAX_LINE:
+            rest, skipping = b"", True
+    if rest.strip() and not skipping:
+        yield rest
+
+
+def _data(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK)
+    except OSError:
+        return b""
+
+
+@contextlib.contextmanager
+def _own_stdin() -> Iterator[int]:
+    """A descriptor of our own for stdin; whatever else reads it, such as a child, finds nothing there."""
+    private = os.dup(_STDIN)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, _STDIN)
+    os.close(nothing)
+    yield private  # it stays open: the thread may still read
+
+
+async def serve(engine: Engine, *, pictures: str, tell: Callable[[str], object]) -> None:
+    """Serve until stdin ends, or SIGINT or SIGTERM. What runs then is cut off, and the history says whether it was sent."""
+    server = create_server(Desk(engine, pictures=pictures, tell=tell))
+    with _own_stdin() as descriptor, _signals():
+        lines = cast("Any", Lines(descriptor))
+        with contextlib.suppress(asyncio.CancelledError):
+            async with stdio_server(stdin=lines) as (read, write):
+                await server.run(read, write, server.create_initialization_options())
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[None]:
+    """The first one ends the current task, the next one the process: a client that does not read can hold its stdout."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    heard = False
+
+    def stop() -> None:
+        nonlocal heard
+        if heard:
+            os._exit(1)
+        heard = True
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(number)

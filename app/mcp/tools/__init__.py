@@ -1,0 +1,15 @@
+"""The tools by name, in the order in which clients list them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clawperator.app.mcp.tools.acting import ACTION, EXECUTE
+from clawperator.app.mcp.tools.base import Tool
+from clawperator.app.mcp.tools.observing import DEVICES, DOCTOR, MATCH, SCREENSHOT, SNAPSHOT, SUGGEST, WAIT
+from clawperator.app.mcp.tools.skills import RUN, SEARCH
+
+TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (DEVICES, SNAPSHOT, SCREENSHOT, ACTION, EXECUTE, WAIT, MATCH, SUGGEST, SEARCH, RUN, DOCTOR)
+}

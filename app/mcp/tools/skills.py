@@ -1,0 +1,239 @@
+"""Tools about skills: finding one, and running its script or one of its artifacts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, tail
+from clawperator.app.mcp.progress import LatestLine
+from clawperator.app.mcp.tools import base
+from clawperator.app.mcp.tools.base import Arguments, Tool, wrong
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.hierarchy.questions import cut
+from clawperator.engine.policy import load_profile
+from clawperator.engine.skills.artifact import compile_artifact, describe_inputs
+from clawperator.engine.skills.play import play
+from clawperator.engine.skills.registry import Registry, open_registry
+from clawperator.engine.skills.run import MAX_TIMEOUT_MS, run_skill
+from clawperator.engine.skills.search import search
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clawperator.app.mcp.desk import Call, Desk
+    from clawperator.engine.executions.attempt import ExecutionResult
+    from clawperator.engine.facade import Engine
+    from clawperator.engine.skills.compiled import Compiled
+
+_ONLY_SCRIPTS = ("args", "expectContains")
+_ONLY_ARTIFACTS = ("variables",)
+_WORD = 512
+_ARTIFACTS = 20
+
+
+async def _registry(desk: Desk) -> Registry:
+    settings = desk.engine.settings
+    return await asyncio.to_thread(open_registry, settings.environment, settings.skills_registry or None)
+
+
+async def _search(desk: Desk, _: Call, arguments: Arguments) -> Reply:
+    registry = await _registry(desk)
+    if "skillId" in arguments:
+        entry = await asyncio.to_thread(_in_full, registry, arguments["skillId"])
+        return Reply({"ok": True, "count": 1, "skills": [entry]})
+    words = {name: arguments.get(name) or None for name in ("app", "intent", "keyword")}
+    found = search(registry, **words)
+    shown, truncated = cut(found, int(arguments.get("limit", 20)), "limit")
+    return Reply({"ok": True, "count": len(found), **truncated, "skills": list(shown)})
+
+
+def _in_full(registry: Registry, skill_id: str) -> dict[str, Any]:
+    """The entry with ``inputs``: what each of its artifacts asks for; an artifact that cannot be read says why."""
+    entry = registry.get(skill_id)
+    inputs: dict[str, Any] = {}
+    for path in [path for path in entry.get("artifacts") or () if isinstance(path, str)][:_ARTIFACTS]:
+        name = path.rpartition("/")[2]
+        try:
+            asked = describe_inputs(registry, skill_id, name)
+        except EngineError as exc:
+            inputs[name] = exc.to_dict()
+            continue
+        inputs[name] = [
+            {
+                "name": one.name,
+                "type": one.type,
+                "required": one.required,
+                **({} if one.default is None else {"default": one.default}),
+                **({"values": list(one.values)} if one.values else {}),
+            }
+            for one in asked
+        ]
+    return {**entry, "inputs": inputs}
+
+
+SEARCH = Tool(
+    "skills_search",
+    "Find skills",
+    "Lists skills, which are tested ways to do something in one app: look here before you work out a longer task yourself. "
+    "Entries tell the app, what the skill does, its `scripts` and its `artifacts`. With `skillId` it shows that one, with the "
+    "`inputs` of each artifact, which are the `variables` of skill_run; without arguments it lists all.",
+    _search,
+    takes={
+        "skillId": base.text("Only this skill, in full.", _WORD),
+        "app": base.text("Exactly this application id.", _WORD),
+        "intent": base.text("Exactly this intent.", _WORD),
+        "keyword": base.text("Part of id, summary, application id or keywords.", _WORD),
+        "limit": base.number("List at most so many.", 1, 200, 20),
+    },
+    gives={"count": base.WHOLE, "skills": base.OBJECTS, "truncated": base.OBJECT},
+    open_world=False,
+)
+
+
+async def _run(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+    artifact = "artifact" in arguments
+    for name in _ONLY_SCRIPTS if artifact else _ONLY_ARTIFACTS:
+        if name in arguments:
+            raise wrong(name, f"'{name}' is for {'scripts' if artifact else 'artifacts'}")
+    return await (_play if artifact else _script)(desk, call, arguments)
+
+
+async def _script(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+    skill_id, device = arguments["skillId"], arguments.get("deviceId") or None
+    registry = await _registry(desk)
+    lines = LatestLine(call.progress)
+    with desk.acting(call, f"the script of {skill_id}") as settings:
+        try:
+            async with lines.told():
+                done = await run_skill(
+                    registry,
+                    skill_id,
+                    settings=settings,
+                    device_id=device,
+                    args=[_word(value) for value in arguments.get("args", ())],
+                    timeout_ms=_limit(arguments),
+                    expect_contains=arguments.get("expectContains"),
+                    tell=lambda line: lines.take(line.text),
+                )
+        except asyncio.CancelledError:
+            desk.remember(call, device or settings.device_id, _ended(skill_id))
+            raise
+    document: dict[str, Any] = {"ok": True, **done.to_dict()}
+    most = int(arguments.get("maxBytes", DEFAULT_BYTES))
+    if len(document["output"]) > most:
+        document |= {"output": tail(document["output"], most), "outputTruncated": True}
+    return Reply(document)
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _limit(arguments: Arguments) -> int | None:
+    return int(arguments["timeoutMs"]) if "timeoutMs" in arguments else None
+
+
+def _ended(skill_id: str) -> EngineError:
+    return EngineError(
+        ErrorCode.INTERRUPTED,
+        "The script and what it had started are ended; what they had sent to the device may still act there",
+        extra={"broadcastDispatchStatus": "unknown", "skillId": skill_id},
+    )
+
+
+class _Hands:
+    """What plays an artifact: every execution of it goes the way of all others here."""
+
+    def __init__(self, desk: Desk, call: Call) -> None:
+        self._desk = desk
+        self._call = call
+        self.settings = desk.engine.settings
+
+    async def execute(self, payload: Mapping[str, Any], **how: Any) -> ExecutionResult:
+        how.pop("receiver_package", None)
+        return await self._desk.execute(self._call, payload, **how)
+
+
+async def _play(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+    registry = await _registry(desk)
+    compiled = await asyncio.to_thread(_compile, desk, call, registry, arguments)
+    call.progress.total = sum(len(execution["actions"]) for execution in compiled.executions)
+    hands = cast("Engine", _Hands(desk, call))
+    report = await play(hands, compiled, device_id=arguments.get("deviceId") or None, timeout_ms=_limit(arguments))
+    document = report.to_dict()
+    view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
+    for execution in document["executions"]:
+        await asyncio.to_thread(lean, execution["envelope"], view, most)
+    return Reply(document, failed=report.failed)
+
+
+def _compile(desk: Desk, call: Call, registry: Registry, arguments: Arguments) -> Compiled:
+    """The artifact under the caller's policy; the audit gets its row either way."""
+    skill_id, artifact = arguments["skillId"], arguments["artifact"]
+    variables = json.dumps(arguments["variables"]) if "variables" in arguments else None
+    try:
+        profile = desk.profile(call) or load_profile(desk.engine.settings)
+        compiled = compile_artifact(registry, skill_id, artifact, variables, profile=profile)
+    except EngineError as exc:
+        _note(desk, call, skill_id, artifact, error=exc)
+        raise
+    recipe_id = (compiled.recipe or {}).get("id", "")
+    _note(desk, call, skill_id, compiled.artifact, execution=compiled.execution, recipe_id=recipe_id)
+    return compiled
+
+
+def _note(desk: Desk, call: Call, skill_id: str, artifact: str, **facts: Any) -> None:
+    if desk.engine.history is None:
+        return
+    from clawperator.engine.history.auditing import compiling
+
+    row = compiling(skill_id=skill_id, artifact=artifact, face=desk.engine.face, caller=call.caller.name, **facts)
+    desk.engine.history.audit_compile(row)
+
+
+RUN = Tool(
+    "skill_run",
+    "Run a skill",
+    "Runs a skill of `skills_search`: its script (a program on this computer that drives the device by itself), or, with "
+    "`artifact`, one of its plans, filled in with `variables`. The answer has the script's `output`, or each execution and "
+    "the recipe's `outputs`.",
+    _run,
+    takes={
+        "skillId": base.text("The skill's id.", _WORD),
+        "deviceId": base.DEVICE,
+        "artifact": base.text("Compile and play this artifact instead of running the script.", _WORD),
+        "variables": base.obj({}, "The artifact's variables."),
+        "args": base.listed(
+            {"type": ["string", "number", "boolean"], "maxLength": 32_768},
+            "Arguments for the script, after the device.",
+        ),
+        "timeoutMs": base.number(
+            "Time of the script (120000 unless given), or of each execution of an artifact.", 1, MAX_TIMEOUT_MS
+        ),
+        "expectContains": base.text("Fail unless the script prints this text.", _WORD),
+        "view": base.VIEW,
+        "maxBytes": base.number(
+            "Most bytes of the output, whose end is kept, or of a tree's view.",
+            base.LEAST_BYTES,
+            base.MOST_BYTES,
+            DEFAULT_BYTES,
+        ),
+    },
+    needs=("skillId",),
+    gives={
+        "skillId": base.TEXT,
+        "deviceId": base.TEXT,
+        "output": base.TEXT,
+        "exitCode": base.WHOLE,
+        "durationMs": base.WHOLE,
+        "frames": base.OBJECTS,
+        "executions": base.OBJECTS,
+        "outputs": base.OBJECT,
+        "errors": base.OBJECTS,
+    },
+    reads_only=False,
+    destructive=True,
+    idempotent=False,
+)

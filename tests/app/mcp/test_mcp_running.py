@@ -1,0 +1,153 @@
+"""A call while it runs: its progress, the client that gives it up, and what is said about that afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from clawperator.app.http.tokens import Caller
+from clawperator.app.mcp.answers import Reply
+from clawperator.app.mcp.desk import Call, Desk
+from clawperator.app.mcp.progress import Progress
+from clawperator.app.mcp.server import answered
+from clawperator.app.mcp.tools import TOOLS
+from clawperator.app.mcp.tools.base import Arguments
+from clawperator.engine import Engine, Settings
+from clawperator.engine.events import ExecutionStarted
+from clawperator.engine.history.store import History
+from tests.app.mcp.conftest import HOME, LOOK, MODES, Agent, Place, Visit, document, nap, plan
+
+
+async def test_progress_grows_with_every_step(visit: Visit) -> None:
+    place = await visit()
+    async with place.talk() as agent:
+        await agent.ok("execute", execution=plan(HOME, nap(20), LOOK))
+        values = [value for value, *_ in agent.told]
+        assert values == sorted(set(values))
+        assert {total for _, total, _ in agent.told} == {3}
+        assert [message for *_, message in agent.told] == [
+            f"sent to {place.serial}",
+            "1 of 3: press_key (home)",
+            "1 of 3: press_key (home): done",
+            "2 of 3: sleep (nap)",
+            "2 of 3: sleep (nap): done",
+            "3 of 3: snapshot_ui (look)",
+            "3 of 3: snapshot_ui (look): done",
+        ]
+
+
+async def test_two_devices_work_at_the_same_time(visit: Visit) -> None:
+    place = await visit(devices=2)
+    first, second = (device.serial for device in place.devices)
+    async with place.talk() as agent:
+        slow = asyncio.create_task(agent.call("execute", execution=plan(nap(1_500)), deviceId=first))
+        await agent.hears("1 of 1: sleep")
+        await agent.ok("action", type="press_key", key="home", deviceId=second)
+        busy = await agent.refused("action", type="press_key", key="home", deviceId=first)
+        assert (busy["code"], busy["retryable"]) == ("EXECUTION_CONFLICT_IN_FLIGHT", True)
+        assert not slow.done()
+        assert document(await slow)["envelope"]["status"] == "success"
+
+
+async def given_up(agent: Agent) -> None:
+    """Give up an execution in its middle, as a client does whose patience is over."""
+    call = asyncio.create_task(agent.call("execute", execution=plan(nap(1_200))))
+    await agent.hears("1 of 1: sleep")
+    call.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await call
+
+
+async def truth(agent: Agent, place: Place) -> None:
+    """The client hears what became of the call that it gave up, until an answer about that device came through."""
+    while (row := (await agent.ok("devices"))["devices"][0])["lock"]["state"] != "settling":
+        pass  # the cancellation is on its way, and no answer comes to it
+    assert row["interrupted"]["broadcastDispatchStatus"] == "sent"
+    refused = await agent.call("snapshot")
+    answer = document(refused)
+    assert (answer["error"]["code"], answer["error"]["retryable"]) == ("EXECUTION_CONFLICT_IN_FLIGHT", True)
+    assert answer["interrupted"]["code"] == "INTERRUPTED"
+    assert answer["interrupted"]["broadcastDispatchStatus"] == "sent"
+    assert answer["interrupted"]["deviceId"] == place.serial
+    while (looked := await agent.call("snapshot")).is_error:
+        assert document(looked)["error"]["code"] == "EXECUTION_CONFLICT_IN_FLIGHT"
+    assert "it may still act" in document(looked)["interrupted"]["message"]
+    assert "interrupted" not in await agent.ok("snapshot")
+    assert "interrupted" not in (await agent.ok("devices"))["devices"][0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_call_that_is_given_up_may_still_act(visit: Visit, mode: str) -> None:
+    place = await visit()
+    async with place.talk(mode=mode) as agent:
+        await given_up(agent)
+        await truth(agent, place)
+    assert agent.errors is not None
+    assert "may still act" in agent.errors.read_text()
+    with History.open(str(place.folder / "state" / "clawperator" / "history.db")) as history:
+        codes = [entry.code for entry in history.audit(events=("result",))]
+    assert "INTERRUPTED" in codes
+
+
+async def test_before_it_is_sent_nothing_happened(visit: Visit) -> None:
+    place = await visit(latency_ms={"round_trip": 200})
+    said: list[str] = []
+
+    async def unheard(*_: object) -> None:
+        pass
+
+    async with Engine(Settings.resolve({}, place.env)) as engine:
+        desk = Desk(engine, pictures=str(place.folder), tell=said.append)
+        call = Call(Progress(unheard), Caller("me"))
+        with engine.events.subscribe() as events:
+            running = asyncio.create_task(desk.execute(call, whole(HOME)))
+            async for event in events:
+                if isinstance(event, ExecutionStarted):
+                    break
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
+        cut_off = desk.cut_off(call, place.serial)
+        assert cut_off is not None
+        assert cut_off.to_dict()["broadcastDispatchStatus"] == "not_sent"
+        assert desk.cut_off(Call(call.progress, Caller("somebody else")), place.serial) is None
+        assert engine.lock(place.serial).state == "free"
+        assert "before the command was sent" in said[0]
+
+
+async def test_what_had_ended_is_said_to_have_ended(visit: Visit) -> None:
+    """The client gives up while its answer is being made: nothing is unknown then."""
+    place = await visit()
+    made = asyncio.Event()
+
+    async def slow(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+        result = await desk.execute(call, whole(HOME), device_id=arguments.get("deviceId"))
+        made.set()
+        await asyncio.Event().wait()
+        return Reply(result.to_dict())
+
+    async def unheard(*_: object) -> None:
+        pass
+
+    async with Engine(Settings.resolve({}, place.env)) as engine:
+        desk = Desk(engine, pictures=str(place.folder))
+        call = Call(Progress(unheard))
+        asked = answered(desk, replace(TOOLS["execute"], run=slow), call, {"execution": plan(HOME)})
+        running = asyncio.create_task(asked)
+        await made.wait()
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+        cut_off = desk.cut_off(call, place.serial)
+        assert cut_off is not None
+        assert "had run to its end (success)" in cut_off.to_dict()["message"]
+        assert engine.lock(place.serial).state == "free"
+
+
+def whole(*actions: dict[str, Any]) -> dict[str, Any]:
+    usual = {"commandId": "c", "taskId": "t", "source": "s", "expectedFormat": "android-ui-automator"}
+    return {**usual, "timeoutMs": 10_000, "actions": list(actions)}

@@ -1,0 +1,117 @@
+"""Looking and acting, over stdio and with the SDK's own client, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+
+import pytest
+from PIL import Image
+
+from clawperator.app.mcp.instructions import INSTRUCTIONS
+from tests.app.mcp.conftest import HOME, LOOK, MODES, Visit, document, nap, plan
+
+TOOLS = {
+    "devices", "snapshot", "screenshot", "action", "execute", "wait", "match", "suggest", "skills_search", "skill_run", "doctor",
+}  # fmt: skip
+ACTING = {"action", "execute", "skill_run"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_is_offered(visit: Visit, mode: str) -> None:
+    place = await visit()
+    async with place.talk(mode=mode) as agent:
+        assert agent.client.instructions == INSTRUCTIONS
+        tools = (await agent.client.list_tools()).tools
+        assert {tool.name for tool in tools} == TOOLS
+        for tool in tools:
+            hints = tool.annotations
+            assert hints is not None
+            assert hints.read_only_hint is (tool.name not in ACTING)
+            assert hints.destructive_hint is (tool.name in ACTING)
+            assert tool.description
+            assert tool.input_schema["type"] == "object"
+            assert tool.output_schema is not None
+        assert await agent.ok("devices") == {
+            "ok": True,
+            "devices": [{"serial": place.serial, "state": "device", "model": "Pixel_7"}],
+        }
+
+
+async def test_observing(visit: Visit) -> None:
+    place = await visit()
+    async with place.talk() as agent:
+        seen = await agent.ok("snapshot")
+        assert (seen["deviceId"], seen["changed"], seen["view"]["view"]) == (place.serial, True, "interactive")
+        settings = next(node for node in seen["view"]["nodes"] if node.get("label") == "Settings")
+        same = await agent.ok("snapshot", since=seen["digest"])
+        assert (same["changed"], "view" in same) == (False, False)
+        recent = await agent.ok("snapshot", view="full", maxAgeMs=3_600_000, maxBytes=200_000)
+        assert recent["at"] == same["at"]  # nobody looked again
+        assert recent["view"]["text"].startswith("<?xml")
+        small = await agent.ok("snapshot", maxBytes=1_024)
+        assert len(json.dumps(small["view"], separators=(",", ":"))) <= 1_024
+        assert small["view"]["truncated"]["total"] > small["view"]["truncated"]["shown"]
+        assert "maxBytes" in small["view"]["truncated"]["hint"]
+
+        found = await agent.ok("match", selector=settings["selector"])
+        assert found["count"] == 1
+        assert found["matches"][0]["path"] == settings["path"]
+        nothing = await agent.ok("match", selector={"textEquals": "not there"})
+        assert (nothing["count"], "verdict" in nothing["explain"]) == (0, True)
+        x, y = settings["at"]
+        for way in ({"point": {"x": x, "y": y}}, {"node": settings["path"]}, {"selector": settings["selector"]}):
+            assert (await agent.ok("suggest", **way))["candidates"][0]["unique"] is True
+
+        taken = await agent.call("screenshot", maxSide=200)
+        facts, image = document(taken), taken.content[1]
+        assert image.type == "image"
+        with Image.open(io.BytesIO(base64.b64decode(image.data))) as picture:
+            assert picture.size == (facts["width"], facts["height"])
+            assert max(picture.size) == 200
+        assert facts["screen"] == [1080, 2340]
+        assert round(facts["width"] * facts["scale"]) == 1080
+
+        healthy = await agent.ok("doctor")
+        assert {check["id"] for check in healthy["checks"]} >= {"host.adb.presence", "device.discovery"}
+        assert any("device.discovery: pass" in message for *_, message in agent.told)
+
+
+async def test_acting(visit: Visit) -> None:
+    place = await visit(speed=0.05)  # what is not there is looked for again and again
+    async with place.talk() as agent:
+        opened = await agent.ok("action", type="open_app", applicationId="com.android.settings")
+        assert opened["envelope"]["stepResults"][0]["actionType"] == "open_app"
+        assert (opened["terminalSource"], opened["deviceId"]) == ("clawperator_result", place.serial)
+        page = await agent.ok("wait", selector={"textEquals": "Display"}, timeoutMs=5_000)
+        assert page["envelope"]["status"] == "success"
+        read = await agent.ok("action", type="read_text", selector={"textEquals": "Display"})
+        assert read["envelope"]["stepResults"][0]["data"]["text"] == "Display"
+
+        done = await agent.ok("execute", execution=plan(HOME, nap(10), LOOK, taskId="mine"), view="compact")
+        steps = done["envelope"]["stepResults"]
+        assert [step["id"] for step in steps] == ["home", "nap", "look"]
+        assert done["envelope"]["taskId"] == "mine"
+        assert "text" not in steps[2]["data"]  # a view stands in the dump's place
+        assert steps[2]["data"]["view"]["package"] == "com.android.launcher3"
+
+        checked = await agent.ok("execute", execution=plan(HOME, commandId="c"), validateOnly=True)
+        assert checked["execution"]["expectedFormat"] == "android-ui-automator"
+        missing = await agent.call("action", type="click", selector={"textEquals": "not there"})
+        answer = document(missing)
+        assert (missing.is_error, answer["ok"], answer["envelope"]["status"]) == (True, True, "failed")
+        assert answer["failure"]["code"] == answer["envelope"]["errorCode"] == "NODE_NOT_FOUND"
+        assert "snapshot" in answer["failure"]["hint"]
+        assert answer["failure"]["retryable"] is False
+
+
+async def test_several_devices(visit: Visit) -> None:
+    place = await visit(devices=2)
+    async with place.talk() as agent:
+        unsure = await agent.refused("snapshot")
+        assert unsure["code"] == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
+        for device in place.devices:
+            assert (await agent.ok("snapshot", deviceId=device.serial))["deviceId"] == device.serial
+        nobody = await agent.refused("action", type="press_key", key="home", deviceId="nobody-1")
+        assert nobody["code"] == "DEVICE_NOT_FOUND"

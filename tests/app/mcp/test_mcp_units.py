@@ -1,0 +1,198 @@
+"""The parts by themselves: progress, answers, lines, schemas."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from clawperator.app.mcp import stdio
+from clawperator.app.mcp.answers import Reply, bounded, lean, outcome, refusal, result_of, tail
+from clawperator.app.mcp.progress import Progress
+from clawperator.app.mcp.server import entry
+from clawperator.app.mcp.stdio import MAX_LINE
+from clawperator.app.mcp.tools import TOOLS
+from clawperator.app.mcp.tools.acting import KINDS, completed, one_action
+from clawperator.app.mcp.tools.observing import _fitted
+from clawperator.engine.contracts.actions import ACTIONS
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.validate import validate
+
+NODE = {"textEquals": "x"}
+GIVEN: dict[str, Any] = {
+    "selector": NODE,
+    "point": {"x": 1, "y": 2},
+    "clickType": "long_click",
+    "applicationId": "com.example",
+    "uri": "https://example.org/",
+    "text": "words",
+    "submit": True,
+    "key": "back",
+    "all": True,
+    "container": {"resourceId": "a:id/b"},
+    "direction": "up",
+    "durationMs": 10,
+    "timeoutMs": 100,
+}
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=40)
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=40))
+async def test_progress_only_grows(steps: list[tuple[int, bool]]) -> None:
+    told: list[float] = []
+
+    async def report(value: float, _total: float | None, _message: str | None) -> None:
+        told.append(value)
+
+    progress = Progress(report)
+    for step, done in steps:
+        await progress.tell(step + (1 if done else 0.5), step + 1, "x")
+    assert told == sorted(set(told))
+
+
+async def test_a_step_that_is_tried_again_never_reaches_its_end() -> None:
+    told: list[float] = []
+
+    async def report(value: float, _total: float | None, message: str | None) -> None:
+        assert message == "x" * 200
+        told.append(value)
+
+    progress = Progress(report)
+    for _ in range(1_000):
+        await progress.tell(0.5, 1, "x" * 1_000)
+    assert told[0] == 0.5
+    assert told[-1] <= 1
+    assert told == sorted(set(told))
+
+
+@given(TEXTS, TEXTS)
+def test_every_text_has_a_form_on_the_wire(key: str, text: str) -> None:
+    result = result_of(Reply({"ok": True, key: [text, {"inner": text}]}))
+    line = result.model_dump_json(by_alias=True)
+    assert "\n" not in line
+    assert json.loads(line)["structuredContent"] == result.structured_content
+    assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
+    if not any("\ud800" <= sign <= "\udfff" for sign in key + text):
+        assert result.structured_content[key] == [text, {"inner": text}]
+
+
+@given(TEXTS, st.integers(1, 30))
+def test_the_end_of_a_text_is_kept(text: str, limit: int) -> None:
+    raw = text.encode("utf-8", "surrogatepass")
+    kept = tail(text, limit)
+    if len(raw) <= limit:
+        assert kept == text
+    else:
+        assert kept.startswith(f"[{len(raw) - limit} bytes left out] ")
+        assert len(kept.encode("utf-8", "surrogatepass")) <= limit + 40
+
+
+def test_long_texts_of_errors_are_bounded() -> None:
+    error = EngineError(ErrorCode.SKILL_EXECUTION_FAILED, "failed", extra={"stderr": "x" * 10_000_000 + "why"})
+    document = refusal(error).document
+    assert len(json.dumps(document)) < 5_000
+    assert document["error"]["stderr"].endswith("why")
+    assert bounded({"a": ["y" * 9, 1, None]}, 8) == {"a": ["[1 bytes left out] yyyyyyyy", 1, None]}
+
+
+def test_a_tree_that_cannot_be_shown_does_not_undo_what_was_done() -> None:
+    xml = (
+        f'<?xml version="1.0"?><hierarchy rotation="0"><node package="{"p" * 5_000}" bounds="[0,0][1,1]"/></hierarchy>'
+    )
+    envelope = {"stepResults": [{"id": "s", "actionType": "snapshot_ui", "success": True, "data": {"text": xml}}]}
+    lean(envelope, "interactive", 1_024)
+    data: Any = envelope["stepResults"][0]["data"]
+    assert "text" not in data
+    assert data["view"]["error"]["code"] == "EXECUTION_VALIDATION_FAILED"
+
+
+def test_a_failed_step_of_a_plan_that_went_on() -> None:
+    failed = {"id": "r", "actionType": "read_text", "success": False, "data": {"error": "VALIDATOR_MISMATCH"}}
+    envelope = {"status": "success", "error": None, "stepResults": [failed]}
+    reply = outcome({"ok": True, "envelope": envelope})
+    assert reply.failed
+    assert reply.document["failure"]["code"] == "VALIDATOR_MISMATCH"
+    assert reply.document["failure"]["message"] == "Step r failed"
+    own = {**envelope, "stepResults": [{**failed, "data": {"error": "SOMETHING_OF_THE_DEVICE"}}]}
+    assert outcome({"ok": True, "envelope": own}).document["failure"]["code"] == "SOMETHING_OF_THE_DEVICE"
+
+
+@given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b"")), max_size=20), st.booleans())
+def test_lines_are_split_wherever_they_are_cut(lines: list[bytes], closed: bool) -> None:
+    data = b"\n".join(lines) + (b"\n" if closed else b"")
+    assert split(data) == [line for line in lines if line.strip()]
+
+
+def test_a_line_that_is_too_long_is_left_out() -> None:
+    assert split(b"a\n" + b"x" * (MAX_LINE + 200_000) + b"\nb\n") == [b"a", b"b"]
+    assert split(b"a\n" + b"x" * (MAX_LINE + 200_000)) == [b"a"]
+
+
+def split(data: bytes) -> list[bytes]:
+    """What is read from a file with ``data``."""
+    descriptor = os.memfd_create("lines")
+    try:
+        os.write(descriptor, data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return list(stdio._split(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def test_schemas_are_schemas_and_small_enough_to_be_read() -> None:
+    size = 0
+    for tool in TOOLS.values():
+        listed = entry(tool)
+        for schema in (listed.input_schema, listed.output_schema):
+            assert isinstance(schema, dict)
+            Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object"
+            assert not {"oneOf", "anyOf", "allOf"} & schema.keys()  # some clients know no such thing at the root
+        assert len(listed.description or "") < 2_000
+        size += len(json.dumps([listed.name, listed.description, listed.input_schema]))
+    assert size < 22_000  # what a model reads before its first call
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_action_becomes_an_execution_that_may_be_sent(kind: str) -> None:
+    row = KINDS[kind]
+    for one in row.one_of or ("",):
+        names = {*row.needs, *row.takes, one} - {""}
+        payload = one_action({"type": kind, **{name: GIVEN[name] for name in names}})
+        checked = validate(payload)
+        assert checked.execution.actions[0].type == kind
+        assert checked.execution.source == "clawperator-mcp"
+        assert not checked.warnings
+        validate(one_action({"type": kind, **{name: GIVEN[name] for name in {*row.needs, one} - {""}}}))
+        for name in row.needs:
+            with pytest.raises(EngineError) as raised:
+                one_action({"type": kind, **{other: GIVEN[other] for other in names if other != name}})
+            assert raised.value.details["path"] == name
+
+
+def test_every_action_type_is_named_where_plans_are_asked_for() -> None:
+    about = entry(TOOLS["execute"]).description or ""
+    assert all(f"{name}(" in about for name in ACTIONS)
+
+
+@given(st.dictionaries(st.sampled_from(["commandId", "taskId", "source", "timeoutMs", "actions", "x"]), TEXTS))
+def test_what_a_caller_says_is_not_replaced(execution: dict[str, Any]) -> None:
+    payload = completed(execution)
+    assert {name: payload[name] for name in execution} == execution
+    assert {"commandId", "taskId", "source", "expectedFormat", "timeoutMs"} <= payload.keys()
+
+
+def test_generated_ids_differ() -> None:
+    assert len({completed({})["commandId"] for _ in range(100)}) == 100
+
+
+@given(st.binary(max_size=200))
+def test_bytes_that_are_no_picture(data: bytes) -> None:
+    with pytest.raises(EngineError) as raised:
+        _fitted(b"\x89PNG\r\n\x1a\n" + data, 100)
+    assert raised.value.code is ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT
