@@ -110,7 +110,9 @@ class SettingsFile(_Table):
     adb_path: str = Field("", description="The adb program; empty: looked for.")
     policy_path: str = Field("", pattern=_PATH, description="The policy; empty: policy.toml beside this file, if any.")
     log_dir: str = Field("", pattern=_PATH, description="The folder of the log files; empty: ~/.clawperator/logs.")
-    log_level: Literal["debug", "info", "warn", "error"] = Field("info", description="The log gets what is at least this.")
+    log_level: Literal["debug", "info", "warn", "error"] = Field(
+        "info", description="The log gets what is at least this."
+    )
     safe_logs: bool = Field(False, description="Keep texts of screens out of the log, the history and exports.")
     accepted_versions: list[Annotated[str, Field(pattern=_VERSION)]] = Field(
         default_factory=list,

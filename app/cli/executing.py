@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from clawperator.app.cli import diagnostics
@@ -10,6 +11,7 @@ from clawperator.app.cli.flat_words import flat_error, profile
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.session import run
 from clawperator.engine import EngineError, RunOptions
+from clawperator.engine.contracts.limits import MAX_SOURCE_LENGTH
 from clawperator.engine.flat_names import flat_named
 
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ def execute(
     )
 
     async def use(engine: Engine) -> ExecutionResult:
-        return await engine.execute(payload, timeout_ms=options.timeout_ms, options=choices)
+        asked = _for_skill(payload, engine.settings.environment)
+        return await engine.execute(asked, timeout_ms=options.timeout_ms, options=choices)
 
     try:
         result = run(options, use, surroundings=surroundings)
@@ -65,6 +68,16 @@ def execute(
 def _all_worked(result: ExecutionResult) -> bool:
     """The flat surface's exit code counts every step, whatever the plan's status is (execution contract §12)."""
     return all(step["success"] for step in result.envelope["stepResults"])
+
+
+def _for_skill(payload: object, env: Mapping[str, str]) -> object:
+    """What a skill's script asks of a command of ours is told under the skill's name; a payload of its own has its own."""
+    skill = env.get("CLAWPERATOR_SKILL_ID", "")
+    ours = isinstance(payload, dict) and str(payload.get("source", "")).startswith("clawperator-")
+    if not (skill and ours and re.fullmatch(r"[A-Za-z0-9._-]{1,200}", skill)):
+        return payload
+    assert isinstance(payload, dict)
+    return {**payload, "source": skill[:MAX_SOURCE_LENGTH]}
 
 
 def document(result: ExecutionResult) -> dict[str, Any]:

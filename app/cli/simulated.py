@@ -29,7 +29,7 @@ async def one_device() -> AsyncIterator[Settings]:
     """
     with TemporaryDirectory(prefix="clawperator-demo-") as folder:
         async with Simulation([create_device()], mode="server") as simulation:
-            places = {"lock_dir": f"{folder}/locks", "history_path": f"{folder}/history.db"}
+            places = {"lock_dir": f"{folder}/.clawperator/locks", "history_path": f"{folder}/history.db"}
             yield Settings.resolve(places, simulation.env())
 
 

@@ -54,7 +54,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "record pull": ("recording:Pull", "Fetch a recording from the device"),
     "record parse": ("recording:Parse", "Make a step log of a recording"),
     "record draft": ("recording:Draft", "Make a recipe draft of a recording"),
-    "record replay": ("recording:Replay", "Do again what was recorded, step by step, and stop where the screen differs"),
+    "record replay": (
+        "recording:Replay",
+        "Do again what was recorded, step by step, and stop where the screen differs",
+    ),
     "skills list": ("skills:List", "List the skills of the registry"),
     "skills get": ("skills:Get", "Show one skill's entry"),
     "skills search": ("skills:Search", "Find skills by app, intent or keyword"),

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
@@ -37,6 +38,8 @@ from clawperator.app.console.screens.live import LiveDialog
 from clawperator.app.console.screens.lock import show_lock
 from clawperator.app.console.session import Facet, Session
 from clawperator.app.console.setting_up import SettingUp
+from clawperator.app.console.skill_jobs import Library, library_of
+from clawperator.app.console.skilling import Skilling
 from clawperator.app.console.terminal import PLAIN, Look
 from clawperator.app.console.theming import UserThemes, wear
 from clawperator.app.console.wishes import AS_FITS, Wishes
@@ -49,6 +52,7 @@ from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.jobs import job_words
 from clawperator.widgets.format.lines import sentence
+from clawperator.widgets.format.skill_output import run_words
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import ASCII, UNICODE
 from clawperator.widgets.format.times import Clock
@@ -74,13 +78,14 @@ _TABS = (
     ("2", "Stream", "Stream"),
     ("3", "Run", "Run"),
     ("4", "History", "Hist"),
+    ("5", "Skills", "Skills"),
     ("6", "Doctor", "Doctor"),
     ("7", "Devices", "Dev"),
 )
 
 
 class ConsoleApp(Surviving):
-    """``engine`` is open and stays its opener's to close. ``files`` are saved dumps to show instead of a device. ``clock``, ``clipboard`` and ``tick`` are for tests, and ``crashes`` is absent in them: there a failure fails."""
+    """``engine`` is open and stays its opener's to close. ``files`` are saved dumps to show instead of a device. ``remote`` is the server that the engine asks, ``without`` the actions that it does not offer, each with the reason. ``clock``, ``clipboard`` and ``tick`` are for tests, and ``crashes`` is absent in them: there a failure fails."""
 
     TITLE = "clawperator"
     CSS_PATH = "../../themes/console.tcss"
@@ -109,6 +114,9 @@ class ConsoleApp(Surviving):
         crashes: CrashReports | None = None,
         read_only: bool = False,
         wishes: Wishes = AS_FITS,
+        skills: Library | None = None,
+        remote: str = "",
+        without: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(ansi_color=True if look.no_colour else None)
         self.clock = clock or Clock()
@@ -120,6 +128,7 @@ class ConsoleApp(Surviving):
             demo=demo,
             offline=bool(files),
             read_only=read_only,
+            remote=remote,
             lines_kept=wishes.stream_lines,
         )
         self.bridge = Bridge(engine, self.post_message, self.clock, tick=TICK_SECONDS if tick is None else tick)
@@ -138,8 +147,11 @@ class ConsoleApp(Surviving):
         self._bell_wanted = wishes.bell
         self.actor = Actor(self, executing, self.drafts)
         self.engine = engine
+        self._without = without
         self.emulating = Emulating(engine, self.post_message, self.clock, self.bridge.start)
         self.setting_up = SettingUp(engine, self.post_message, self.clock, self.bridge.start, self._set_up)
+        library = skills or library_of(engine, demo=demo)
+        self.skilling = Skilling(library, self.post_message, self.clock, self.bridge.start, self._follow_skill)
         self.chores = Chores(self)
         self._preview = ThemePreview(self)
         self.crashes = crashes
@@ -343,6 +355,18 @@ class ConsoleApp(Surviving):
         if serial == self.session.device_id:
             self.bridge.run_doctor()
 
+    def _follow_skill(self, on: bool) -> bool:
+        """While a skill runs the tree is kept fresh, and looked at once more when it has ended; whether that changed anything.
+
+        What somebody chose stays as it is.
+        """
+        if not self.bridge.device_id or (self.session.follow is None) != on:
+            return False
+        self.bridge.toggle_follow()
+        if not on and not self.session.lock:
+            self._look_again()
+        return True
+
     def _look_again(self) -> None:
         """After an action: what did it do? Whoever looked back at an older tree wants to see the new one now."""
         self.session.trees.back = 0
@@ -396,10 +420,13 @@ class ConsoleApp(Surviving):
 
     def _leaving_words(self) -> str:
         """What leaving stops."""
-        jobs = [job for job in (self.emulating.job, self.setting_up.job) if job is not None and job.running]
-        if not jobs:
+        jobs = (self.emulating.job, self.setting_up.job, self.skilling.syncing)
+        ends = [job_words(job) for job in jobs if job is not None and job.running]
+        if self.skilling.busy and self.skilling.run is not None:
+            ends.append(f"the skill {run_words(self.skilling.run)}")
+        if not ends:
             return "Nothing on the device is stopped by it."
-        return f"{sentence(' and '.join(map(job_words, jobs)))} is cancelled by it."
+        return f"{sentence(' and '.join(ends))} is cancelled by it."
 
     def _leave(self, yes: bool | None) -> None:
         if yes:
@@ -407,7 +434,8 @@ class ConsoleApp(Surviving):
 
     async def action_quit(self) -> None:
         """At once; what is at work is asked about first."""
-        if (self.emulating.busy or self.setting_up.busy) and not isinstance(self.screen, ConfirmDialog):
+        at_work = self.emulating.busy or self.setting_up.busy or self.skilling.busy
+        if at_work and not isinstance(self.screen, ConfirmDialog):
             self.push_screen(ConfirmDialog("Leave the console?", self._leaving_words()), self._leave)
         else:
             self.exit(0)
@@ -451,6 +479,8 @@ class ConsoleApp(Surviving):
         name = action.partition("(")[0].rpartition(".")[2]
         if name == explaining.ACTION:
             return self._explained().reason
+        if name in self._without:
+            return self._without[name]
         if self.session.read_only and name in keys.ACTING:
             payload = self.mode_screen.would_send(name) if self.mode_screen is not None else None
             if payload is not None:
@@ -470,6 +500,21 @@ class ConsoleApp(Surviving):
 
     def action_show_job(self) -> None:
         self.show_job()
+
+    def action_show_skill(self) -> None:
+        """To what the skill that runs prints."""
+        self.show_skill("")
+
+    def show_skill(self, skill_id: str, *, run: bool = False) -> None:
+        """To a skill, and to the form before it runs; without an id, to the one that runs."""
+        from clawperator.app.console.screens.skills import SkillsScreen
+
+        self.action_mode("skills")
+        screen = self.mode_screen
+        if isinstance(screen, SkillsScreen):
+            screen.call_after_refresh(
+                screen.to_skill if skill_id else screen.action_show_output, *([skill_id, run] if skill_id else [])
+            )
 
     def action_show_setup(self) -> None:
         provisioning.set_up(self, self.session.setup.serial)

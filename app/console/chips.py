@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator.widgets.format.checks import tally_line
 from clawperator.widgets.format.jobs import stage_word
 from clawperator.widgets.format.lines import Line, Span
+from clawperator.widgets.format.skill_output import run_words
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.format.times import age, duration, rate
@@ -39,6 +40,9 @@ def header_chips(session: Session, symbols: Symbols, *, narrow: bool, draft: int
         chips.append(Chip("draft", ((f"draft {draft}", "accent"),), action="mode('run')"))
     if session.read_only:
         chips.append(Chip("read-only", (("read-only", "warn"),), keep=True))
+    if session.remote:
+        host = Line(40).add("at ", "muted").device(session.remote, "accent")
+        chips.append(Chip("remote", (("remote", "accent"),) if narrow else tuple(host.spans), keep=True))
     if session.demo:
         chips.append(Chip("demo", (("demo", "accent"),)))
     return chips
@@ -62,9 +66,10 @@ def _device_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
     elif session.offline:
         spans = [(count_words(len(session.trees), "saved dump"), "strong")]
     elif session.adb_problem:
-        spans = [(f"{Status.FAILED.sign(ascii_only=symbols.ascii)} adb", "fail")]
+        spans = [(f"{Status.FAILED.sign(ascii_only=symbols.ascii)} {'server' if session.remote else 'adb'}", "fail")]
     elif not session.devices_known:
-        spans = [(f"{Status.WAITING.sign(ascii_only=symbols.ascii)} asking adb", "muted")]
+        asked = "the server" if session.remote else "adb"
+        spans = [(f"{Status.WAITING.sign(ascii_only=symbols.ascii)} asking {asked}", "muted")]
     elif session.usable:
         spans = [(f"{count_words(len(session.usable), 'device')}: D chooses", "warn")]
     else:
@@ -129,7 +134,7 @@ def _doctor_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
 
 
 def _job_chips(session: Session, symbols: Symbols, *, narrow: bool) -> Iterator[Chip]:
-    """What is at work on a virtual device or on the Operator app, wherever one looks."""
+    """What is at work on a virtual device, on the Operator app, or as a skill, wherever one looks."""
     jobs = ((session.machines.job, "show_job"), (session.setup.job, "show_setup"))
     for job, action in jobs:
         stage = job.current if job is not None and job.running else None
@@ -139,6 +144,11 @@ def _job_chips(session: Session, symbols: Symbols, *, narrow: bool) -> Iterator[
             line = Line(24).add(f"{Status.RUNNING.sign(ascii_only=symbols.ascii)} ", "run").device(word, "run", room=14)
             spans = tuple(line.add(f" {time}" if time != "now" else "", "muted").spans)
             yield Chip(job.kind, spans, keep=not narrow, action=action)
+    run = session.skills.run
+    if run is not None and run.running:
+        line = Line(24).add(f"{Status.RUNNING.sign(ascii_only=symbols.ascii)} ", "run")
+        line.device(run_words(run), "run", room=14).add(f" {age(run.seconds(session.clock.now()))}", "muted")
+        yield Chip("skill", tuple(line.spans), keep=not narrow, action="show_skill")
 
 
 def snapshot_words(session: Session, symbols: Symbols) -> Line:

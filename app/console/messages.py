@@ -18,6 +18,7 @@ from clawperator.widgets.models.checkup import DoctorReport
 from clawperator.widgets.models.fixes import Fix
 from clawperator.widgets.models.machines import Machines
 from clawperator.widgets.models.setup import Setup
+from clawperator.widgets.models.skills import Shelf
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.picture import Picture
@@ -118,6 +119,14 @@ class SetupNews(StateNews, bubble=False):
     def __init__(self, setup: Setup) -> None:
         super().__init__()
         self.setup = setup
+
+
+class SkillsNews(StateNews, bubble=False):
+    """The skills of the registry, the one that is looked at, and the one that runs."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        super().__init__()
+        self.shelf = shelf
 
 
 class NoticeNews(News, bubble=False):

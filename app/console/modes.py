@@ -26,6 +26,12 @@ def _history() -> ConsoleScreen:
     return HistoryScreen()
 
 
+def _skills() -> ConsoleScreen:
+    from clawperator.app.console.screens.skills import SkillsScreen
+
+    return SkillsScreen()
+
+
 def _doctor() -> ConsoleScreen:
     from clawperator.app.console.screens.doctor import DoctorScreen
 
@@ -43,6 +49,7 @@ MODES: dict[str, Callable[[], ConsoleScreen]] = {
     "stream": _stream,
     "run": _run,
     "history": _history,
+    "skills": _skills,
     "doctor": _doctor,
     "devices": _devices,
 }
@@ -50,4 +57,4 @@ MODES: dict[str, Callable[[], ConsoleScreen]] = {
 
 def load() -> None:
     """Load them all: in a worker thread once the first frame is painted, so that no first visit has to wait for it."""
-    from clawperator.app.console.screens import devices, doctor, history, run, stream  # noqa: F401  # kept by Python
+    from clawperator.app.console.screens import devices, doctor, history, run, skills, stream  # noqa: F401  # kept by Python

@@ -17,6 +17,7 @@ from clawperator.widgets import keys
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.nodes import name_of
 from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.skills import find_skills
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp
@@ -107,6 +108,9 @@ class ConsoleCommands(Provider):
         for run in islice(runs, _JUMPS):
             name = f"Go to execution {sentence(run.command_id)}"
             yield Entry(name, sentence(run.task_id), partial(console.show_execution, run.command_id))
+        for skill in islice(find_skills(console.session.skills.skills, words), _JUMPS):
+            show = partial(console.show_skill, skill.id, run=True)
+            yield Entry(f"Skill: run {sentence(skill.id)}…", sentence(skill.summary), show)
         tree = console.session.trees.shown.tree
         for node in islice(_nodes_with(tree, words), _JUMPS) if tree is not None else ():
             yield Entry(f"Go to node {name_of(node)}", node.resource_id, partial(console.show_node, node))

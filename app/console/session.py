@@ -22,6 +22,7 @@ from clawperator.app.console.messages import (
     NoticeNews,
     PictureNews,
     SetupNews,
+    SkillsNews,
     SnapshotNews,
     StreamNews,
     WorkNews,
@@ -39,6 +40,7 @@ from clawperator.widgets.models.fixes import Fix
 from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.machines import Machines
 from clawperator.widgets.models.setup import Setup
+from clawperator.widgets.models.skills import Shelf
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.picture import Picture
@@ -69,7 +71,10 @@ class Facet(Flag):
     DRAFT = auto()
     EMULATORS = auto()
     SETUP = auto()
-    EVERYTHING = DEVICES | TREE | STREAM | DOCTOR | LOCKS | NOTICE | WORK | FOLLOW | PICTURE | DRAFT | EMULATORS | SETUP
+    SKILLS = auto()
+    EVERYTHING = (
+        DEVICES | TREE | STREAM | DOCTOR | LOCKS | NOTICE | WORK | FOLLOW | PICTURE | DRAFT | EMULATORS | SETUP | SKILLS
+    )
 
 
 class Trees:
@@ -152,7 +157,7 @@ class Trees:
 
 
 class Session:
-    """See the module. ``wanted_device`` is what the settings ask for; empty: the only usable one. ``offline``: saved dumps, no device."""
+    """See the module. ``wanted_device`` is what the settings ask for; empty: the only usable one. ``offline``: saved dumps, no device. ``remote``: the server that has the devices."""
 
     def __init__(
         self,
@@ -162,12 +167,14 @@ class Session:
         demo: bool = False,
         offline: bool = False,
         read_only: bool = False,
+        remote: str = "",
         lines_kept: int = LINES_KEPT,
     ) -> None:
         self.clock = clock
         self.demo = demo
         self.offline = offline
         self.read_only = read_only
+        self.remote = remote
         self.devices: tuple[DeviceEntry, ...] = ()
         self.devices_known = False
         self.adb_problem = ""
@@ -183,6 +190,7 @@ class Session:
         self.doctor_watches = False
         self.machines = Machines.EMPTY
         self.setup = Setup.EMPTY
+        self.skills = Shelf.EMPTY
         self.findings: dict[str, DoctorReport] = {}
         """By serial: what the doctor found last there."""
         self.notices: deque[Notice] = deque(maxlen=NOTICES_KEPT)
@@ -204,6 +212,7 @@ class Session:
             PictureNews: self._take_picture,
             EmulatorsNews: self._take_machines,
             SetupNews: self._take_setup,
+            SkillsNews: self._take_skills,
             NoticeNews: self._take_notice,
         }
 
@@ -294,6 +303,10 @@ class Session:
     def _take_setup(self, news: SetupNews) -> Facet:
         self.setup = news.setup
         return Facet.SETUP
+
+    def _take_skills(self, news: SkillsNews) -> Facet:
+        self.skills = news.shelf
+        return Facet.SKILLS
 
     def _take_notice(self, news: NoticeNews) -> Facet:
         notice = news.notice if news.notice.at else news.notice._replace(at=self.clock.now())

@@ -20,8 +20,8 @@ from clawperator.engine.events import AdbServerLost, DevicesChanged, ExecutionFi
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.in_flight import InFlight
 from clawperator.engine.executions.run import RunOptions
-from clawperator.engine.observe.trees import LastTrees
 from clawperator.engine.log_file import open_log
+from clawperator.engine.observe.trees import LastTrees
 from clawperator.engine.policy import Profile, admit, load_profile
 
 if TYPE_CHECKING:

@@ -145,7 +145,7 @@ async def _end(leader: int, watch: _Watch, patience: float) -> None:
                 await watch.silent.wait()
     finally:
         _kill(leader)
-    await _settle(watch)
+        await _settle(watch)  # whoever waits for the process has to be the one who reaps it
 
 
 async def _clear(leader: int, watch: _Watch) -> None:
@@ -156,7 +156,7 @@ async def _clear(leader: int, watch: _Watch) -> None:
                 await watch.silent.wait()
     finally:
         _kill(leader)
-    await _settle(watch)
+        await _settle(watch)
 
 
 async def _settle(watch: _Watch) -> None:

@@ -115,7 +115,7 @@ async def run_skill(
     hearing = _Hearing(expect_contains, tell, RunLog(settings, skill_id, device_id))
     given = [device_id] if device_id else []
     with own_command() as command, hearing.log.around(script.path):
-        env = surroundings(settings, registry, command, device_id)
+        env = surroundings(settings, registry, skill_id, command, device_id)
         began = time.monotonic()
         try:
             ended = await run_child([*script.command, *given, *args], env, hearing.take, seconds=limit / 1000)

@@ -15,8 +15,10 @@ _PACKAGE = ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE", "REC
 _DEVICE = ("CLAWPERATOR_DEVICE_ID", "DEVICE_ID")
 
 
-def surroundings(settings: Settings, registry: Registry, command: str, device_id: str | None) -> dict[str, str]:
-    """The variables of a script that calls back by ``command``.
+def surroundings(
+    settings: Settings, registry: Registry, skill_id: str, command: str, device_id: str | None
+) -> dict[str, str]:
+    """The variables of the script of ``skill_id``, which calls back by ``command``.
 
     What was chosen here, by flags too, holds for the calls that the script makes: device, package, policy, logs, registry.
     Where no device is chosen, the caller's own variables stay as they are.
@@ -24,6 +26,7 @@ def surroundings(settings: Settings, registry: Registry, command: str, device_id
     chosen: dict[str, str] = {
         **dict.fromkeys(_COMMAND, command),
         **dict.fromkeys(_PACKAGE, settings.receiver_package),
+        "CLAWPERATOR_SKILL_ID": skill_id,
         VARIABLE: BUILTIN if registry.source == BUILTIN else registry.path,
     }
     if device := device_id or settings.device_id:

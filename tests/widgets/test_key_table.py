@@ -15,6 +15,8 @@ from clawperator.app.console.screens.history import HistoryScreen
 from clawperator.app.console.screens.inspect import InspectScreen
 from clawperator.app.console.screens.menu import Dialog, MenuDialog
 from clawperator.app.console.screens.run import RunScreen
+from clawperator.app.console.screens.skill_form import SkillForm
+from clawperator.app.console.screens.skills import SkillsScreen
 from clawperator.app.console.screens.stream import StreamScreen
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
@@ -30,12 +32,15 @@ from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.payload_editor import PayloadEditor
 from clawperator.widgets.run_compare import RunCompare
 from clawperator.widgets.run_list import RunList
+from clawperator.widgets.skill_list import SkillList
+from clawperator.widgets.skill_output import SkillOutput
 from clawperator.widgets.ui_tree import UiTreePane
 
 ALL = [(scope, binding) for scope, rows in keys.scopes() for binding in rows]
 HOLDERS = (
     ConsoleApp, ConsoleScreen, Dialog, MenuDialog, ConfirmDialog, LinePane, UiTreePane, NodeInspector, EnvelopeLog, ExecutionDetail,
     DoctorPanel, DoctorScreen, CheckDetail, FixLog, FixDialog, DeviceList, FindLine, RunCompare, RunList, HistoryScreen, RunScreen, PayloadEditor,
+    SkillList, SkillOutput, SkillForm, SkillsScreen,
 )  # fmt: skip
 PLACES = {
     "tree": (UiTreePane, InspectScreen),
@@ -50,6 +55,9 @@ PLACES = {
     "devices": (DeviceList, DevicesScreen),
     "emulators": (EmulatorList, DevicesScreen),
     "job": (JobPane, DevicesScreen),
+    "skills": (SkillList, SkillsScreen),
+    "skill_list": (SkillList, SkillsScreen),
+    "skill_output": (SkillOutput, SkillsScreen),
 }
 UNSENDABLE = {"ctrl+i", "ctrl+m", "ctrl+h", "ctrl+j", "ctrl+left_square_bracket", "ctrl+w", "ctrl+t"}
 

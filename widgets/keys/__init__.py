@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from clawperator.widgets.keys import detail, devices, dialogs, doctor, history, inspect, run, shell, stream
+from clawperator.widgets.keys import detail, devices, dialogs, doctor, history, inspect, run, shell, skills, stream
 from clawperator.widgets.keys.menus import MENUS
 from clawperator.widgets.keys.table import Key, MenuItem, Scope
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTING", "MENUS", "MenuItem", "bindings", "rank", "rows", "scopes", "sign"]
 
-_ROOMS = (stream, detail, run, history, doctor, devices, inspect, shell, dialogs)
+_ROOMS = (stream, detail, run, history, skills, doctor, devices, inspect, shell, dialogs)
 """Panes before what works everywhere: the order of key bar and help."""
 
 _TABLE: dict[str, Scope] = {name: scope for room in _ROOMS for name, scope in room.SCOPES.items()}
 
 ACTING = frozenset(
     {"act_menu", "fix", "full_run", "rerun", "run_draft", "try_again"}
+    | {"run_skill"}
     | {"create_avd", "delete_avd", "operator_setup", "provision", "start_stop"}
 )
 """Actions that send something to the device which may change it: they rest in a read-only console."""

@@ -94,6 +94,13 @@ MENUS: dict[str, tuple[MenuItem, ...]] = {
         MenuItem("n", "node", "card", "The device under the cursor in full"),
         MenuItem("p", "job", "progress", "What is at work, or was last, with what the tools said"),
     ),
+    "go_skills": (
+        MenuItem("g", "top", "top", "First row"),
+        MenuItem("s", "skills", "skills", "The list of skills"),
+        MenuItem("n", "card", "card", "The skill under the cursor in full"),
+        MenuItem("o", "output", "output", "What the skill that runs, or ran last, prints"),
+        MenuItem("l", "lint", "lint", "What lint found"),
+    ),
     "go_stream": (
         MenuItem("g", "top", "top", "First row"),
         MenuItem("s", "stream", "stream", "The executions, or the log"),

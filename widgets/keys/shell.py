@@ -34,6 +34,7 @@ SCOPES: dict[str, Scope] = {
         key("app.stream", "2", "mode('stream')", "Stream", "Executions as they happen"),
         key("app.run", "3", "mode('run')", "Run", "The draft: steps to save, check and run"),
         key("app.history", "4", "mode('history')", "History", "Past runs, moment by moment"),
+        key("app.skills", "5", "mode('skills')", "Skills", "Skills: search, read, lint, run"),
         key("app.doctor", "6", "mode('doctor')", "Doctor", "Is everything ready?"),
         key("app.devices", "7", "mode('devices')", "Devices", "Everything that adb sees"),
         key("app.notices", "exclamation_mark", "notices", "notices", "Past notices of this session", display="!"),

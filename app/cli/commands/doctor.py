@@ -77,7 +77,6 @@ async def _examine(engine: Engine, options: Namespace) -> _Found:
     import time
 
     from clawperator.engine.events import CheckFinished
-
     from clawperator.engine.log_file import follow_bus, open_log
 
     doctor = engine.doctor(full=options.full, strict=options.strict_version)

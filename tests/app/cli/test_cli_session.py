@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.app.cli.conftest import Cli
 
-OPTIONS = Namespace(device_id=None, receiver_package=None, verbose=False)
+OPTIONS = Namespace(log_level=None, device_id=None, receiver_package=None, verbose=False)
 pytestmark = pytest.mark.usefixtures("lonely")
 
 

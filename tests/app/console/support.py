@@ -36,6 +36,7 @@ from clawperator.engine.observe.follow import FollowState
 from clawperator.engine.progress import Stage, Tell, untold
 from clawperator.widgets.format.times import Clock
 from tests.app.console.fake_emulators import FakeEmulators, FakeOperatorApp
+from tests.app.console.fake_skills import FakeLibrary
 
 NOON = 1_700_000_940.0
 """The moment at which all scripts play: 22:29:00 UTC."""
@@ -802,6 +803,7 @@ def make_app(
     """A console over ``engine`` that tells news at once and copies into ``app.clipboard.texts``."""
     clock = clock or MovableClock()
     engine.now = clock
+    more.setdefault("skills", FakeLibrary())
     return ConsoleApp(
         engine,
         look=Look(theme, ascii=ascii_only, no_colour=no_colour),

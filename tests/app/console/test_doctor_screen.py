@@ -341,7 +341,7 @@ def test_the_question_says_whom_it_disturbs() -> None:
 
 
 async def test_watching_goes_on_in_other_modes() -> None:
-    async with doctor() as (app, pilot, engine):
+    async with doctor(size=(140, 36)) as (app, pilot, engine):  # the chip has room
         await pilot.press("w")
         assert said(app).startswith("Watching")
         await until(pilot, lambda: " watching · " in text_of(app) and "1 ✗ watch" in text_of(app))

@@ -127,7 +127,7 @@ async def test_events_of_the_bus_reach_a_client() -> None:
     client = hub.subscribe()
     assert client is not None
     await client.chunk()
-    while not bus.watched:
+    while not bus.watched:  # noqa: ASYNC110 -- the task has to begin
         await asyncio.sleep(0)
     bus.publish(CommandProgress(device_id="a", kind="start", command_id="c", fields={"k": "v"}, text="t"))
     assert b'"kind":"start"' in await client.chunk()

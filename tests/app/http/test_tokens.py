@@ -27,7 +27,8 @@ def test_one_is_made_once(tmp_path: Path) -> None:
     tokens, made = open_tokens(str(path))
     assert made
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    token, name = path.read_text().split()
+    token, owner = path.read_text().split()
+    assert owner == "owner"
     assert len(token) >= 40
     assert tokens.caller(f"Bearer {token}") == Caller("owner")
     assert open_tokens(str(path))[1] is False

@@ -170,7 +170,9 @@ def settings(**chosen: Any) -> Settings:
 
 def test_what_both_generations_look_for(tmp_path: Path) -> None:
     made = registry(tmp_path, "a.sh")
-    env = surroundings(settings(receiver_package="com.example.operator"), made, "/x/clawperator", "serial-1")
+    env = surroundings(
+        settings(receiver_package="com.example.operator"), made, "com.example.app.read", "/x/clawperator", "serial-1"
+    )
     assert env == {
         "PATH": "/bin",
         "OTHER": "1",
@@ -181,6 +183,7 @@ def test_what_both_generations_look_for(tmp_path: Path) -> None:
         "RECEIVER_PKG": "com.example.operator",
         "CLAWPERATOR_DEVICE_ID": "serial-1",
         "DEVICE_ID": "serial-1",
+        "CLAWPERATOR_SKILL_ID": "com.example.app.read",
         "CLAWPERATOR_SKILLS_REGISTRY": made.path,
         "CLAWPERATOR_LOG_LEVEL": "info",
     }
@@ -197,8 +200,10 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
             log_level="debug",
             history_enabled=False,
             adb_path="/adb",
+            policy_profile="watching",
         ),
         made,
+        "com.example.app.read",
         "c",
         None,
     )
@@ -208,8 +213,10 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
         "CLAWPERATOR_RECEIVER_PACKAGE": "com.clawperator.operator",
         "CLAWPERATOR_DEVICE_ID": "chosen-before",
         "DEVICE_ID": "chosen-before",
+        "CLAWPERATOR_SKILL_ID": "com.example.app.read",
         "CLAWPERATOR_SKILLS_REGISTRY": "builtin",
         "CLAWPERATOR_POLICY": "/p.toml",
+        "CLAWPERATOR_POLICY_PROFILE": "watching",
         "CLAWPERATOR_SAFE_LOGS": "1",
         "CLAWPERATOR_LOG_DIR": "/logs",
         "CLAWPERATOR_LOG_LEVEL": "debug",
@@ -219,6 +226,6 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
 
 
 def test_without_a_device_the_callers_variables_stay(tmp_path: Path) -> None:
-    env = surroundings(settings(), registry(tmp_path, "a.sh"), "c", None)
+    env = surroundings(settings(), registry(tmp_path, "a.sh"), "com.example.app.read", "c", None)
     assert env["DEVICE_ID"] == "from-the-caller"
     assert "CLAWPERATOR_DEVICE_ID" not in env

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 device = sys.argv[1] if len(sys.argv) > 1 else os.environ["CLAWPERATOR_DEVICE_ID"]
 target = ["--device", device, "--operator-package", os.environ["CLAWPERATOR_OPERATOR_PACKAGE"]]
 
 
-def call(*words: str) -> tuple[int, dict]:
+def call(*words: str) -> tuple[int, dict[str, Any]]:
     ran = subprocess.run([os.environ["CLAWPERATOR_BIN"], *words, *target], stdout=subprocess.PIPE, check=False)
     return ran.returncode, json.loads(ran.stdout)
 

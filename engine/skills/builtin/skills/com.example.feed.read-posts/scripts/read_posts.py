@@ -92,7 +92,7 @@ def execute(device: str | None, actions: Actions) -> list[dict[str, str]]:
     payload = {
         "commandId": command_id,
         "taskId": command_id,
-        "source": "read-posts",
+        "source": "com.example.feed.read-posts",
         "expectedFormat": "android-ui-automator",
         "timeoutMs": 60_000,
         "actions": actions,

@@ -48,7 +48,7 @@ async function execute(device, actions) {
   const { randomUUID } = await import("node:crypto");
   const id = `skill-${randomUUID()}`;
   const expectedFormat = "android-ui-automator";
-  const input = JSON.stringify({ commandId: id, taskId: id, source: "set-mode", expectedFormat, timeoutMs: 60000, actions });
+  const input = JSON.stringify({ commandId: id, taskId: id, source: "com.example.thermostat.set-mode", expectedFormat, timeoutMs: 60000, actions });
   const [program, ...words] = await commandLine();
   words.push("exec", "-", ...(device ? ["--device", device] : []));
   const done = spawnSync(program, words, { input, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });

@@ -1,0 +1,77 @@
+"""``console --connect``: what is refused before anything is drawn, and that it opens although nobody answers yet."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clawperator.app.cli.commands import console
+from clawperator.engine.settings import Settings
+from tests.app.cli.conftest import Cli
+from tests.app.cli.test_cli_terminals import Terminal, terminal  # noqa: F401 -- a fixture
+
+
+@pytest.fixture(autouse=True)
+def in_front_of_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "has_terminal", lambda: True)
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--token-file", "t"], "--token-file belongs to --connect"),
+        (["--connect", "ftp://host"], "--connect: not the address of a server: 'ftp://host'"),
+        (["--connect", "http://me:secret@host"], "--connect: an address does not carry a password"),
+        (["--connect", "host", "--token-file", "nowhere"], "--token-file: nowhere cannot be read"),
+        (["--connect", "host", "--no-history"], "--no-history: the server keeps the history"),
+        (["--connect", "host", "--snapshot", "dump.xml"], "use --snapshot OR --connect, not both"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dump.xml").write_text("<hierarchy/>", encoding="utf-8")
+    run = cli("console", *flags)
+    assert run.exit_code == 1
+    error = json.loads(run.err or run.out)
+    assert error["code"] == "USAGE"
+    assert error["message"].startswith(words)
+    assert "secret" not in run.err + run.out
+
+
+def test_without_the_extra_it_says_what_to_install(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("clawperator.app.console.remote")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    run = cli("console", "--connect", "host")
+    error = json.loads(run.err or run.out)
+    assert (run.exit_code, error["code"]) == (1, "HOST_DEPENDENCY_MISSING")
+    assert error["hint"] == "Install it: pip install 'clawperator[server]'"
+
+
+def test_the_flags_reach_the_console_and_a_browsers_pages(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def connect(url: str, token_file: str, settings: Settings, _: object) -> int:
+        asked.append((url, token_file, settings.device_id, settings.read_only))
+        return 0
+
+    monkeypatch.setattr("clawperator.app.console.start.connect", connect)
+    flags = ("--connect", "host:3000", "--token-file", "t", "--device-id", "emulator-5554", "--read-only")
+    assert cli("console", *flags).exit_code == 0
+    assert asked == [("host:3000", "t", "emulator-5554", True)]
+    served: list[list[str]] = []
+    monkeypatch.setattr("clawperator.app.console.web.serve", lambda command, *_: served.append(command))
+    assert cli("console", *flags, "--web").exit_code == 0
+    assert {"--connect=host:3000", "--token-file=t", "--device-id=emulator-5554", "--read-only"} <= set(served[0])
+
+
+def test_it_opens_although_nobody_answers_yet(terminal: Terminal, lonely: dict[str, str]) -> None:  # noqa: F811
+    url = f"http://127.0.0.1:{lonely['ANDROID_ADB_SERVER_PORT']}"
+    shown = terminal("console", "--connect", url, press=b"\x11", when=b"No list of devices")
+    assert shown.exit_code == 0

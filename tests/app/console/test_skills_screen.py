@@ -1,0 +1,198 @@
+"""Mode 5: the list and its search, the card, the registry, and what hostile skills do to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from clawperator.app.console.screens.skills import RefForm
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.widgets.models.skills import BUILTIN, Card, Trouble
+from clawperator.widgets.skill_output import FindingList, SkillOutput
+from tests.app.console.fake_skills import ALERT, FINDINGS, PAST, PRICE, SETTINGS, FakeLibrary
+from tests.app.console.skills_mode import SIZES, form_of, list_of, notice, press, shown, skills_mode, to_skill
+from tests.app.console.support import FakeClipboard, drained, until
+
+# -- lint and draft
+
+
+@SIZES
+async def test_lint_shows_what_it_found(size: tuple[int, int]) -> None:
+    async with skills_mode(FakeLibrary(lints=FINDINGS), size=size) as (app, pilot, _):
+        await to_skill(app, pilot, PRICE["id"])
+        await press(pilot, "v")
+        await until(pilot, lambda: "L-NO-WAIT-AFTER-OPEN" in shown(app))
+        await until(pilot, lambda: "1 error, 1 warning, 1 info" in notice(app))
+        app.screen.set_focus(app.screen.query_one("#findings", FindingList))
+        await press(pilot, "y", "l")
+        assert isinstance(app.pasteboard, FakeClipboard)
+        texts = app.pasteboard.texts
+        await until(pilot, lambda: texts)
+        assert texts[0].startswith("skills/com.example.shop.read-price/SKILL.md:9: error L-LITERAL-EMAIL")
+
+
+async def test_a_skill_that_keeps_the_rules() -> None:
+    async with skills_mode(FakeLibrary()) as (app, pilot, _):
+        await to_skill(app, pilot, PRICE["id"])
+        await press(pilot, "v")
+        await until(pilot, lambda: "it keeps the rules" in shown(app))
+
+
+async def test_lint_that_cannot_look_says_why() -> None:
+    trouble = EngineError(ErrorCode.REGISTRY_READ_FAILED, "The folder of the skill is missing")
+    async with skills_mode(FakeLibrary(lints=trouble)) as (app, pilot, _):
+        await to_skill(app, pilot, PRICE["id"])
+        await press(pilot, "v")
+        await until(pilot, lambda: "could not be checked" in notice(app))
+        assert "The folder of the skill is missing" in shown(app)
+
+
+async def test_an_artifact_becomes_the_draft() -> None:
+    library = FakeLibrary()
+    async with skills_mode(library) as (app, pilot, _):
+        await to_skill(app, pilot, PRICE["id"])
+        await press(pilot, "i")
+        form = await form_of(app, pilot)
+        assert "arguments" not in [row.field.name for row in form.rows]
+        await press(pilot, *"Milk")
+        await until(pilot, lambda: 'textContains "Milk"' in shown(app))
+        await press(pilot, "enter")
+        await until(pilot, lambda: len(app.drafts.draft) == 3)
+        assert app.drafts.name == PRICE["id"]
+        assert json.loads(app.drafts.draft.text)["actions"][2]["params"]["matcher"] == {"textContains": "Milk"}
+        await until(pilot, lambda: "compiled price.recipe.md" in library.calls)  # the audit knows
+        assert "3 steps of com.example.shop.read-price are the draft now" in notice(app)
+
+
+async def test_a_skill_without_artifacts_has_nothing_to_compile() -> None:
+    async with skills_mode(FakeLibrary()) as (app, pilot, _):
+        await to_skill(app, pilot, ALERT["id"])
+        await press(pilot, "i")
+        await drained(pilot)
+        assert "has no artifact" in notice(app)
+
+
+# -- the registry
+
+
+async def test_the_skills_that_come_along_are_called_so() -> None:
+    none = Trouble("No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository.")
+    async with skills_mode(FakeLibrary(source=BUILTIN, trouble=none)) as (app, _, _):
+        assert "the skills that come along" in shown(app)
+        assert "No registry of your own yet" in shown(app)
+
+
+async def test_a_broken_registry_says_why_and_how_on() -> None:
+    broken = EngineError(
+        ErrorCode.REGISTRY_READ_FAILED,
+        "Cannot read the skills registry /x/skills-registry.json: Expecting value at line 3, column 1",
+        hint="Run `clawperator skills install`.",
+    )
+    async with skills_mode(FakeLibrary(find_error=broken), size=(80, 24)) as (app, pilot, _):
+        text = " ".join(shown(app).split())
+        assert "at line 3, column 1 (REGISTRY_READ_FAILED)" in text
+        assert "U fetches the repository's skills" in text
+        await press(pilot, "R", "v", "i")
+        await drained(pilot)
+        assert "No skill under the cursor" in notice(app)
+
+
+async def test_a_registry_that_changes_is_read_again() -> None:
+    library = FakeLibrary()
+    async with skills_mode(library) as (app, pilot, _):
+        library.entries = library.entries[:2]
+        await press(pilot, "r")
+        await until(pilot, lambda: len(list_of(app).shown) == 2)
+
+
+async def test_fetching_asks_for_the_ref_and_tells_the_commit() -> None:
+    library = FakeLibrary()
+    async with skills_mode(library) as (app, pilot, _):
+        await press(pilot, "U")
+        await until(pilot, lambda: isinstance(app.screen, RefForm))
+        await press(pilot, "ctrl+u", *"--evil", "enter")
+        await drained(pilot)
+        assert isinstance(app.screen, RefForm)
+        await press(pilot, "ctrl+u", *"v1.2", "enter")
+        await until(pilot, lambda: "sync v1.2" in library.calls)
+        await until(pilot, lambda: "The skills are at v1.2 (abc1234def56)" in notice(app))
+        await until(pilot, lambda: library.calls.count("find") == 2)
+
+
+async def test_fetching_can_be_cancelled() -> None:
+    library = FakeLibrary(hold=asyncio.Event())
+    async with skills_mode(library) as (app, pilot, _):
+        await press(pilot, "U", "enter")
+        await until(pilot, lambda: app.skilling.syncing is not None)
+        await until(pilot, lambda: "fetch" in shown(app).splitlines()[-3])
+        await press(pilot, "C")
+        await until(pilot, lambda: app.skilling.syncing is None)
+        assert "The skills are what they were" in notice(app)
+
+
+async def test_last_results_come_from_the_history() -> None:
+    async with skills_mode(FakeLibrary(past=PAST)) as (app, pilot, _):
+        await until(pilot, lambda: app.session.skills.results)
+        await drained(pilot)
+        text = shown(app)
+        assert "✗ 1 h" in text
+        assert "✓ 2 d" in text
+        await press(pilot, "right_square_bracket")
+        assert list_of(app).skill is not None
+        assert list_of(app).skill.id == PRICE["id"]  # type: ignore[union-attr]
+
+
+# -- more
+
+
+async def test_hostile_skills_stay_text() -> None:
+    name = "[red]x[/] \x1b]0;owned\x07 \u202egpj"
+    entry = {**PRICE, "id": name, "applicationId": name, "summary": name, "artifacts": [f"{name}.recipe.md"]}
+    cards = {name: Card(skill_id=name, text=f"# {name}\n{name}", profile=name)}
+    printed = (("stdout", f"RESULT|{name}={name}", 0.1), ("stderr", name, 0.2))
+    library = FakeLibrary(entries=(entry,), cards=cards, printed=printed)
+    async with skills_mode(library, size=(200, 60)) as (app, pilot, _):
+        await press(pilot, "R")
+        await form_of(app, pilot)
+        assert "\x1b" not in shown(app)
+        await press(pilot, "enter")
+        await until(pilot, lambda: app.session.skills.run is not None and not app.session.skills.run.running)
+        await press(pilot, "v", "y")
+        await drained(pilot)
+        text = shown(app)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "[red]x[/]" in text
+
+
+async def test_the_palette_leads_to_a_skill() -> None:
+    async with skills_mode(FakeLibrary()) as (app, pilot, _):
+        await press(pilot, "1")
+        app.show_skill(ALERT["id"], run=True)
+        form = await form_of(app, pilot)
+        assert form._skill.id == ALERT["id"]
+
+
+async def test_copying() -> None:
+    async with skills_mode(FakeLibrary()) as (app, pilot, _):
+        await to_skill(app, pilot, PRICE["id"])
+        await press(pilot, "y", "c")
+        assert isinstance(app.pasteboard, FakeClipboard)
+        texts = app.pasteboard.texts
+        await until(pilot, lambda: texts)
+        assert texts == ["clawperator skills get com.example.shop.read-price"]
+
+
+async def test_resizing_during_a_run_loses_nothing() -> None:
+    library = FakeLibrary(hold=asyncio.Event())
+    async with skills_mode(library, size=(80, 24)) as (app, pilot, _):
+        await to_skill(app, pilot, SETTINGS["id"])
+        await press(pilot, "R")
+        await form_of(app, pilot)
+        await press(pilot, "enter")
+        await until(pilot, lambda: "price=4.99" in shown(app))
+        for size in ((200, 60), (60, 16), (120, 36), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await drained(pilot)
+        await until(pilot, lambda: "price=4.99" in shown(app))
+        assert isinstance(app.screen.focused, SkillOutput)

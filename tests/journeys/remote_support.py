@@ -1,0 +1,60 @@
+"""A console before a server in another process, and command lines beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.remote.engine import connect, without
+from tests.app.console.support import FakeClipboard, MemoryStore
+from tests.app.http.conftest import Served
+
+OPEN_SETTINGS = ("action", "open-app", "--app", "com.android.settings")
+SNAPSHOT = ("observe", "snapshot")
+
+
+async def beside(served: Served, *words: str) -> None:
+    """A command line of another process, on the same device."""
+    other = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "clawperator.app.cli", *words), env=served.env, stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await other.communicate()
+    assert other.returncode == 0, out
+
+
+@asynccontextmanager
+async def console(url: str, token_file: str = "", *, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Any]:
+    """A pilot of a console before that server, its first look over."""
+    async with connect(url, token_file) as engine:
+        app = ConsoleApp(
+            engine,
+            clipboard=FakeClipboard(),
+            drafts=MemoryStore(),
+            remote=engine.host,
+            without=without(engine.host),
+        )
+        async with app.run_test(size=size) as pilot:
+            yield pilot
+
+
+def port_of(served: Served) -> str:
+    return served.url.rpartition(":")[2]
+
+
+def package(pilot: Any) -> str:
+    tree = pilot.app.session.trees.shown.tree
+    return tree.package if tree is not None else ""
+
+
+def notice_says(pilot: Any, words: str) -> bool:
+    notice = pilot.app.session.last_notice
+    return notice is not None and words in notice.text
+
+
+def header(pilot: Any) -> str:
+    chips = pilot.app.chips(narrow=False)
+    return " ".join("".join(text for text, _ in chip.spans) for chip in chips)

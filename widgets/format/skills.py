@@ -1,0 +1,316 @@
+"""Skills as rows: one of the list, one in full, what lint found in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from clawperator.widgets.format.jobs import problem_rows
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.markdown import markdown_rows
+from clawperator.widgets.format.safe import cells, escape, shorten, wrap
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.format.times import Clock, age
+from clawperator.widgets.models.skills import (
+    BUILTIN,
+    Artifact,
+    Card,
+    Field,
+    Finding,
+    LastResult,
+    Shelf,
+    Skill,
+    Trouble,
+    required_first,
+)
+
+SEVERITIES = {"error": Status.FAILED, "warning": Status.WARN, "info": Status.IDLE}
+SOURCES = {
+    "flag": "named",
+    "env": "from CLAWPERATOR_SKILLS_REGISTRY",
+    "cwd": "of this folder",
+    "installed": "installed",
+    BUILTIN: "the skills that come along",
+}
+"""Who chose the registry, in words."""
+_HEAD = 12
+"""Where the values of the card begin."""
+_WITH_SUMMARY = 64
+"""From this many cells on, a row of the list has the summary too."""
+
+
+def sign_of(status: Status, symbols: Symbols) -> str:
+    return status.sign(ascii_only=symbols.ascii)
+
+
+# -- the list
+
+
+def skill_row(skill: Skill, result: LastResult | None, now: float, width: int, symbols: Symbols = UNICODE) -> Row:
+    """Its id with the app's name quiet, how it went last and when; the summary where there is room."""
+    right = result_words(result, now, symbols)
+    line = Line(width - right.cells - 1).add(" ")
+    wide = width >= _WITH_SUMMARY
+    room = min(line.width - line.cells, 40 if wide else line.width)
+    _add_id(line, skill, room)
+    if wide and skill.summary and line.width - 44 >= 12:
+        line.pad(43).device(skill.summary, "muted")
+    return Row(line, right)
+
+
+def _add_id(line: Line, skill: Skill, room: int) -> None:
+    """``com.example.app.read-price``: where there is no room for all of it, the app's name gives way."""
+    prefix = f"{skill.app}."
+    if not skill.app or not skill.id.startswith(prefix):
+        line.device(skill.id, "strong", room=room)
+        return
+    intent = shorten(skill.id[len(prefix) :], room)
+    left = room - cells(intent)
+    app = escape(prefix[:300])
+    if cells(app) > left:
+        app = _end_of(app, left)
+    line.add(app, "muted").add(intent, "strong")
+
+
+def _end_of(text: str, room: int) -> str:
+    """The last ``room`` cells of safe text, with an ellipsis before them."""
+    if room < 2:
+        return ""
+    while text and cells(text) > room - 1:
+        text = text[1:]
+    return f"…{text}"
+
+
+def result_words(result: LastResult | None, now: float, symbols: Symbols = UNICODE) -> Line:
+    """``✓ 2 h``, ``✗ 3 d``, ``– never``."""
+    if result is None:
+        return Line().add(f"{sign_of(Status.SKIPPED, symbols)} never ", "faint")
+    line = Line().add(f"{sign_of(result.status, symbols)} ", result.status.role)
+    if result.status is Status.RUNNING:
+        return line.add("runs ", "run")
+    return line.add(f"{ago(now - result.at) if not math.isnan(result.at) else '?'} ", "muted")
+
+
+def ago(seconds: float) -> str:
+    """As ``age``, in days where hours are many."""
+    return age(seconds) if seconds < 48 * 3600 else f"{int(seconds // 86_400)} d"
+
+
+# -- one skill in full
+
+
+def card_rows(skill: Skill, shelf: Shelf, clock: Clock, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+    """What it is, what it asks for, what it may do, what it is made of, what lint says, and its own words."""
+    card = shelf.card if shelf.card is not None and shelf.card.skill_id == skill.id else None
+    right = result_words(shelf.results.get(skill.id), clock.now(), symbols)
+    head = Line(width - right.cells - 1).add(" ").device(skill.id, "strong")
+    yield Row(head, right)
+    for text in wrap(skill.summary, max(10, width - 2), limit=4) if skill.summary else ():
+        yield Row(Line(width).add(" ").add(text, "text"))
+    yield Row(Line(width))
+    yield from _fact("app", skill.app or "unknown", width)
+    yield from _fact("registry", SOURCES.get(shelf.source, shelf.source), width)
+    if card is None:
+        yield Row(Line(width).add(" Reading its files…", "muted"))
+        return
+    yield from _inputs(skill, card, width, symbols)
+    yield from _policy(card, width, symbols)
+    yield from _made_of(skill, card, width, symbols)
+    yield from _lint(card, shelf.checking == skill.id, width, symbols)
+    yield Row(Line(width))
+    yield _rule("SKILL.md", width, symbols)
+    if card.text_problem:
+        yield from _trouble(Trouble(card.text_problem), width, symbols)
+    else:
+        yield from markdown_rows(card.text, width, symbols)
+
+
+def _fact(name: str, value: str, width: int, role: str = "text") -> Iterator[Row]:
+    for index, text in enumerate(wrap(value, max(10, width - _HEAD - 2), limit=3)):
+        yield Row(Line(width).add(f" {'' if index else name}".ljust(_HEAD), "faint").add(text, role))
+
+
+def _rule(text: str, width: int, symbols: Symbols) -> Row:
+    line = Line(width).add(f" {symbols.rule} {text} ", "faint")
+    return Row(line.add(symbols.rule * max(0, width - line.cells - 1), "guide"))
+
+
+def _inputs(skill: Skill, card: Card, width: int, symbols: Symbols) -> Iterator[Row]:
+    fields = required_first(card.inputs or skill.inputs)
+    yield Row(Line(width))
+    if not fields:
+        yield from _fact("inputs", "none", width, "muted")
+        return
+    yield Row(Line(width).add(" inputs", "faint"))
+    for item in fields:
+        yield Row(field_line(item, width, symbols))
+
+
+def field_line(item: Field, width: int, symbols: Symbols = UNICODE) -> Line:
+    """``item_name*  string  personal``: the star means that it must be given."""
+    line = Line(width).add("   ").device(item.name, "strong", room=28).add("*" if item.required else "", "warn")
+    line.pad(24).add(" ")
+    if item.values:
+        line.device(f" {symbols.separator} ".join(item.values), "muted", room=max(8, width - line.cells - 20))
+    else:
+        line.device(item.type, "muted", room=12)
+    if item.default:
+        line.add(" = ", "faint").device("…" if item.personal else item.default, "text", room=20)
+    if item.personal:
+        line.add("  personal", "warn")
+    return line.device(item.help, "faint", before="  ") if item.help else line
+
+
+def _policy(card: Card, width: int, symbols: Symbols) -> Iterator[Row]:
+    """What it would do, and whether the policy lets it."""
+    if card.policy_trouble is not None:
+        yield from _fact("policy", "nothing is allowed", width, "fail")
+        yield from _trouble(card.policy_trouble, width, symbols)
+        return
+    if not card.rulings:
+        words = "not known before it runs" if not card.artifacts else "nothing that the policy knows"
+        yield from _fact("policy", words, width, "muted")
+        return
+    right = Line().device(f"profile {card.profile} ", "faint", room=24) if card.profile else Line()
+    line = Line(width - right.cells - 1).add(" policy".ljust(_HEAD), "faint")
+    line.extend(verdict_line(card, symbols))
+    yield Row(line, right)
+    line = Line(width).add("  ")
+    for ruling in card.rulings:
+        status = Status.OK if ruling.allowed else Status.FAILED
+        word = Line(width - 6).add(" ").add(f"{sign_of(status, symbols)} ", status.role)
+        word.device(ruling.name, "text" if ruling.allowed else "fail", room=max(10, width - 8)).add(" ")
+        if line.cells + word.cells > width - 1:
+            yield Row(line)
+            line = Line(width).add("  ")
+        line.extend(word)
+    yield Row(line)
+
+
+def verdict_line(card: Card, symbols: Symbols = UNICODE) -> Line:
+    """``✓ allowed`` or ``✗ 1 denied``."""
+    if card.policy_trouble is not None:
+        return Line().add(f"{sign_of(Status.FAILED, symbols)} nothing is allowed", "fail")
+    denied = card.denied
+    if denied:
+        words = f"{sign_of(Status.FAILED, symbols)} denied: "
+        return Line().add(words, "fail").device(", ".join(ruling.name for ruling in denied), "fail", room=40)
+    return Line().add(f"{sign_of(Status.OK, symbols)} allowed", "ok")
+
+
+def _made_of(skill: Skill, card: Card, width: int, symbols: Symbols) -> Iterator[Row]:
+    yield Row(Line(width))
+    yield from _fact("scripts", ", ".join(map(base_name, skill.scripts)) or "none", width)
+    if not card.artifacts:
+        yield from _fact("artifacts", "none", width, "muted")
+    for index, artifact in enumerate(card.artifacts):
+        yield artifact_row(artifact, "" if index else "artifacts", width, symbols)
+        if artifact.trouble is not None:
+            yield from _trouble(artifact.trouble, width, symbols, indent=_HEAD)
+
+
+def artifact_row(artifact: Artifact, name: str, width: int, symbols: Symbols = UNICODE) -> Row:
+    status = Status.FAILED if artifact.trouble is not None else Status.OK
+    line = Line(width).add(f" {name}".ljust(_HEAD), "faint").add(f"{sign_of(status, symbols)} ", status.role)
+    line.device(artifact.name, "text", room=max(16, width - line.cells - 24))
+    return Row(line.device(artifact.about, "muted", before="  "))
+
+
+def _trouble(trouble: Trouble, width: int, symbols: Symbols, *, indent: int = 1) -> Iterator[Row]:
+    """Where, what, and what to do about it."""
+    where = place_words(trouble)
+    for text in wrap(f"{where}{trouble.message}", max(10, width - indent - 2), limit=6):
+        yield Row(Line(width).add(" " * indent).add(text, "fail"))
+    if trouble.code:
+        yield Row(Line(width).add(" " * indent).device(trouble.code, "warn"))
+    for index, text in enumerate(wrap(trouble.hint, max(10, width - indent - 5), limit=4) if trouble.hint else ()):
+        lead = f"{symbols.arrow} " if not index else "  "
+        yield Row(Line(width).add(" " * indent).add(lead, "key").add(text, "muted"))
+
+
+def place_words(trouble: Trouble) -> str:
+    """``price.recipe.md:12: `` where it is known."""
+    if not trouble.file:
+        return ""
+    line = f":{trouble.line}" if trouble.line else ""
+    return f"{base_name(trouble.file)}{line}: "
+
+
+def trouble_rows(trouble: Trouble, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+    """A trouble in a place of its own: the sentence with its sign, the code with its meaning, the next step."""
+    sign = sign_of(Status.FAILED, symbols)
+    for index, text in enumerate(wrap(f"{place_words(trouble)}{trouble.message}", max(10, width - 5), limit=8)):
+        lead = f" {sign} " if not index else " " * (cells(sign) + 2)
+        yield Row(Line(width).add(lead, "fail").add(text, "text"))
+    yield from problem_rows(trouble.code, trouble.hint, width, symbols)
+
+
+def _lint(card: Card, checking: bool, width: int, symbols: Symbols) -> Iterator[Row]:
+    line = Line(width).add(" lint".ljust(_HEAD), "faint")
+    if checking:
+        yield Row(line.add("looking…", "muted"))
+        return
+    yield Row(line.extend(tally(card, symbols)))
+
+
+def tally(card: Card, symbols: Symbols = UNICODE) -> Line:
+    """``✓ nothing to say``, ``1 ✗  2 !``; ``v looks`` while nobody has looked."""
+    if card.trouble is not None:
+        return Line().add(f"{sign_of(Status.FAILED, symbols)} ", "fail").device(card.trouble.message, "fail", room=60)
+    if card.findings is None:
+        return Line().add("v", "key").add(" looks", "muted")
+    if not card.findings:
+        return Line().add(f"{sign_of(Status.OK, symbols)} nothing to say", "ok")
+    line = Line()
+    for severity, status in SEVERITIES.items():
+        if count := card.count(severity):
+            name = severity if count == 1 or severity == "info" else f"{severity}s"
+            line.add(f"{sign_of(status, symbols)} {count} {name}  ", status.role)
+    return line
+
+
+def base_name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+# -- what lint found
+
+
+def findings_rows(findings: Sequence[Finding], width: int, symbols: Symbols = UNICODE) -> Iterator[tuple[Row, int]]:
+    """Rows with the number of the finding that each belongs to; -1 for the names of files."""
+    file = None
+    for number, finding in enumerate(findings):
+        if finding.file != file:
+            file = finding.file
+            yield Row(Line(width).add(" ").device(file or "the skill", "accent")), -1
+        status = SEVERITIES.get(finding.severity, Status.UNKNOWN)
+        line = Line(width).add(f" {sign_of(status, symbols)} ", status.role)
+        line.add(f"{finding.line or '':>4} ", "faint")
+        yield Row(line.device(finding.code, status.role if status is not Status.IDLE else "muted")), number
+        for text in wrap(finding.message, max(10, width - 10), limit=6):
+            yield Row(Line(width).add(" " * 8).add(text, "text")), number
+
+
+def finding_text(finding: Finding) -> str:
+    """As ``skills lint`` says it."""
+    return f"{finding.file}:{finding.line}: {finding.severity} {finding.code} {finding.message}"
+
+
+# -- below the list
+
+
+def summary_line(skill: Skill | None, shelf: Shelf, width: int, symbols: Symbols = UNICODE) -> Line:
+    """On small screens: what the skill under the cursor asks for, and whether it may."""
+    line = Line(width).add(" ")
+    if skill is None:
+        return line
+    card = shelf.card if shelf.card is not None and shelf.card.skill_id == skill.id else None
+    if card is None:
+        return line.add("reading its files…", "muted")
+    line.add("inputs: ", "faint")
+    fields = required_first(card.inputs or skill.inputs)
+    names = ", ".join(f"{item.name}{'*' if item.required else ''}" for item in fields)
+    line.device(names or "none", "text" if fields else "muted", room=max(8, width - 36))
+    line.add("   policy ", "faint")
+    return line.extend(verdict_line(card, symbols) if card.rulings or card.policy_trouble else Line().add("?", "muted"))

@@ -1,0 +1,212 @@
+"""The skills of a registry as the console knows them, and one of them in full. Pure; all texts in it were written by somebody else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.job import Job
+from clawperator.widgets.models.skill_runs import SkillRun
+
+BUILTIN = "builtin"
+"""The source of a registry that comes along."""
+
+
+class Field(NamedTuple):
+    """An input as it is asked for. ``personal``: not for other eyes; ``values`` are all that it may be, where that is known.
+
+    ``option``: a script takes it as ``--name value``, not by its place.
+    """
+
+    name: str
+    type: str = "string"
+    required: bool = False
+    default: str = ""
+    values: tuple[str, ...] = ()
+    personal: bool = False
+    help: str = ""
+    option: bool = False
+
+
+class Trouble(NamedTuple):
+    """Why something could not be read, compiled or begun. ``line`` of ``file`` where that is known, from 1; 0: it is not.
+
+    ``field`` is the input that it is about; empty: none, or not one of them.
+    """
+
+    message: str
+    code: str = ""
+    hint: str = ""
+    file: str = ""
+    line: int = 0
+    field: str = ""
+
+
+class Finding(NamedTuple):
+    """What lint said: ``severity`` is ``error``, ``warning`` or ``info``."""
+
+    file: str
+    line: int
+    code: str
+    severity: str
+    message: str
+
+
+class Ruling(NamedTuple):
+    """Whether the policy allows a capability, or an app where ``kind`` is ``package``."""
+
+    kind: str
+    name: str
+    allowed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One entry of the registry; what has another form than the contract's counts as absent."""
+
+    id: str
+    app: str = ""
+    intent: str = ""
+    summary: str = ""
+    skill_file: str = ""
+    scripts: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    inputs: tuple[Field, ...] = ()
+    """Those of the script, where the entry declares some."""
+    folded: str = ""
+    """What a search looks at."""
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Skill:
+        name, app, intent, summary = (_text(entry, key) for key in ("id", "applicationId", "intent", "summary"))
+        words = (name, app, intent, summary, *_texts(entry, "keywords"))
+        return cls(
+            id=name,
+            app=app,
+            intent=intent,
+            summary=summary,
+            skill_file=_text(entry, "skillFile"),
+            scripts=_texts(entry, "scripts"),
+            artifacts=_texts(entry, "artifacts"),
+            inputs=tuple(_contract_inputs(entry)),
+            folded="\n".join(words).casefold(),
+        )
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    value = entry.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _texts(entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    values = entry.get(key)
+    return tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else ()
+
+
+def _contract_inputs(entry: Mapping[str, Any]) -> Sequence[Field]:
+    """``contract.inputs``, name → type in words (skills contract §1.2): in their order the script's arguments."""
+    contract = entry.get("contract")
+    inputs = contract.get("inputs") if isinstance(contract, Mapping) else None
+    if not isinstance(inputs, Mapping):
+        return ()
+    return [Field(str(name), required=True, help=str(words)) for name, words in inputs.items()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A recipe or a JSON template of a skill. ``name`` is what the command line calls it, ``about`` its kind in words."""
+
+    name: str
+    about: str = ""
+    inputs: tuple[Field, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    app: str = ""
+    trouble: Trouble | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One skill in full, as its files are. ``findings`` are ``None`` until lint has looked; ``trouble``: lint could not."""
+
+    skill_id: str
+    text: str = ""
+    text_problem: str = ""
+    artifacts: tuple[Artifact, ...] = ()
+    rulings: tuple[Ruling, ...] = ()
+    profile: str = ""
+    policy_trouble: Trouble | None = None
+    findings: tuple[Finding, ...] | None = None
+    trouble: Trouble | None = None
+
+    @property
+    def inputs(self) -> tuple[Field, ...]:
+        """Of all artifacts together, each name once."""
+        found: dict[str, Field] = {}
+        for artifact in self.artifacts:
+            for item in artifact.inputs:
+                found.setdefault(item.name, item)
+        return tuple(found.values())
+
+    @property
+    def denied(self) -> tuple[Ruling, ...]:
+        return tuple(ruling for ruling in self.rulings if not ruling.allowed)
+
+    def count(self, severity: str) -> int:
+        return sum(1 for finding in self.findings or () if finding.severity == severity)
+
+
+class LastResult(NamedTuple):
+    """How a skill, or an execution under its name, ended last; ``at`` is when. ``code`` is the error's."""
+
+    status: Status
+    at: float = math.nan
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """``known``: somebody has looked. ``trouble`` says why there is no list, or why it is the one that comes along.
+
+    ``source`` is who chose the registry at ``path`` (``flag``, ``env``, ``cwd``, ``installed``, ``builtin``), ``commit`` the
+    checkout's where there is one. ``card`` is the skill that is looked at, ``run`` what runs or ran last, ``sync`` the fetching
+    of skills, ``checked`` the skill whose lint was asked for.
+    """
+
+    EMPTY: ClassVar[Shelf]
+
+    skills: tuple[Skill, ...] = ()
+    known: bool = False
+    trouble: Trouble | None = None
+    path: str = ""
+    source: str = ""
+    commit: str = ""
+    results: Mapping[str, LastResult] = field(default_factory=dict)
+    card: Card | None = None
+    run: SkillRun | None = None
+    sync: Job | None = None
+    checked: Card | None = None
+    checking: str = ""
+    """The skill whose lint is on its way."""
+
+    def skill(self, skill_id: str) -> Skill | None:
+        return next((skill for skill in self.skills if skill.id == skill_id), None)
+
+
+Shelf.EMPTY = Shelf()
+
+
+def find_skills(skills: Sequence[Skill], typed: str) -> list[Skill]:
+    """Those in which all words occur, in the registry's order, but those first whose id holds the words."""
+    words = typed.casefold().split()
+    if not words:
+        return list(skills)
+    found = [skill for skill in skills if all(word in skill.folded for word in words)]
+    return sorted(found, key=lambda skill: not all(word in skill.id.casefold() for word in words))
+
+
+def required_first(fields: Sequence[Field]) -> list[Field]:
+    """As a form asks for them."""
+    return sorted(fields, key=lambda item: not item.required)

@@ -1,0 +1,50 @@
+"""One skill in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clawperator.widgets.folded import FoldedText
+from clawperator.widgets.format.lines import Row
+from clawperator.widgets.format.skills import card_rows, result_words
+from clawperator.widgets.format.times import Clock
+from clawperator.widgets.models.skills import Shelf, Skill
+
+
+class SkillCard(FoldedText):
+    """``show`` gives it the skill, and the shelf with what is known of its files."""
+
+    EMPTY = "Choose a skill."
+
+    def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._clock = clock
+        self._skill: Skill | None = None
+        self._shelf = Shelf.EMPTY
+        self._drawn: object = None
+        self._said = ""
+
+    def show(self, skill: Skill | None, shelf: Shelf) -> None:
+        """Only what the card is made from makes it anew: a running skill prints all the time."""
+        self._shelf = shelf
+        made_from = (skill, shelf.card, shelf.results, shelf.source, shelf.checking)
+        if made_from == self._drawn:
+            return
+        other = skill != self._skill
+        self._drawn, self._skill = made_from, skill
+        self.fold(from_top=other)
+
+    def tick(self) -> None:
+        """A second has passed: the last result may be called older now."""
+        if self._skill is not None and self._age() != self._said:
+            self.fold()
+
+    def _age(self) -> str:
+        assert self._skill is not None
+        return result_words(self._shelf.results.get(self._skill.id), self._clock.now(), self.symbols).plain
+
+    def folded(self, width: int) -> Iterable[Row]:
+        if self._skill is None or width < 10:
+            return ()
+        self._said = self._age()
+        return card_rows(self._skill, self._shelf, self._clock, width, self.symbols)

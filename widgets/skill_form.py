@@ -1,0 +1,219 @@
+"""The parts of a form for a skill: a choice among a few words, a field with its name and its problem, the plan that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import Reactive
+from textual.strip import Strip
+from textual.widgets import Input, Label
+
+from clawperator.widgets.folded import FoldedText
+from clawperator.widgets.format.lines import Line, Row, sentence
+from clawperator.widgets.format.safe import pictured
+from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.models.skills import Field
+
+NAME_CELLS = 24
+NOT_GIVEN = "–"
+"""How a choice that is left open is written."""
+
+
+class OneOf(LineWidget, can_focus=True):
+    """One of a few words: space and the arrows turn it, a click chooses. ⏎ is the form's."""
+
+    DEFAULT_CSS = """
+    OneOf { height: 1; width: 1fr; }
+    """
+
+    class Turned(Message):
+        """Another word was chosen."""
+
+    def __init__(self, words: Sequence[str], value: str = "", *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self.words = tuple(words)
+        self.index = self.words.index(value) if value in self.words else 0
+        self._hits: list[tuple[int, int, int]] = []
+
+    @property
+    def value(self) -> str:
+        return self.words[self.index] if self.words else ""
+
+    def render_line(self, y: int) -> Strip:
+        width = self.content_size.width
+        if y:
+            return Strip.blank(width, self.base_style)
+        line = Line(width).add(self.symbols.cursor if self.has_focus else " ", "accent")
+        self._hits = []
+        first = self._first_shown(width)
+        if first:
+            line.add(f"{self.symbols.left} ", "faint")
+        for place in range(first, len(self.words)):
+            start, chosen = line.cells, place == self.index
+            role = "key" if chosen and self.has_focus else "strong" if chosen else "muted"
+            line.add(
+                "(x) " if chosen and self.symbols.ascii else "● " if chosen else "( ) " if self.symbols.ascii else "○ ",
+                role,
+            )
+            line.device(self.words[place] or NOT_GIVEN, role, room=max(6, width - 8))
+            self._hits.append((start, line.cells, place))
+            line.add("   ")
+        return self.paint(Row(line), width)
+
+    def _first_shown(self, width: int) -> int:
+        """Where there are more words than fit, the chosen one is in sight."""
+        first = 0
+        while first < self.index and sum(len(word) + 5 for word in self.words[first : self.index + 1]) > width - 4:
+            first += 1
+        return first
+
+    def on_key(self, event: events.Key) -> None:
+        step = {"space": 1, "right": 1, "l": 1, "left": -1, "h": -1}.get(event.key, 0)
+        if step and self.words:
+            event.stop()
+            event.prevent_default()
+            self._turn((self.index + step) % len(self.words))
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        self.focus()
+        place = next((place for start, end, place in self._hits if start <= event.x < end), self.index)
+        self._turn(place)
+
+    def _turn(self, place: int) -> None:
+        if place != self.index:
+            self.index = place
+            self.post_message(self.Turned())
+        self.refresh()
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+
+class ValueInput(Input):
+    """A field of one line; a personal one shows dots. What stands in it never reaches the terminal as it is."""
+
+    virtual_size = Reactive(Size(0, 0), layout=False)
+
+    DEFAULT_CSS = """
+    ValueInput { height: 1; width: 1fr; }
+    """
+
+    def __init__(self, value: str, *, personal: bool, placeholder: str) -> None:
+        super().__init__(value, password=personal, placeholder=placeholder, compact=True, select_on_focus=False)
+
+    def on_key(self, event: events.Key) -> None:
+        """To the next field at once, not after a round trip: what follows in a burst of keys belongs to that one."""
+        here = self.screen.focused
+        if here is not self and here is not None:
+            event.stop()
+            event.prevent_default()
+            here.post_message(events.Key(event.key, event.character))
+        elif event.key in ("tab", "shift+tab"):
+            event.stop()
+            event.prevent_default()
+            self.screen.focus_next() if event.key == "tab" else self.screen.focus_previous()
+
+    @property
+    def _value(self) -> Text:
+        """What Input draws: pasted or filled in from a file, a value must not reach the terminal as it is."""
+        if self.password:
+            return super()._value
+        return Text(pictured(self.value), no_wrap=True, overflow="ignore", end="")
+
+
+class FieldRow(Vertical):
+    """An input by its name; ``complain`` says what is wrong with it, below."""
+
+    DEFAULT_CSS = """
+    FieldRow { height: auto; width: 1fr; }
+    FieldRow Horizontal { height: 1; width: 1fr; }
+    FieldRow .name { width: 25; height: 1; }
+    FieldRow .problem { height: auto; width: 1fr; padding-left: 25; display: none; }
+    FieldRow.-wrong .problem { display: block; }
+    """
+
+    def __init__(self, field: Field, value: str = "") -> None:
+        super().__init__()
+        self.field = field
+        begin, words = value or field.default, choices_of(field)
+        help_words = (sentence(field.help) or field.type)[:60]
+        self.entry: OneOf | ValueInput = (
+            OneOf(words, begin) if words else ValueInput(begin, personal=field.personal, placeholder=help_words)
+        )
+        """What has the focus while it is filled in."""
+
+    def compose(self) -> ComposeResult:
+        star = "*" if self.field.required else ""
+        with Horizontal():
+            yield Label(f"{sentence(self.field.name)[: NAME_CELLS - 2]}{star}", classes="name", markup=False)
+            yield self.entry
+        yield Label("", classes="problem", markup=False)
+
+    @property
+    def value(self) -> str:
+        return self.entry.value
+
+    def complain(self, words: str) -> None:
+        """Say what is wrong; nothing: it is right."""
+        self.set_class(bool(words), "-wrong")
+        self.query_one(".problem", Label).update(words)
+
+
+def choices_of(field: Field) -> tuple[str, ...]:
+    """The words to choose from. Where there is no default nothing is chosen at first: nobody runs what they did not say."""
+    values = field.values or (("true", "false") if field.type == "boolean" else ())
+    return ("", *values) if values and not field.default else values
+
+
+class FormText(FoldedText):
+    """What comes of the form: a plan, a command line, or why there is neither. As high as it is, within bounds."""
+
+    def __init__(self, *, id: str, most: int) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._made: Callable[[int], Iterable[Row]] = _nothing
+        self._most = most
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
+        """For this width, which the pane does not have yet."""
+        return max(1, min(len(list(self.folded(width))), self._most, max(3, viewport.height // 3)))
+
+    def show(self, make: Callable[[int], Iterable[Row]]) -> None:
+        self._made = make
+        self.fold(from_top=True)
+        self.refresh(layout=True)
+
+    def folded(self, width: int) -> Iterable[Row]:
+        return self._made(width) if width >= 10 else ()
+
+    def empty_words(self) -> str:
+        return ""
+
+
+def _nothing(_width: int) -> Iterator[Row]:
+    return iter(())
+
+
+def hidden(value: Any, secrets: Sequence[str]) -> Any:
+    """``value`` with personal texts blotted out, wherever they stand in it; for showing, never for sending."""
+    if not secrets:
+        return value
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, "•••")
+        return value
+    if isinstance(value, Mapping):
+        return {key: hidden(inner, secrets) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [hidden(inner, secrets) for inner in value]
+    return value

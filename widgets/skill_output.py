@@ -1,0 +1,283 @@
+"""What a skill prints while it runs, and what lint found: two panes that share one place."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.geometry import Region
+from textual.message import Message
+
+from clawperator.widgets import keys
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.skill_output import outcome_rows, output_row, run_row
+from clawperator.widgets.format.skills import SEVERITIES, findings_rows, sign_of, tally, trouble_rows
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.times import Clock
+from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.models.skill_runs import Marker, OutputLine, OutputRing, SkillRun
+from clawperator.widgets.models.skills import Card
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+_MARKED = {Marker.RESULT: "ok", Marker.FRAME: "ok"}
+
+
+class SkillOutput(LinePane):
+    """``show`` gives it the run. It follows the newest line until somebody moves up; its first line says how the run stands.
+
+    The lines are a ring's: an index here is a line's number less the ring's first one.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("skill_output")]
+    EMPTY = "Nothing ran yet.\nR runs the skill under the cursor."
+    HEAD_ROWS: ClassVar[int] = 1
+
+    class Changed(Message):
+        """It follows, or no longer."""
+
+    def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._clock = clock
+        self.run: SkillRun | None = None
+        self.following = True
+        self._first = 0
+        self._seen = -1
+        self._ended: Sequence[Row] = ()
+        self._ended_for: object = None
+
+    # -- content
+
+    def show(self, run: SkillRun | None) -> None:
+        """The run as it is now; another one begins at its first line."""
+        if run is None:
+            return
+        if self.run is None or self.run.number != run.number:
+            self.run, self.following, self._seen, self._first = run, True, -1, 0
+            self._strips.clear()
+        changed = self._seen != run.output.generation or self.run.status is not run.status
+        self.run = run
+        if changed:
+            self._take()
+        else:
+            self.refresh_head()
+
+    def _take(self) -> None:
+        """New lines; the cursor's line stays where it is on screen unless the end is followed."""
+        run = self.run
+        assert run is not None
+        gone = run.output.first - self._first
+        self._first, self._seen = run.output.first, run.output.generation
+        if gone and not self.following:
+            self.set_reactive(LinePane.cursor, max(0, self.cursor - gone))
+            self.set_reactive(LinePane.top, max(0, self.top - gone))
+        self._fold_end()
+        self.content_changed(keep_strips=True)
+        if self.following:
+            self._to_end()
+
+    def _fold_end(self) -> None:
+        """What stands below the last line once the run has ended."""
+        run, width = self.run, self.content_size.width
+        key = (run.number, run.ended, width, self.symbols.ascii) if run is not None and not run.running else None
+        if key != self._ended_for:
+            self._ended_for = key
+            self._ended = tuple(outcome_rows(run, width - 1, self.symbols)) if run is not None and width >= 10 else ()
+
+    def refresh_head(self) -> None:
+        """The time goes on."""
+        self.refresh(Region(0, 0, self.content_size.width, self.HEAD_ROWS))
+
+    def tick(self) -> None:
+        """A second has passed."""
+        if self.run is not None and self.run.running:
+            self.refresh_head()
+
+    def head(self, y: int, width: int) -> Row:  # noqa: ARG002  # there is one
+        if self.run is None:
+            return Row(Line(width))
+        named = self.screen.has_class("-narrow")  # without a frame there is no title
+        row = run_row(self.run, self._clock.now(), width - (2 if self.following else 8), self.symbols, named=named)
+        right = row.right or Line()
+        if not self.following:
+            right.add("STILL ", "warn")
+        return Row(row.left, right)
+
+    @property
+    def printed(self) -> int:
+        """Lines that are there."""
+        return len(self.run.output) if self.run is not None else 0
+
+    def row_count(self) -> int:
+        return self.printed + len(self._ended)
+
+    def row(self, index: int, width: int) -> Row:
+        run = self.run
+        assert run is not None
+        if index >= self.printed:
+            return self._ended[index - self.printed]
+        return output_row(self.line(index), run.since, width, self.symbols)
+
+    def line(self, index: int) -> OutputLine:
+        assert self.run is not None
+        return self.run.output[self.run.output.first + index]
+
+    def row_key(self, index: int) -> Hashable:
+        run = self.run
+        assert run is not None
+        number = run.output.first + index
+        return run.number, number, self._ended_for if index >= self.printed else None
+
+    def marks(self) -> Iterable[tuple[int, str]]:
+        output = self.run.output if self.run is not None else OutputRing()
+        for number in output.marked:
+            line = output[number]
+            yield number - output.first, _MARKED.get(line.marker, "warn" if line.stream == "stderr" else "match")
+
+    def empty_words(self) -> str:
+        if self.run is None:
+            return self.EMPTY
+        return "It has printed nothing yet." if self.run.running else "It printed nothing."
+
+    # -- position
+
+    def _to_end(self) -> None:
+        self.set_reactive(LinePane.top, self.last_top)
+        self.set_reactive(LinePane.cursor, max(0, self.row_count() - 1))
+        self.refresh()
+
+    def move_to(self, index: int) -> None:
+        """Moving up stops following; reaching the end resumes it."""
+        super().move_to(index)
+        self._set_following(self.row_count() > 0 and self.cursor == self.row_count() - 1)
+
+    def scroll_rows(self, rows: int) -> None:
+        super().scroll_rows(rows)
+        if rows < 0:
+            self._set_following(False)
+
+    def _set_following(self, following: bool) -> None:
+        if following != self.following:
+            self.following = following
+            self.refresh()
+            self.post_message(self.Changed())
+
+    def on_resize(self) -> None:
+        self._fold_end()
+        super().on_resize()
+        if self.following:
+            self._to_end()
+
+    # -- keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is nothing behind a line."""
+        return False if action == "choose" else super().check_action(action, parameters)
+
+    def action_follow(self) -> None:
+        """To the newest line, and stay with it."""
+        self._to_end()
+        self._set_following(True)
+
+    def action_marked(self, step: int) -> None:
+        """The next line that means something, round the end."""
+        places = [index for index, _ in self.marks()]
+        if places:
+            ahead = [place for place in places if (place - self.cursor) * step > 0]
+            self.move_to((ahead or places)[0 if step > 0 else -1])
+
+    def text_of_row(self) -> str:
+        return self.line(self.cursor).text if self.cursor < self.printed else ""
+
+    def text(self) -> str:
+        """All of it that is kept."""
+        return "\n".join(self.run.output.texts()) if self.run is not None else ""
+
+
+class FindingList(LinePane):
+    """What lint found in a skill, file by file; its first line counts."""
+
+    EMPTY = "Nobody looked yet.\nv looks at the skill under the cursor."
+    HEAD_ROWS: ClassVar[int] = 1
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self.card: Card | None = None
+        self._rows: Sequence[tuple[Row, int]] = ()
+        self._width = -1
+        self._checking = ""
+
+    def show(self, card: Card | None, checking: str) -> None:
+        if card is self.card and checking == self._checking:
+            return
+        if card is None or self.card is None or card.skill_id != self.card.skill_id:
+            self._rows = ()
+        self.card, self._checking = card, checking
+        self._fold()
+
+    def _fold(self) -> None:
+        """For the width that it has; where there was nothing before, the first finding has the cursor."""
+        self._width, first = self.content_size.width, not self._rows
+        width, card = self._width - 1, self.card
+        if card is None or width < 10:
+            self._rows = ()
+        elif card.trouble is not None:
+            self._rows = [(row, -1) for row in trouble_rows(card.trouble, width, self.symbols)]
+        else:
+            self._rows = list(findings_rows(card.findings or (), width, self.symbols))
+        self.content_changed()
+        if first:
+            self.move_to(next((index for index, (_, number) in enumerate(self._rows) if number >= 0), 0))
+
+    def on_resize(self) -> None:
+        if self._width != self.content_size.width:
+            self._fold()
+        super().on_resize()
+
+    def head(self, y: int, width: int) -> Row:  # noqa: ARG002  # there is one
+        line = Line(width).add(" ")
+        if self._checking:
+            return Row(line.add(f"{sign_of(Status.RUNNING, self.symbols)} looking at ", "run").device(self._checking))
+        if self.card is None:
+            return Row(line)
+        return Row(line.device(self.card.skill_id, "strong", room=max(10, width - 34)).add("  ").extend(self._tally()))
+
+    def _tally(self) -> Line:
+        assert self.card is not None
+        return Line() if self.card.trouble is not None else tally(self.card, self.symbols)
+
+    def row_count(self) -> int:
+        return len(self._rows)
+
+    def row(self, index: int, width: int) -> Row:  # noqa: ARG002  # folded for its width already
+        return self._rows[index][0]
+
+    def marks(self) -> Iterable[tuple[int, str]]:
+        seen = -1
+        for index, (_, number) in enumerate(self._rows):
+            if number > seen and self.card is not None and self.card.findings:
+                seen = number
+                status = SEVERITIES.get(self.card.findings[number].severity, Status.IDLE)
+                if status in (Status.FAILED, Status.WARN):
+                    yield index, status.role
+
+    def empty_words(self) -> str:
+        if self._checking:
+            return "Looking…"
+        return self.EMPTY if self.card is None else "Nothing to say: it keeps the rules."
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is nothing behind a finding."""
+        return False if action == "choose" else super().check_action(action, parameters)
+
+    @property
+    def finding(self) -> int:
+        """The number of the one under the cursor; -1 for none."""
+        return self._rows[self.cursor][1] if self.cursor < len(self._rows) else -1
+
+    def to_problem(self, step: int) -> None:
+        places = [index for index, _ in self.marks()]
+        if places:
+            ahead = [place for place in places if (place - self.cursor) * step > 0]
+            self.move_to((ahead or places)[0 if step > 0 else -1])
