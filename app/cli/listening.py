@@ -44,16 +44,22 @@ def add_screenshots_flag(parser: Parser) -> None:
 
 def listening_options(options: Namespace, port: int) -> ServeOptions:
     """What was chosen. Raises ``EngineError`` (USAGE, EXECUTION_VALIDATION_FAILED)."""
-    from clawperator.app.http.options import DEFAULT_HOST, ServeOptions
+    from clawperator.app.http.options import DEFAULT_HOST, EXPOSED_RATE, ServeOptions, is_loopback
 
+    host = options.host or DEFAULT_HOST
+    rate = number("--rate", options.rate)
+    if rate is None:
+        rate = 0.0 if is_loopback(host) else EXPOSED_RATE
+    elif rate < 0:
+        raise EngineError(ErrorCode.USAGE, "--rate must not be negative", hint="0 stands for no limit.")
     return ServeOptions(
-        host=options.host or DEFAULT_HOST,
+        host=host,
         port=port if options.port is None else _port(options.port),
         token_file=options.token_file or "",
         no_auth=options.no_auth,
         allow_origins=_names(options.allow_origin),
         allow_hosts=_names(options.allow_host),
-        rate=number("--rate", options.rate) or 0.0,
+        rate=rate,
         screenshots_dir=screenshots_folder(options),
         grace=number("--grace", options.grace),
         verbose=options.verbose,

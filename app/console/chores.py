@@ -94,7 +94,12 @@ class Chores:
 
         console = self._console
         if not isinstance(console.engine, Engine):
-            console.say(Status.IDLE, "Saved dumps have nothing to report. Run: clawperator report")
+            whose = (
+                "A server reports on its own computer"
+                if console.session.remote
+                else "Saved dumps have nothing to report"
+            )
+            console.say(Status.IDLE, f"{whose}. Run: clawperator report")
             return
         try:
             bundle = await report.gather(console.engine, lines=_REPORT_LINES, tell=partial(console.say, Status.RUNNING))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from textual.app import InvalidThemeError
@@ -31,7 +32,7 @@ EngineFactory = Callable[["Settings"], AbstractAsyncContextManager[Any]]
 def default_engine(settings: Settings) -> AbstractAsyncContextManager[Any]:
     from clawperator.engine.facade import Engine
 
-    return Engine(settings, face="console")
+    return Engine(settings, face="console", logged=True)
 
 
 def show_files(files: Sequence[str], wishes: Wishes = AS_FITS) -> int:
@@ -56,6 +57,37 @@ def run(settings: Settings, wishes: Wishes = AS_FITS, *, engine_factory: EngineF
     return asyncio.run(open_and_run())
 
 
+def connect(url: str, token_file: str, settings: Settings, wishes: Wishes = AS_FITS) -> int:
+    """Open the console before the server at ``url``. Otherwise as ``run``.
+
+    Raises ``EngineError``: USAGE for an address or a token file that cannot be used, HOST_DEPENDENCY_MISSING without an extra.
+    """
+    try:
+        from clawperator.app.console.remote import engine as remote
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in ("httpx", "httpx_sse"):
+            raise
+        raise EngineError(
+            ErrorCode.HOST_DEPENDENCY_MISSING,
+            f"A console before a server needs the package '{exc.name}'",
+            hint="Install it: pip install 'clawperator[server]'",
+        ) from exc
+    package = settings.receiver_package if settings.package_chosen else ""
+    wanted, read_only = settings.device_id, settings.read_only
+    engine = remote.connect(url, token_file, receiver_package=package, read_only=read_only)
+
+    async def open_and_run() -> int:
+        async with engine:
+            without = remote.without(engine.host)
+            return await run_async(
+                engine, wishes, wanted_device=wanted, read_only=read_only, remote=engine.host, without=without
+            )
+
+    if not _can_draw(os.environ):
+        return 1
+    return asyncio.run(open_and_run())
+
+
 async def run_async(
     engine: ConsoleEngine,
     wishes: Wishes = AS_FITS,
@@ -64,8 +96,12 @@ async def run_async(
     wanted_device: str = "",
     files: Sequence[str] = (),
     read_only: bool = False,
+    remote: str = "",
+    without: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
     """As ``run``, with an engine that is open already, in the running loop: for a demo that simulates the device beside it.
+
+    ``remote`` and ``without`` as in ``ConsoleApp``.
 
     Raises ``EngineError``: USAGE for a theme that does not exist, HOST_DEPENDENCY_MISSING for pictures that need an extra.
     """
@@ -89,6 +125,8 @@ async def run_async(
             crashes=CrashReports(Path(crash_path(os.environ)), lambda: time.strftime("%Y-%m-%d %H:%M:%S")),
             read_only=read_only,
             wishes=wishes,
+            remote=remote,
+            without=without,
         )
     except InvalidThemeError as exc:
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {look.theme}", hint=str(exc)) from exc

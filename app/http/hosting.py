@@ -8,12 +8,11 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Coroutine, Iterator
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from clawperator.app.http.options import ServeOptions
+from clawperator.app.http.options import ServeOptions, is_loopback
 from clawperator.app.http.tokens import Tokens, open_tokens
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.in_flight import InFlight
@@ -174,7 +173,7 @@ def _listen(options: ServeOptions) -> socket.socket:
 
 def _safety(options: ServeOptions) -> tuple[Tokens | None, list[str]]:
     """The tokens to ask for, and what has to be said aloud."""
-    exposed = not _is_loopback(options.host)
+    exposed = not is_loopback(options.host)
     if options.no_auth:
         if options.token_file:
             raise EngineError(ErrorCode.USAGE, "--no-auth and --token-file contradict each other")
@@ -199,15 +198,6 @@ def _safety(options: ServeOptions) -> tuple[Tokens | None, list[str]]:
 def token_path() -> str:
     """Where the server's token is kept when nobody names a file."""
     return os.path.join(home_folder(os.environ), "server-token")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def in_a_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 3000
@@ -27,3 +28,17 @@ class ServeOptions:
     screenshots_dir: str = ""
     grace: float | None = None
     verbose: bool = False
+
+
+EXPOSED_RATE = 100.0
+"""Requests per second and caller where others than this computer can call and nobody chose."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this computer can reach what listens on ``host``."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -19,16 +19,25 @@ if TYPE_CHECKING:
 
 class Console(Command):
     long_lived = True
-    usage = "[--snapshot <file> [<file> …]] [--read-only] [--no-history] [--web [--port <n>]] [options]"
+    usage = "[--snapshot <file> [<file> …]] [--connect <url> [--token-file <file>]] [--read-only] [--no-history] [--web [--port <n>]] [options]"
     notes = (
         "With --snapshot it shows saved dumps instead of a device: nothing is asked of adb. With --web it is shown by a browser"
-        " of this computer, at an address that is printed and works for nobody else."
+        " of this computer, at an address that is printed and works for nobody else. With --connect it works with the devices of"
+        " a server (clawperator serve) instead of this computer's."
     )
-    examples = ("", "--device-id emulator-5554 --read-only", "--snapshot before.xml after.xml", "--web --port 8080")
+    examples = (
+        "",
+        "--device-id emulator-5554 --read-only",
+        "--snapshot before.xml after.xml",
+        "--web --port 8080",
+        "--connect http://127.0.0.1:3000",
+    )
 
     def configure(self, parser: Parser) -> None:
         parser.value("--snapshot", metavar="<file>", about="a saved dump to look at; more may follow", file=True)
         parser.word("file", about="more saved dumps, after --snapshot <file>", many=True)
+        parser.value("--connect", metavar="<url>", about="the devices of this server (needs the extra 'server')")
+        parser.value("--token-file", metavar="<file>", about="with --connect: the server's token", file=True)
         parser.switch("--read-only", about="look only: nothing that could change the device is sent to it")
         parser.switch("--no-history", about="keep no record of what runs")
         parser.switch("--web", about="show it in a browser of this computer (needs the extra 'web')")
@@ -44,6 +53,7 @@ class Console(Command):
                 extra={"example": "clawperator observe snapshot"},
             )
         files = saved_dumps(options)
+        _check_connection(files, options)
         if options.web:
             return _serve(files, options, port)
         return _show(files, options) if files else open_console(options)
@@ -66,6 +76,18 @@ def saved_dumps(options: Namespace) -> list[str]:
             reason = "is a folder" if os.path.isdir(path) else "does not exist"
             raise EngineError(ErrorCode.USAGE, f"--snapshot: {path} {reason}")
     return files
+
+
+def _check_connection(files: list[str], options: Namespace) -> None:
+    """What contradicts a server, or makes sense with one only."""
+    if options.token_file is not None and options.connect is None:
+        raise EngineError(ErrorCode.USAGE, "--token-file belongs to --connect")
+    if options.connect is not None and files:
+        raise EngineError(ErrorCode.USAGE, "use --snapshot OR --connect, not both")
+    if options.connect is not None and options.no_history:
+        raise EngineError(
+            ErrorCode.USAGE, "--no-history: the server keeps the history", hint="Start that with --no-history."
+        )
 
 
 def add_look_flags(parser: Parser) -> None:
@@ -119,9 +141,12 @@ def _open(options: Namespace) -> int:
     from dataclasses import replace
 
     from clawperator.app.cli.session import settings
-    from clawperator.app.console.start import run
+    from clawperator.app.console.start import connect, run
 
-    return run(replace(settings(options), read_only=options.read_only), _wishes(options))
+    chosen = replace(settings(options), read_only=options.read_only)
+    if getattr(options, "connect", None) is not None:  # the bare command has no such flag
+        return connect(options.connect, options.token_file or "", chosen, _wishes(options))
+    return run(chosen, _wishes(options))
 
 
 def _wishes(options: Namespace) -> Wishes:
@@ -206,6 +231,8 @@ def _flags(files: list[str], options: Namespace) -> list[str]:
     values = {
         "--device-id": options.device_id,
         "--receiver-package": options.receiver_package,
+        "--connect": options.connect,
+        "--token-file": options.token_file,
         "--theme": options.theme,
         "--pictures": options.pictures,
     }

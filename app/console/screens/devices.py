@@ -83,10 +83,10 @@ class DevicesScreen(TwoPaneScreen):
     def _words_without_devices(self) -> str:
         session = self.session
         if session.adb_problem or not session.devices_known:
-            return no_device_words(session.adb_problem, known=session.devices_known)
+            return no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
         if session.device_id:
             return f"{session.device_id} went away.\nIt is used again as soon as it is back."
-        return _NO_DEVICE
+        return no_device_words("", known=True, remote=session.remote) if session.remote else _NO_DEVICE
 
     def draw_ages(self) -> None:
         self.query_one("#job", JobPane).tick()
@@ -131,14 +131,14 @@ class DevicesScreen(TwoPaneScreen):
         line = Line(summary.width).add(" ")
         if session.adb_problem:
             line.add(f"{Status.FAILED.sign(ascii_only=symbols.ascii)} ", "fail").device(
-                f"adb: {session.adb_problem}", "fail"
+                session.adb_problem if session.remote else f"adb: {session.adb_problem}", "fail"
             )
         else:
             odd = len(session.devices) - len(session.usable)
             line.add(f"{len(session.usable)} usable", "strong").add(f"   {odd} not" if odd else "", "warn")
             count, runs = len(session.machines.avds), len(session.machines.running)
             line.add(f"   {count} virtual, {runs} running" if count else "", "muted")
-        summary.show(Row(line, Line().add("pushed by adb ", "faint")))
+        summary.show(Row(line, Line().add("pushed by the server " if session.remote else "pushed by adb ", "faint")))
 
     # -- choosing
 

@@ -138,7 +138,7 @@ class InspectScreen(UsingScreen):
         devices = self.query_one("#devices", DeviceList)
         devices.empty_text = (
             "Saved dumps:\nno device." if session.offline
-            else no_device_words(session.adb_problem, known=session.devices_known)
+            else no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
         )  # fmt: skip
         devices.show(session.devices, session.device_id)
         self.query_one("#devices-pane", Pane).note(

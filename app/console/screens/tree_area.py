@@ -141,7 +141,7 @@ class TreeArea(Pane):
         if session.usable:
             count = count_words(len(session.usable), "usable device")
             return f"{count}.\n\nD chooses one; it stays the target\nuntil you change it."
-        return no_device_words(session.adb_problem, known=session.devices_known)
+        return no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
 
     def draw_info(self) -> None:
         """What is shown, how much of it, where it comes from and how old it is."""
@@ -211,10 +211,20 @@ class TreeArea(Pane):
             self.hint.show(Row(self.matcher.hint(self.hint.width)))
 
 
-def no_device_words(problem: str, *, known: bool) -> str:
-    """What an empty device list means, and what to do."""
+def no_device_words(problem: str, *, known: bool, remote: str = "") -> str:
+    """What an empty device list means, and what to do; ``remote`` is the server that has the list."""
+    if remote:
+        return _no_remote_device_words(problem, sentence(remote), known=known)
     if problem:
         return f"adb does not answer:\n{problem}\n\n6 shows the details."
     if not known:
         return "Asking adb for devices…"
     return "No device yet.\n\nPlug in a phone with USB debugging,\nor provision an emulator: 7 P."
+
+
+def _no_remote_device_words(problem: str, remote: str, *, known: bool) -> str:
+    if problem:
+        return f"No list of devices:\n{sentence(problem)}.\n\nIt is tried again and again."
+    if not known:
+        return f"Asking {remote} for devices…"
+    return f"No device at {remote}.\n\nIt is used as soon as it is there."

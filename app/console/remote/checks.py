@@ -1,0 +1,52 @@
+"""The doctor's checks on the server's computer: made there, all at once; what fixes them is done there, too."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from clawperator.app.console.remote.client import Client
+from clawperator.app.console.remote.wire import Checks
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.progress import Tell, untold
+
+if TYPE_CHECKING:
+    from clawperator.engine.doctor.fix import PlannedFix
+
+_SECONDS = 180.0
+
+
+class RemoteDoctor:
+    """``app.console.doctoring.DoctorRun``; ``full`` runs are not offered."""
+
+    def __init__(self, client: Client, device_id: str, *, full: bool) -> None:
+        from clawperator.engine.doctor.steps import STEPS
+
+        if full:
+            words = "The server makes no full run: that builds and installs an app"
+            raise EngineError(
+                ErrorCode.BACKEND_UNAVAILABLE, words, hint="Run on its computer: clawperator doctor --full."
+            )
+        self.ids = tuple(step.id for step in STEPS if not step.full)
+        self._client = client
+        self._device_id = device_id
+
+    async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:
+        """All of them are made; those that were not asked for are left out."""
+        params = {"deviceId": self._device_id} if self._device_id else {}
+        begun = not since
+        for check in (await self._client.get(Checks, "doctor", params, seconds=_SECONDS)).checks:
+            begun = begun or check.id == since
+            if begun and only in ("", check.id):
+                yield check.to_dict()
+
+
+class NoFixer:
+    """Nothing can be put right from here."""
+
+    def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]:  # noqa: ARG002  # the shape of a fixer
+        return ()
+
+    async def run(self, fix: PlannedFix, tell: Tell = untold) -> NoReturn:  # noqa: ARG002  # the shape of a fixer
+        words = "Fixes are run on the server's own computer"
+        raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words, hint="Run there: clawperator doctor --fix.")

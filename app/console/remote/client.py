@@ -1,0 +1,318 @@
+"""One server over HTTP: requests with bounded answers, and every way in which they can fail as an ``EngineError``.
+
+Nothing is repeated: whoever asked for something that acts decides about the next time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import httpx
+from httpx_sse import EventSource, ServerSentEvent, SSEError
+from pydantic import ValidationError
+
+from clawperator.app.console.remote.wire import Refusal, Trouble, Wire, read
+from clawperator.engine.errors import EngineError, ErrorCode
+
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 30.0
+SILENCE_SECONDS = 40.0
+"""An event stream has a sign of life every 15 s: without any for so long, the link is dead."""
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+MAX_EVENT_BYTES = 32 * 1024 * 1024
+_MAX_TOKEN_FILE = 64 * 1024
+_SKEW_SECONDS = 2.0
+"""Clocks that differ by less count as one: a server tells its time in whole seconds."""
+_NUMBERS = ("since", "timeoutMs", "pid", "limit", "actual")
+"""Details that are counted with."""
+_BESIDE = ("broadcastDispatchStatus", "executionId", "deviceId")
+_POLICY = (ErrorCode.CAPABILITY_DENIED, ErrorCode.PACKAGE_DENIED, ErrorCode.ACTION_DENIED, ErrorCode.READ_ONLY)
+
+_LARGEST = 10**15
+_HOST = re.compile(rb"[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,100}\.?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*")
+
+Answer = TypeVar("Answer", bound=Wire)
+Params = Mapping[str, Any]
+
+
+def read_url(text: str) -> httpx.URL:
+    """The address of a server; ``http://`` may be left out. Raises ``EngineError`` (USAGE)."""
+    given = text.strip()
+    try:
+        url = httpx.URL(given if "://" in given else f"http://{given}")
+    except (httpx.InvalidURL, TypeError, ValueError) as exc:
+        raise _no_address(text) from exc
+    if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.raw_host) or url.query or url.fragment:
+        raise _no_address(text)
+    if url.userinfo:
+        words = "--connect: an address does not carry a password"
+        raise EngineError(ErrorCode.USAGE, words, hint="Put the server's token into a file: --token-file <file>.")
+    return url
+
+
+def _no_address(text: str) -> EngineError:
+    words = f"--connect: not the address of a server: {text[:200]!r}"
+    return EngineError(ErrorCode.USAGE, words, hint="It looks like http://127.0.0.1:3000.")
+
+
+def read_token(path: str) -> str:
+    """The first token of a file as the server has it: one per line, what follows on its line is not ours.
+
+    Raises ``EngineError`` (USAGE) for a file that cannot be read, that others may read, or that holds none.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for its other end
+        with open(descriptor, "rb") as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+            data = stream.read(_MAX_TOKEN_FILE) if stat.S_ISREG(mode) else None
+    except OSError as exc:
+        raise EngineError(ErrorCode.USAGE, f"--token-file: {path} cannot be read: {exc.strerror or exc}") from exc
+    if data is None:
+        raise EngineError(ErrorCode.USAGE, f"--token-file: {path} is no file")
+    if os.name == "posix" and mode & 0o077:
+        words = f"--token-file: {path} can be read by others"
+        raise EngineError(ErrorCode.USAGE, words, hint=f"Run: chmod 600 {path}")
+    for line in data.decode("utf-8", "replace").splitlines():
+        token = line.split(maxsplit=1)[0] if line.strip() else "#"
+        if not token.startswith("#"):
+            if token.isascii() and token.isprintable():
+                return token
+            break
+    raise EngineError(ErrorCode.USAGE, f"--token-file: {path} holds no token")
+
+
+class Client:
+    """Use as ``async with``. ``host`` is how the server is called on screen."""
+
+    def __init__(self, url: httpx.URL, token: str = "") -> None:
+        self.url = str(url).rstrip("/")
+        name = f"[{url.host}]" if ":" in url.host else url.host
+        self.host = f"{name}:{url.port}" if url.port else name
+        self.skew = 0.0
+        """What has to be added to a moment of the server's to have it by our own clock."""
+        headers = {"Accept-Encoding": "identity"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        self._has_token = bool(token)
+        self._http = httpx.AsyncClient(
+            base_url=f"{self.url}/",
+            headers=headers,
+            transport=_Bounded(httpx.AsyncHTTPTransport(verify=url.scheme == "https")),
+            timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+        )
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    # -- asking
+
+    async def get(
+        self, kind: type[Answer], path: str, params: Params | None = None, *, seconds: float = ANSWER_SECONDS
+    ) -> Answer:
+        return self._read(kind, await self._ask("GET", path, params=params, seconds=seconds))
+
+    async def get_bytes(self, path: str, kind: str) -> bytes:
+        """A body that is not JSON, of the content type ``kind``."""
+        response = await self._ask("GET", path)
+        if response.headers.get("content-type", "").partition(";")[0].strip() != kind:
+            raise self._unreadable("another kind of content")
+        return response.content
+
+    async def post(
+        self, kind: type[Answer], path: str, body: Mapping[str, Any], *, seconds: float = ANSWER_SECONDS
+    ) -> Answer:
+        return self._read(kind, await self._ask("POST", path, body=body, seconds=seconds))
+
+    async def delete(self, path: str, *, seconds: float = ANSWER_SECONDS) -> None:
+        await self._ask("DELETE", path, seconds=seconds)
+
+    @asynccontextmanager
+    async def events(self, params: Params, last_id: str = "") -> AsyncIterator[AsyncIterator[ServerSentEvent]]:
+        """The event stream, from after ``last_id``. Raises ``EngineError``, also out of the iterator."""
+        headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        if last_id:
+            headers["Last-Event-ID"] = last_id
+        timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS, read=SILENCE_SECONDS)
+        try:
+            async with self._http.stream("GET", "events", params=params, headers=headers, timeout=timeout) as response:
+                if response.status_code != httpx.codes.OK:
+                    await response.aread()
+                self._check(response)
+                yield EventSource(response).aiter_sse()
+        except SSEError as exc:
+            raise self._unreadable("no event stream") from exc
+        except httpx.RequestError as exc:
+            raise self.lost(exc) from exc
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None = None,
+        body: Mapping[str, Any] | None = None,
+        seconds: float = ANSWER_SECONDS,
+    ) -> httpx.Response:
+        timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
+        try:
+            response = await self._http.request(method, path.lstrip("/"), params=params, json=body, timeout=timeout)
+        except httpx.RequestError as exc:
+            raise self.lost(exc) from exc
+        self._check(response)
+        return response
+
+    # -- what comes back
+
+    def _check(self, response: httpx.Response) -> None:
+        """Raises ``EngineError`` for whatever is no answer to what was asked."""
+        if response.status_code == httpx.codes.OK:
+            self._note_time(response)
+            return
+        try:
+            trouble = read(Refusal, response.content).error
+        except ValidationError:
+            raise EngineError(
+                ErrorCode.BACKEND_UNAVAILABLE,
+                f"What answers at {self.url} is no Clawperator server (HTTP {response.status_code})",
+                hint="Check the address of --connect.",
+                extra={"broadcastDispatchStatus": "unknown"},
+            ) from None
+        raise self._worded(error_of(trouble))
+
+    def _read(self, kind: type[Answer], response: httpx.Response) -> Answer:
+        try:
+            return read(kind, response.content)
+        except ValidationError as exc:
+            place = ".".join(map(str, exc.errors(include_url=False, include_input=False)[0]["loc"]))
+            raise self._unreadable(f"unreadable at {place or 'its beginning'}") from None
+
+    def _unreadable(self, how: str) -> EngineError:
+        return EngineError(
+            ErrorCode.BACKEND_UNAVAILABLE,
+            f"The server at {self.url} gave an answer that cannot be used: {how}",
+            hint="Check that it has the version of this console.",
+            extra={"broadcastDispatchStatus": "unknown"},
+        )
+
+    def lost(self, cause: Exception | None = None) -> EngineError:
+        """Nobody answers, or no longer. What had been asked for may have been done."""
+        never_reached = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+        return EngineError(
+            ErrorCode.BACKEND_UNAVAILABLE,
+            f"The server at {self.url} does not answer",
+            hint="On its computer: clawperator serve.",
+            details={"reason": str(cause) or type(cause).__name__} if cause is not None else None,
+            extra={"broadcastDispatchStatus": "not_sent" if never_reached else "unknown"},
+        )
+
+    def _worded(self, error: EngineError) -> EngineError:
+        """What can be done about a refusal, from here."""
+        if error.code is ErrorCode.UNAUTHORIZED:
+            if self._has_token:
+                error.message = f"The server at {self.url} does not accept the token"
+                error.hint = "Give the file that it names when it starts: --token-file <file>."
+            else:
+                error.message = f"The server at {self.url} wants a token"
+                error.hint = "Start the console with --token-file <file>; the server names its own when it starts."
+        elif error.code is ErrorCode.ORIGIN_NOT_ALLOWED:
+            error.message = f"The server does not answer to the name {self.host}"
+            error.hint = "Connect to its address, or start it with --allow-host <name>."
+        elif error.code in _POLICY:
+            error.hint = "The policy of the server, or the profile of the token there, decides this."
+        return error
+
+    def _note_time(self, response: httpx.Response) -> None:
+        try:
+            told = parsedate_to_datetime(response.headers.get("date", "")).timestamp()
+        except (TypeError, ValueError, OverflowError, OSError):
+            return
+        skew = time.time() - told
+        self.skew = skew if abs(skew) > _SKEW_SECONDS else 0.0
+
+
+def error_of(trouble: Trouble) -> EngineError:
+    """A server's error object as the error that it was there; a code that nobody knows here is kept in its message."""
+    code = ErrorCode.known(trouble.code)
+    message = trouble.message if code is not None else f"{trouble.message} ({trouble.code})"
+    details = {key: value for key, value in trouble.details.items() if key not in _NUMBERS or _is_number(value)}
+    more = trouble.model_extra or {}
+    return EngineError(
+        code or ErrorCode.UNKNOWN,
+        message,
+        hint=trouble.hint or "",
+        details=details,
+        extra={key: more[key][:200] for key in _BESIDE if isinstance(more.get(key), str)},
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
+
+
+# -- bounds
+
+
+class _Bounded(httpx.AsyncBaseTransport):
+    """No answer is longer than ``MAX_ANSWER_BYTES``, no event of a stream longer than ``MAX_EVENT_BYTES``."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self._inner.handle_async_request(request)
+        stream = response.stream
+        assert isinstance(stream, httpx.AsyncByteStream)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await stream.aclose()
+            words = "The answer is compressed, which was not asked for"
+            raise httpx.RemoteProtocolError(words)
+        streaming = response.headers.get("content-type", "").startswith("text/event-stream")
+        limited = _Events(stream) if streaming else _Body(stream)
+        return httpx.Response(
+            response.status_code, headers=response.headers, stream=limited, extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Body(httpx.AsyncByteStream):
+    LIMIT = MAX_ANSWER_BYTES
+
+    def __init__(self, stream: httpx.AsyncByteStream) -> None:
+        self._stream = stream
+        self._count = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            self._count = self._counted(chunk)
+            if self._count > self.LIMIT:
+                words = f"More than {self.LIMIT:,} bytes"
+                raise httpx.ReadError(words)
+            yield chunk
+
+    def _counted(self, chunk: bytes) -> int:
+        return self._count + len(chunk)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _Events(_Body):
+    """Counts from the last empty line on."""
+
+    LIMIT = MAX_EVENT_BYTES
+
+    def _counted(self, chunk: bytes) -> int:
+        end = chunk.find(b"\n\n")
+        if end < 0:
+            return self._count + len(chunk)
+        first = self._count + end
+        return first if first > self.LIMIT else len(chunk) - chunk.rfind(b"\n\n")

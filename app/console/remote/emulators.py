@@ -1,0 +1,122 @@
+"""The virtual devices of the server's computer, as far as its HTTP API has them."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, NoReturn
+from urllib.parse import quote
+
+from pydantic import Field
+
+from clawperator.app.console.remote.client import Client
+from clawperator.app.console.remote.wire import Count, Name, Wire
+from clawperator.engine.emulators.avds import Avd
+from clawperator.engine.emulators.lifecycle import Stopped
+from clawperator.engine.emulators.running import RunningEmulator
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.progress import Stage, Tell, untold
+
+_WORK_SECONDS = {"create": 1_900.0, "start": 300.0, "stop": 120.0, "delete": 120.0}
+"""How long the answer may take: longer than the engine's own limits."""
+
+
+class _Avd(Wire):
+    name: Name
+    exists: bool = False
+    running: bool = False
+    api_level: Count | None = None
+    abi: Name | None = None
+    play_store: bool = False
+    device_profile: Name | None = None
+    system_image: Name | None = None
+    unsupported_reasons: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
+
+    def avd(self) -> Avd:
+        fields = {name: getattr(self, name) for name in _Avd.model_fields}
+        return Avd(**{**fields, "unsupported_reasons": tuple(self.unsupported_reasons)})
+
+
+class _Avds(Wire):
+    avds: Annotated[list[_Avd], Field(max_length=10_000)]
+
+
+class _Running(Wire):
+    avd_name: Name
+    serial: Name
+    booted: bool
+    unsupported_reasons: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
+
+    def running(self) -> RunningEmulator:
+        return RunningEmulator(self.avd_name, self.serial, self.booted, tuple(self.unsupported_reasons))
+
+
+class _AllRunning(Wire):
+    devices: Annotated[list[_Running], Field(max_length=10_000)]
+
+
+class _Stopped(Wire):
+    class Details(Wire):
+        serial: Name = ""
+        still_listed: bool = False
+
+    avd_name: Name
+    details: Details = Field(default_factory=Details)
+
+
+class RemoteEmulators:
+    """``app.console.emulator_jobs.Manager`` over a server. ``home``, whose files are watched, is a folder in which nothing changes."""
+
+    home = os.path.dirname(__file__)
+    supported_abis: tuple[str, ...] = ()
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def avds(self) -> tuple[Avd, ...]:
+        return tuple(one.avd() for one in (await self._client.get(_Avds, "android/emulators")).avds)
+
+    async def status(self) -> tuple[RunningEmulator, ...]:
+        return tuple(
+            one.running() for one in (await self._client.get(_AllRunning, "android/emulators/running")).devices
+        )
+
+    async def create(self, name: str = "", *, tell: Tell = untold) -> Avd:
+        tell(Stage("create", "create_avd", "running"))
+        made = await self._client.post(
+            _Avd, "android/emulators/create", {"name": name} if name else {}, seconds=_WORK_SECONDS["create"]
+        )
+        tell(Stage("create", "create_avd", "done"))
+        return made.avd()
+
+    async def start(self, name: str, *, tell: Tell = untold) -> RunningEmulator:
+        tell(Stage("start", "start", "running"))
+        run = await self._client.post(_Running, _path(name, "start"), {}, seconds=_WORK_SECONDS["start"])
+        tell(Stage("start", "start", "done"))
+        return run.running()
+
+    async def stop(self, name: str, *, tell: Tell = untold) -> Stopped:
+        tell(Stage("stop", "stop", "running"))
+        told = await self._client.post(_Stopped, _path(name, "stop"), {}, seconds=_WORK_SECONDS["stop"])
+        tell(Stage("stop", "stop", "done"))
+        return Stopped(told.avd_name, told.details.serial, gone=not told.details.still_listed)
+
+    async def delete(self, name: str) -> None:
+        await self._client.delete(_path(name), seconds=_WORK_SECONDS["delete"])
+
+    async def plan(self, name: str = "") -> NoReturn:  # noqa: ARG002  # the shape of a manager
+        _refuse()
+
+    async def provision(self, name: str = "", *, tell: Tell = untold) -> NoReturn:  # noqa: ARG002  # the shape of a manager
+        _refuse()
+
+
+def _path(name: str, verb: str = "") -> str:
+    return f"android/emulators/{quote(name, safe='')}{f'/{verb}' if verb else ''}"
+
+
+def _refuse() -> NoReturn:
+    raise EngineError(
+        ErrorCode.BACKEND_UNAVAILABLE,
+        "Provisioning is planned on the server's own computer",
+        hint="Run there: clawperator provision emulator. S starts a virtual device that there is.",
+    )

@@ -1,0 +1,299 @@
+"""The engine of a console before a server: what the console uses of it, over the HTTP API.
+
+Three subscriptions carry what is pushed: the device list, one device's log, and follow mode while it is on. Everything else
+is asked for. The bus is this process's own: what arrives is published there as if an engine here had seen it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from types import TracebackType
+from typing import Any, NoReturn, Self
+from urllib.parse import quote
+
+from httpx_sse import ServerSentEvent
+from pydantic import ValidationError
+
+from clawperator.app.console.remote import wire
+from clawperator.app.console.remote.checks import NoFixer, RemoteDoctor
+from clawperator.app.console.remote.client import Client, read_token, read_url
+from clawperator.app.console.remote.emulators import RemoteEmulators
+from clawperator.app.console.remote.following import RemoteFollow
+from clawperator.app.console.remote.history import RemoteHistory
+from clawperator.app.console.remote.stream import (
+    Down,
+    Missed,
+    Up,
+    entries,
+    listen,
+    read_devices,
+    read_event,
+    words_of,
+)
+from clawperator.app.console.remote.trees import Trees
+from clawperator.app.http.events import frames
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.bus import EventBus
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events import AdbServerLost, CommandProgress, DevicesChanged, LogAttached, LogGap
+from clawperator.engine.executions import build
+from clawperator.engine.executions.attempt import Attempt, ExecutionResult
+from clawperator.engine.executions.command import ENVELOPE_WAIT_SECONDS
+from clawperator.engine.executions.observing import refuse_acting
+from clawperator.engine.executions.run import Finished
+from clawperator.engine.executions.validate import validate
+from clawperator.engine.observe.follow import FollowState
+
+LOCK_SECONDS = 1.0
+_SPARE_SECONDS = 30.0
+"""What the server may take beyond an execution's own time: to wait for the device, to close apps, to take pictures."""
+_LOG_TYPES = ("event", "envelope", "snapshot", "link", "log")
+_DENIED = (ErrorCode.CAPABILITY_DENIED, ErrorCode.ACTION_DENIED, ErrorCode.READ_ONLY)
+
+
+class RemoteEngine:
+    """``app.console.bridge.ConsoleEngine`` over ``client``. Use as ``async with``; raises ``EngineError`` and nothing else."""
+
+    def __init__(self, client: Client, *, receiver_package: str = "", read_only: bool = False) -> None:
+        self.events = EventBus()
+        self.history = RemoteHistory(client)
+        self.host = client.host
+        self.emulators = RemoteEmulators(client)
+        self._client = client
+        self._package = receiver_package
+        self._read_only = read_only
+        self._locks: dict[str, Mapping[str, Any]] = {}
+        self._flights: list[Mapping[str, Any]] = []
+        self._look_at_locks = asyncio.Event()
+        self._follow: RemoteFollow | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self._client.close()
+
+    # -- devices
+
+    async def devices(self) -> tuple[DeviceEntry, ...]:
+        return entries(await self._client.get(wire.Devices, "devices"))
+
+    async def watch_devices(self) -> None:
+        """Publish the device list for ever; ``AdbServerLost`` while the server, or its adb, does not tell."""
+        async with asyncio.TaskGroup() as group:
+            locks: asyncio.Task[None] | None = None
+            async with aclosing(listen(self._client, {"type": ["devices", "link"]})) as news:
+                async for one in news:
+                    match one:
+                        case Up() | Missed():
+                            await self._ask_devices()
+                            locks = locks or group.create_task(self._watch_locks(), name="locks of the server")
+                        case Down(error):
+                            self.events.publish(AdbServerLost(reason=words_of(error)))
+                            if locks is not None:
+                                locks.cancel()
+                            locks = None
+                            self._locks = {}
+                        case ServerSentEvent():
+                            self._take_devices(one)
+
+    async def _ask_devices(self) -> None:
+        try:
+            self.events.publish(DevicesChanged(devices=await self.devices()))
+        except EngineError as exc:
+            self.events.publish(AdbServerLost(reason=words_of(exc)))
+
+    def _take_devices(self, event: ServerSentEvent) -> None:
+        with suppress(ValidationError):  # the next list comes whole
+            if event.event == frames.DEVICES:
+                self.events.publish(read_devices(event))
+            elif event.event == frames.LINK:
+                link = wire.read(wire.LinkTold, event.data)
+                if link.state == "adb-lost":
+                    self.events.publish(AdbServerLost(reason=f"adb of the server: {link.reason}"))
+
+    def locks(self) -> Sequence[Mapping[str, Any]]:
+        """As they were a moment ago; what runs from here is known at once."""
+        own = {str(flight["deviceId"]): flight for flight in self._flights}
+        return list({**own, **self._locks}.values())
+
+    async def _watch_locks(self) -> None:
+        while True:
+            self._look_at_locks.clear()
+            try:
+                told = (await self._client.get(wire.Locks, "locks")).locks
+            except EngineError:
+                told = []  # whoever lost the server says so
+            self._locks = {lock.device_id: self._lock_of(lock) for lock in told}
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOCK_SECONDS):
+                    await self._look_at_locks.wait()
+
+    def _lock_of(self, lock: wire.Lock) -> Mapping[str, Any]:
+        """By our own clock."""
+        moments = {
+            name: value + self._client.skew for name in ("since", "not_before") if (value := getattr(lock, name))
+        }
+        return lock.model_copy(update=moments).model_dump(by_alias=True)
+
+    # -- one device
+
+    async def watch_log(self, device_id: str) -> None:
+        """Publish for ever what the server sees in the device's log: progress, envelopes, trees, lines."""
+        trees = Trees(self._client, device_id, self.events.publish, lambda: self._following(device_id))
+        params = {"device": device_id, "type": list(_LOG_TYPES)}
+        told = False
+        async with asyncio.TaskGroup() as group:
+            group.create_task(trees.run(), name=f"trees of {device_id}")
+            async with aclosing(listen(self._client, params)) as news:
+                async for one in news:
+                    match one:
+                        case Up():
+                            self.events.publish(LogAttached(device_id=device_id))
+                        case Missed() if not told:
+                            self._publish_gap(device_id, "the server kept no more of what happened meanwhile")
+                        case Down(error):
+                            told = True
+                            if error.code in _DENIED and "log" in params["type"]:
+                                params["type"] = [name for name in _LOG_TYPES if name != "log"]
+                                continue
+                            self.events.publish(LogGap(device_id=device_id, reason=words_of(error)))
+                        case ServerSentEvent():
+                            told = False
+                            self._take_event(one, device_id, trees)
+
+    def _take_event(self, event: ServerSentEvent, device_id: str, trees: Trees) -> None:
+        try:
+            told = read_event(event, device_id, self._client.skew)
+        except ValidationError:
+            self._publish_gap(device_id, "an event of the server cannot be read")
+            return
+        if isinstance(told, wire.SnapshotTold):
+            trees.told(told)
+        elif told is not None:
+            self.events.publish(told)
+            if isinstance(told, CommandProgress):
+                self._look_at_locks.set()
+
+    def _publish_gap(self, device_id: str, reason: str) -> None:
+        """Something is missing here, and it goes on."""
+        self.events.publish(LogGap(device_id=device_id, reason=reason))
+        self.events.publish(LogAttached(device_id=device_id))
+
+    async def record_seen(self) -> None:
+        """The server does."""
+
+    def follow(self, device_id: str, tell: Callable[[FollowState], object]) -> RemoteFollow:
+        self._follow = RemoteFollow(self._client, device_id, tell)
+        return self._follow
+
+    def _following(self, device_id: str) -> RemoteFollow | None:
+        return self._follow if self._follow is not None and self._follow.device_id == device_id else None
+
+    async def picture(self, *, device_id: str | None = None) -> bytes:
+        return await self._client.get_bytes(f"devices/{quote(_named(device_id), safe='')}/screen.png", "image/png")
+
+    # -- executing
+
+    async def snapshot(self, *, device_id: str | None = None) -> ExecutionResult:
+        """The tree comes as an event, as any other one."""
+        return await self.execute(build.snapshot(), device_id=device_id)
+
+    async def execute(self, payload: object, *, device_id: str | None = None) -> ExecutionResult:
+        """Run one execution on the server; it is sent once, whatever happens to it."""
+        with Attempt(self.events, payload) as attempt:
+            validated = validate(payload)
+            attempt.admit(validated, "", self._package)
+            if self._read_only:
+                refuse_acting(validated.execution)
+            serial = _named(device_id)
+            attempt.start(serial)
+            body = {"execution": validated.payload, "deviceId": serial}
+            if self._package:
+                body["receiverPackage"] = self._package
+            flight = _own_lock(serial, validated.payload)
+            self._flights.append(flight)
+            attempt.trace.dispatched()  # what has left for the server may act, whatever we hear of it
+            try:
+                answer = await self._client.post(wire.Result, "execute", body, seconds=_patience(validated.payload))
+            except EngineError as exc:
+                exc.extra.setdefault("broadcastDispatchStatus", "not_sent")  # it was refused before it had a device
+                if exc.extra["broadcastDispatchStatus"] == "unknown":
+                    exc.hint = "It may have been sent to the device: look before you send it again."
+                raise
+            finally:
+                self._flights.remove(flight)
+                self._look_at_locks.set()
+            attempt.execution_id, attempt.backend = answer.execution_id, answer.backend
+            attempt.warnings = []
+            return attempt.finish(Finished(answer.envelope.to_dict(), answer.warnings))
+
+    async def force_stop(self, package: str, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+        raise EngineError(
+            ErrorCode.BACKEND_UNAVAILABLE,
+            f"{package} cannot be stopped from here: the server has no way past the device's lock",
+            hint="Send close_app when the device is free.",
+        )
+
+    # -- readiness
+
+    def doctor(self, *, device_id: str | None = None, full: bool = False) -> RemoteDoctor:
+        return RemoteDoctor(self._client, device_id or "", full=full)
+
+    def fixer(self) -> NoFixer:
+        return NoFixer()
+
+    def operator_app(self, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+        raise EngineError(
+            ErrorCode.BACKEND_UNAVAILABLE,
+            "The Operator app is set up from the computer that has the device",
+            hint="Run there: clawperator operator setup --apk <file>.",
+        )
+
+
+def without(host: str) -> dict[str, str]:
+    """Actions of the console that a server does not offer, and why."""
+    there = f"{host} is a server: this is done on its computer"
+    return {
+        "fix": f"{there}. clawperator doctor --fix",
+        "full_run": f"{there}. clawperator doctor --full",
+        "operator_setup": f"{there}. clawperator operator setup",
+        "provision": f"{there}. clawperator provision emulator. S starts what there is",
+        "run_skill": f"{there}. clawperator skills run. i puts the compiled skill into the draft, which runs there",
+    }
+
+
+def connect(url: str, token_file: str = "", *, receiver_package: str = "", read_only: bool = False) -> RemoteEngine:
+    """An engine before the server at ``url``, which need not be there yet. Raises ``EngineError`` (USAGE)."""
+    address = read_url(url)
+    token = read_token(token_file) if token_file else ""
+    return RemoteEngine(Client(address, token), receiver_package=receiver_package, read_only=read_only)
+
+
+def _named(device_id: str | None) -> str:
+    if not device_id:
+        raise EngineError(ErrorCode.NO_DEVICES, "No device is chosen", hint="D chooses one.")
+    return device_id
+
+
+def _patience(payload: Mapping[str, Any]) -> float:
+    return float(payload["timeoutMs"]) / 1000 + ENVELOPE_WAIT_SECONDS + _SPARE_SECONDS
+
+
+def _own_lock(serial: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "deviceId": serial,
+        "state": "held",
+        "pid": os.getpid(),
+        "commandId": payload["commandId"],
+        "taskId": payload["taskId"],
+        "source": payload["source"],
+        "since": time.time(),
+        "timeoutMs": payload["timeoutMs"],
+    }

@@ -1,0 +1,71 @@
+"""Follow mode before a server: the server looks, for all who want it, for as long as this listens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing, suppress
+
+from httpx_sse import ServerSentEvent
+from pydantic import ValidationError
+
+from clawperator.app.console.remote import wire
+from clawperator.app.console.remote.client import Client, error_of
+from clawperator.app.console.remote.stream import Down, is_lost, listen
+from clawperator.app.http.events import frames
+from clawperator.engine.observe.follow import PAINT_LIMIT, FollowState
+
+_LOOK = "follow-"
+"""What the ids of all looks of follow mode begin with."""
+
+
+class RemoteFollow:
+    """``app.console.following.Followed``. ``run`` it as one task; it ends only by cancellation.
+
+    The server begins its next look when somebody has fetched the tree of the last one; here that waits for ``painted``.
+    """
+
+    def __init__(self, client: Client, device_id: str, tell: Callable[[FollowState], object]) -> None:
+        self.device_id = device_id
+        self.state = FollowState("reading")
+        self._client = client
+        self._tell = tell
+        self._painted = asyncio.Event()
+        self._painted.set()
+
+    async def run(self) -> None:
+        params = {"device": self.device_id, "type": "follow", "follow": self.device_id}
+        async with aclosing(listen(self._client, params)) as news:
+            async for one in news:
+                if isinstance(one, Down):
+                    self._say(FollowState("away" if is_lost(one.error) else "failing", error=one.error))
+                elif isinstance(one, ServerSentEvent) and one.event == frames.FOLLOW:
+                    with suppress(ValidationError):
+                        self._say(_state_of(wire.read(wire.FollowTold, one.data)))
+
+    def painted(self) -> None:
+        self._painted.set()
+
+    def owns(self, command_id: str) -> bool:
+        """Whether that was a look of follow mode; the server's are those of everybody."""
+        return command_id.startswith(_LOOK)
+
+    def shown(self) -> None:
+        """A new tree is on its way to the screen."""
+        self._painted.clear()
+
+    async def ready(self) -> None:
+        """Return when the last tree was painted, or will hardly be any more."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PAINT_LIMIT):
+                await self._painted.wait()
+
+    def _say(self, state: FollowState) -> None:
+        if state != self.state:
+            self.state = state
+            self._tell(state)
+
+
+def _state_of(told: wire.FollowTold) -> FollowState:
+    error = error_of(told.error) if told.error is not None else None
+    return FollowState(told.phase, command_id=told.command_id, wait=told.wait, error=error)

@@ -1,0 +1,179 @@
+"""The server's events: a subscription that comes back by itself where it was, and what each event means for the engine's bus."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+import time
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from httpx_sse import ServerSentEvent
+
+from clawperator.app.console.remote import wire
+from clawperator.app.console.remote.client import Client
+from clawperator.app.http.events import frames
+from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events import (
+    CommandProgress,
+    DevicesChanged,
+    EngineEvent,
+    EnvelopeSeen,
+    LogAttached,
+    LogBatch,
+    LogGap,
+)
+from clawperator.engine.logcat.entry import LogEntry
+
+PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
+"""Seconds before the next attempt, after the first, second, third … failure in a row."""
+
+_ID = re.compile(r"[\x21-\x7e]{1,64}")
+"""What can be sent back as ``Last-Event-ID``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Up:
+    """The server sends its events: from here on none is missed until a ``Down``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    """It does not, and why; the next attempt follows by itself."""
+
+    error: EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """Events in between are lost: the server is another one, or did not keep them."""
+
+
+News: TypeAlias = Up | Down | Missed | ServerSentEvent
+
+
+async def listen(client: Client, params: Mapping[str, Any]) -> AsyncGenerator[News]:
+    """Events for ever. ``params`` are read anew at each attempt. Close it: ``aclosing``."""
+    last, failures = "", 0
+    while True:
+        hasty = False
+        error: EngineError
+        try:
+            async with client.events(params, last) as events:
+                async for event in events:
+                    last = event.id if _ID.fullmatch(event.id) else last
+                    if event.event == frames.HEARTBEAT:
+                        failures = 0
+                        yield Up()
+                    elif event.event == frames.RESET:
+                        yield Missed()
+                    elif event.event == frames.DROPPED:
+                        hasty = "too slow" in event.data  # what waits is sent again: nothing is lost
+                    else:
+                        yield event
+            error = client.lost()
+        except EngineError as exc:
+            error = exc
+        if not hasty:
+            yield Down(error)
+        await asyncio.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
+        failures += 1
+
+
+def is_lost(error: EngineError) -> bool:
+    """Whether the server is not there, as opposed to a server that refuses."""
+    return error.code is ErrorCode.BACKEND_UNAVAILABLE
+
+
+def words_of(error: EngineError) -> str:
+    """Why the server's events do not come, as a clause; with what to do, where there is more to do than to wait."""
+    hint = f". {error.hint}" if error.hint and not is_lost(error) else ""
+    message = error.message[:1].lower() + error.message[1:] if error.message.startswith("The ") else error.message
+    return f"{message}{hint}".rstrip(".")
+
+
+# -- what they mean
+
+
+def read_devices(event: ServerSentEvent) -> DevicesChanged:
+    """Raises ``ValidationError``, as all of these do."""
+    return DevicesChanged(devices=entries(wire.read(wire.Devices, event.data)))
+
+
+def entries(told: wire.Devices) -> tuple[DeviceEntry, ...]:
+    return tuple(
+        DeviceEntry(
+            serial=one.serial,
+            state=one.state,
+            product=one.product,
+            model=one.model,
+            transport_id=one.transport_id,
+            detail=one.detail,
+        )
+        for one in told.devices
+    )
+
+
+def read_event(event: ServerSentEvent, device_id: str, skew: float) -> EngineEvent | wire.SnapshotTold | None:
+    """What the bus says of one event about ``device_id``; a tree has to be fetched first. ``None``: nothing of ours."""
+    match event.event:
+        case frames.EVENT:
+            return _progress(wire.read(wire.Progress, event.data), device_id, skew)
+        case frames.ENVELOPE:
+            seen = wire.read(wire.EnvelopeTold, event.data)
+            return EnvelopeSeen(
+                device_id=device_id,
+                command_id=seen.command_id,
+                envelope=seen.envelope.to_dict() if seen.envelope is not None else None,
+                raw=seen.raw,
+                problem=seen.problem or ("" if seen.envelope is not None else "the server could not read it"),
+                parts=max(1, seen.parts),
+                at=here(seen.at, skew),
+            )
+        case frames.SNAPSHOT:
+            return wire.read(wire.SnapshotTold, event.data)
+        case frames.LINK:
+            link = wire.read(wire.LinkTold, event.data)
+            if link.state == "log-broken":
+                return LogGap(device_id=device_id, reason=link.reason, at=here(link.at, skew))
+            return LogAttached(device_id=device_id, at=here(link.at, skew)) if link.state == "log-followed" else None
+        case frames.LOG:
+            return _log(wire.read(wire.LogTold, event.data), device_id, skew)
+    return None
+
+
+def _progress(told: wire.Progress, device_id: str, skew: float) -> CommandProgress | None:
+    if told.event.kind == "envelope":
+        return None  # it comes whole as another event
+    return CommandProgress(
+        device_id=device_id,
+        kind=told.event.kind,
+        command_id=told.command_id,
+        fields=told.event.fields,
+        text=told.event.text,
+        at=here(told.event.at, skew),
+    )
+
+
+def _log(told: wire.LogTold, device_id: str, skew: float) -> LogBatch:
+    lines = tuple(
+        LogEntry(
+            line.level,
+            line.tag,
+            line.text.encode("utf-8", "replace"),
+            line.pid,
+            line.tid,
+            line.uid,
+            b"" if math.isnan(line.time) else round(line.time * 1e9),
+        )
+        for line in told.lines
+    )
+    return LogBatch(device_id=device_id, entries=lines, dropped=max(0, told.dropped), at=here(told.at, skew))
+
+
+def here(moment: float, skew: float) -> float:
+    """A moment of the server's by our own clock; now, where it is not known."""
+    return time.time() if math.isnan(moment) else moment + skew

@@ -1,0 +1,302 @@
+"""What a server sends, as it has to look. Pure.
+
+A server is an outside party, as a device is: texts are cut to what can be shown, wrong types are refused. What else stands in
+an answer is ignored, so that a newer server can say more.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+_LONGEST_NAME = 1_024
+_LONGEST_WORDS = 64 * 1024
+"""Characters of a text that is shown: a line of a log, a message."""
+_LONGEST_RAW = 4 * 1024 * 1024
+_LONGEST_TREE = 16 * 1024 * 1024
+_LATEST = 1e12
+"""Far beyond any moment in seconds and any time in milliseconds that can be meant."""
+
+
+def _cut(longest: int) -> BeforeValidator:
+    return BeforeValidator(lambda value: value[:longest] if isinstance(value, str) else value)
+
+
+def _as_text(value: Any) -> Any:
+    """A step's data are texts, whatever they mean (wire §8)."""
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        str(key)[:_LONGEST_NAME]: (item if isinstance(item, str) else json.dumps(item))[:_LONGEST_TREE]
+        for key, item in value.items()
+    }
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value) if abs(value) <= _LATEST else math.nan
+    return math.nan if value is None else value
+
+
+Name = Annotated[str, _cut(_LONGEST_NAME)]
+Words = Annotated[str, _cut(_LONGEST_WORDS)]
+Raw = Annotated[str, _cut(_LONGEST_RAW)]
+Tree = Annotated[str, Field(max_length=_LONGEST_TREE)]
+Moment = Annotated[float, BeforeValidator(_known)]
+"""Seconds since the epoch by the server's clock; what is not known is ``null`` there and not a number here."""
+Milliseconds = Moment
+Seconds = Annotated[float, Field(ge=0, le=_LATEST)]
+Count = Annotated[int, Field(ge=-1, lt=2**62)]
+Data = Annotated[dict[str, str], BeforeValidator(_as_text)]
+
+
+class Wire(BaseModel):
+    """Base of all: JSON in the spelling of the wire, types as they are written."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, alias_generator=to_camel, populate_by_name=True)
+
+
+Kind = TypeVar("Kind", bound=Wire)
+
+
+def read(kind: type[Kind], document: str | bytes) -> Kind:
+    """A JSON document as ``kind``. Raises ``ValidationError``.
+
+    Halves of surrogate pairs, which no text can have but JSON can, become question marks.
+    """
+    try:
+        return kind.model_validate_json(document)
+    except ValidationError as exc:
+        if exc.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
+            raise
+        try:
+            value = json.loads(document)
+        except (ValueError, RecursionError):
+            raise exc from None
+        return kind.model_validate_json(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+# -- devices
+
+
+class Device(Wire):
+    serial: Name
+    state: Name
+    product: Name = ""
+    model: Name = ""
+    transport_id: Count = 0
+    detail: Words = ""
+
+
+class Devices(Wire):
+    """``GET /devices`` and ``clawperator:devices``."""
+
+    devices: Annotated[list[Device], Field(max_length=10_000)]
+
+
+class Lock(Wire):
+    device_id: Name
+    state: Literal["held", "settling"]
+    pid: Count = 0
+    command_id: Name = ""
+    task_id: Name = ""
+    source: Name = ""
+    since: Seconds = 0.0
+    timeout_ms: Count = 0
+    yields: bool = False
+    not_before: Seconds = 0.0
+
+
+class Locks(Wire):
+    locks: Annotated[list[Lock], Field(max_length=10_000)]
+
+
+# -- executions
+
+
+class Step(Wire):
+    id: Name
+    action_type: Name
+    success: bool
+    data: Data = Field(default_factory=dict)
+
+
+class Envelope(Wire):
+    command_id: Name
+    task_id: Name
+    status: Literal["success", "failed"]
+    step_results: Annotated[list[Step], Field(max_length=10_000)]
+    error: Words | None = None
+    error_code: Name | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data in the form that the engine has it in."""
+        answer = self.model_dump(by_alias=True)
+        if self.error_code is None:
+            del answer["errorCode"]
+        return answer
+
+
+class Result(Wire):
+    """``POST /execute``."""
+
+    envelope: Envelope
+    device_id: Name
+    execution_id: Name
+    mode: Name = ""
+    backend: Name = ""
+    warnings: Annotated[list[dict[str, Any]], Field(max_length=1_000)] = Field(default_factory=list)
+
+
+class Snapshot(Wire):
+    """``GET /devices/{id}/snapshot``; ``view`` is absent where the tree is the one that is known."""
+
+    class View(Wire):
+        text: Tree
+
+    digest: Name
+    age_ms: Count = 0
+    changed: bool
+    view: View | None = None
+
+
+# -- errors
+
+
+class Trouble(Wire):
+    """The error object; ``extra`` is what stands beside the standard keys."""
+
+    model_config = ConfigDict(extra="allow")
+
+    code: Name
+    message: Words
+    hint: Words | None = None
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class Refusal(Wire):
+    error: Trouble
+
+
+# -- events
+
+
+class Told(Wire):
+    kind: Name
+    fields: Annotated[dict[Name, Words], Field(max_length=100)] = Field(default_factory=dict)
+    text: Words = ""
+    at: Moment = math.nan
+
+
+class Progress(Wire):
+    """``clawperator:event``."""
+
+    device_id: Name | None
+    command_id: Name
+    event: Told
+
+
+class EnvelopeTold(Wire):
+    """``clawperator:envelope``."""
+
+    device_id: Name | None
+    command_id: Name
+    envelope: Envelope | None
+    raw: Raw
+    problem: Words
+    parts: Count
+    at: Moment
+
+
+class SnapshotTold(Wire):
+    """``clawperator:snapshot``."""
+
+    device_id: Name | None
+    command_id: Name
+    step_id: Name
+    digest: Name
+    complete: bool
+    at: Moment
+
+
+class LinkTold(Wire):
+    """``clawperator:link``."""
+
+    device_id: Name | None
+    state: Literal["adb-lost", "log-broken", "log-followed"]
+    reason: Words
+    at: Moment
+
+
+class FollowTold(Wire):
+    """``clawperator:follow``."""
+
+    device_id: Name
+    phase: Literal["reading", "resting", "busy", "away", "failing"]
+    command_id: Name
+    wait: Annotated[float, Field(ge=0, le=3_600)]
+    error: Trouble | None
+
+
+class LogLine(Wire):
+    level: Literal["V", "D", "I", "W", "E", "F", "S"]
+    tag: Name
+    text: Words
+    pid: Count
+    tid: Count
+    uid: Count
+    time: Moment
+
+
+class LogTold(Wire):
+    """``clawperator:log``."""
+
+    device_id: Name | None
+    lines: Annotated[list[LogLine], Field(max_length=100_000)]
+    dropped: Count
+    at: Moment
+
+
+# -- checks
+
+
+class FixStep(Wire):
+    kind: Name
+    value: Words
+
+
+class Fix(Wire):
+    title: Words
+    platform: Name = "any"
+    steps: Annotated[list[FixStep], Field(max_length=100)]
+
+
+class Guidance(Wire):
+    screen: Words
+    steps: Annotated[list[Words], Field(max_length=100)]
+
+
+class Check(Wire):
+    id: Name
+    status: Literal["pass", "warn", "fail"]
+    summary: Words
+    code: Name | None = None
+    detail: Words | None = None
+    fix: Fix | None = None
+    device_guidance: Guidance | None = None
+    evidence: dict[str, Any] | None = None
+    duration_ms: Count | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.model_dump(by_alias=True, exclude_none=True)
+
+
+class Checks(Wire):
+    """``GET /doctor``."""
+
+    checks: Annotated[list[Check], Field(max_length=1_000)]

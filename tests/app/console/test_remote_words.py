@@ -1,0 +1,63 @@
+"""Whose devices these are, and what is said while they are not known."""
+
+from __future__ import annotations
+
+import pytest
+
+from clawperator.app.console.chips import header_chips
+from clawperator.app.console.messages import DevicesNews
+from clawperator.app.console.screens.tree_area import no_device_words
+from clawperator.app.console.session import Session
+from clawperator.widgets.format.symbols import UNICODE
+from tests.app.console.support import DEVICE, MovableClock
+
+LOST = "the server at http://lab:3000 does not answer"
+
+
+def header(session: Session, *, narrow: bool = False) -> list[str]:
+    chips = header_chips(session, UNICODE, narrow=narrow)
+    return ["".join(text for text, _ in chip.spans) for chip in chips]
+
+
+def remote_session(*news: DevicesNews) -> Session:
+    session = Session(MovableClock().clock, remote="lab:3000")
+    for one in news:
+        session.absorb(one)
+    return session
+
+
+@pytest.mark.parametrize(
+    ("news", "first"),
+    [
+        ((), "◌ asking the server"),
+        ((DevicesNews((), LOST),), "✗ server"),
+        ((DevicesNews(()),), "no device"),
+        ((DevicesNews((DEVICE,)),), "1 device: D chooses"),
+    ],
+)
+def test_the_header_names_the_server_and_blames_it_instead_of_adb(news: tuple[DevicesNews, ...], first: str) -> None:
+    session = remote_session(*news)
+    assert header(session) == [first, "at lab:3000"]
+    assert header(session, narrow=True) == [first, "remote"]
+
+
+def test_the_name_of_a_server_is_escaped_as_anything_from_outside() -> None:
+    session = Session(MovableClock().clock, remote="lab\x1b[31m:1")
+    assert "\x1b" not in "".join(header(session))
+    assert "\x1b" not in no_device_words("x\x1b[31m", known=False, remote="lab\x1b[31m")
+
+
+def test_a_console_of_its_own_says_adb() -> None:
+    session = Session(MovableClock().clock)
+    assert header(session) == ["◌ asking adb"]
+    session.absorb(DevicesNews((), "connection refused"))
+    assert header(session) == ["✗ adb"]
+
+
+def test_where_the_list_should_be_stands_why_there_is_none() -> None:
+    assert no_device_words("", known=False, remote="lab:3000") == "Asking lab:3000 for devices…"
+    assert no_device_words(LOST, known=False, remote="lab:3000") == (
+        f"No list of devices:\n{LOST}.\n\nIt is tried again and again."
+    )
+    assert no_device_words("", known=True, remote="lab:3000").startswith("No device at lab:3000.")
+    assert no_device_words("refused", known=False).startswith("adb does not answer:\nrefused")
