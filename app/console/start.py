@@ -20,6 +20,7 @@ from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.pictures import choose_graphics, open_graphics
 from clawperator.app.console.wishes import AS_FITS, Wishes
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.policy import load_profile
 from clawperator.engine.settings import crash_path
 
 if TYPE_CHECKING:
@@ -47,10 +48,11 @@ def run(settings: Settings, wishes: Wishes = AS_FITS, *, engine_factory: EngineF
 
     Where nothing full-screen can be drawn (no terminal, ``TERM=dumb``) it says so on standard error and returns 1.
     """
+    read_only = settings.read_only or load_profile(settings).read_only
 
     async def open_and_run() -> int:
         async with engine_factory(settings) as engine:
-            return await run_async(engine, wishes, wanted_device=settings.device_id, read_only=settings.read_only)
+            return await run_async(engine, wishes, wanted_device=settings.device_id, read_only=read_only)
 
     if not _can_draw(os.environ):
         return 1

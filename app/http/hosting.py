@@ -7,8 +7,8 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable, Coroutine, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -21,6 +21,7 @@ from clawperator.engine.settings import home_folder
 if TYPE_CHECKING:
     from clawperator.app.http.gate import App
 
+_BACKLOG = 512
 _CLOSE_SECONDS = 2
 """After the last result, connections have so long to take it."""
 
@@ -160,15 +161,22 @@ def _signals(stop: asyncio.Event, server: _Server, tell: Tell) -> Iterator[None]
 
 def _listen(options: ServeOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    # The protocol has to be named: asyncio sends small answers at once only over sockets that say TCP, which accepted ones inherit.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((options.host, options.port), family=family, backlog=512)
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((options.host, options.port))
+        listener.listen(_BACKLOG)
     except (OSError, OverflowError) as exc:
+        listener.close()
         reason = getattr(exc, "strerror", None) or exc
         raise EngineError(
             ErrorCode.USAGE,
             f"Cannot listen on {options.host}:{options.port}: {reason}",
             hint="Choose another --port (0 takes a free one) or --host.",
         ) from exc
+    return listener
 
 
 def _safety(options: ServeOptions) -> tuple[Tokens | None, list[str]]:
@@ -198,14 +206,3 @@ def _safety(options: ServeOptions) -> tuple[Tokens | None, list[str]]:
 def token_path() -> str:
     """Where the server's token is kept when nobody names a file."""
     return os.path.join(home_folder(os.environ), "server-token")
-
-
-def in_a_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run ``main`` in the fastest event loop there is."""
-    factory: Any = None
-    with contextlib.suppress(ImportError):
-        import uvloop
-
-        factory = uvloop.new_event_loop
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(main())

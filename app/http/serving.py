@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from clawperator.app.http.app import create_app
-from clawperator.app.http.hosting import Host, Listening, Ready, Tell, in_a_loop
+from clawperator.app.http.hosting import Host, Listening, Ready, Tell
 from clawperator.app.http.options import ServeOptions
 from clawperator.app.http.room import Room
 
@@ -43,4 +44,4 @@ def run(engine_of: Callable[[], Engine], options: ServeOptions, *, ready: Ready,
         async with engine_of() as engine:
             await serve(engine, options, ready=ready, tell=tell)
 
-    in_a_loop(main)
+    asyncio.run(main())

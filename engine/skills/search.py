@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.registry import Registry
 
 
+_BETWEEN = "\0"
+"""Stands between the texts of an entry while they are looked through at once, so that nothing is found across two of them."""
+
+
 def search(
     registry: Registry, *, app: str | None = None, intent: str | None = None, keyword: str | None = None
 ) -> list[dict[str, Any]]:

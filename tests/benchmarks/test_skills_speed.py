@@ -15,6 +15,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.skills.registry import load_registry
 from clawperator.engine.skills.search import search
 from tests.benchmarks.conftest import Report, in_turn
+from tests.benchmarks.test_history_speed import slowness
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
@@ -96,7 +97,8 @@ def test_milliseconds_in_process(report: Report, path: str, keyword: str | None)
     def measure() -> tuple[float, str]:
         began = process_time()
         found = search(load_registry(path), keyword=keyword)
-        return (process_time() - began) * 1_000, f"{len(found)} skills, of the processor's time"
+        taken, slow = (process_time() - began) * 1_000, slowness()
+        return taken / slow, f"{len(found)} skills, of the processor's time; machine × {slow:.2f}"
 
     name = "search" if keyword else "list"
     report.milliseconds(f"registry of {SKILLS} skills: {name}, in process", IN_PROCESS_MS, measure)

@@ -104,7 +104,8 @@ def _speak(options: Namespace) -> None:
 
 
 def _serve(options: Namespace) -> None:
-    from clawperator.app.http.hosting import in_a_loop
+    import asyncio
+
     from clawperator.app.mcp import http
 
     chosen = listening_options(options, _PORT)
@@ -116,4 +117,4 @@ def _serve(options: Namespace) -> None:
         async with _engine(options) as engine:
             await http.serve(engine, chosen, ready=ready, tell=diagnostics.note)
 
-    in_a_loop(main)
+    asyncio.run(main())

@@ -48,8 +48,8 @@ async def events(
 ) -> Any:
     room: Room = request.app.state.room
     wanted = [_type(name) for name in types]
-    if follow or frames.LOG in wanted:
-        room.admit(request, build.snapshot())
+    if follow or set(wanted) != {frames.DEVICES}:
+        room.admit(request, build.snapshot())  # what happens on a screen is for those who may look at it
     client = room.hub.subscribe(devices=device, types=wanted, last_id=last_event_id)
     if client is None:
         raise EngineError(ErrorCode.SHUTTING_DOWN, "No more event streams are taken")

@@ -7,9 +7,11 @@ import time
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from clawperator.app.http.answers import ok
+from clawperator.app.http.answers import answer, ok
 from clawperator.app.http.describing import gives, ok_with
 from clawperator.app.http.room import Room
+from clawperator.engine.contracts.schema import SCHEMAS, json_schema
+from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.version import CONTRACT_VERSION, __version__
 
 router = APIRouter()
@@ -24,6 +26,19 @@ async def health(request: Request) -> Response:
     room: Room = request.app.state.room
     up = round(time.time() - room.started_at, 3)
     return ok(version=CONTRACT_VERSION, engineVersion=__version__, uptimeSeconds=up)
+
+
+@router.get(
+    "/schemas/{name}",
+    summary="The JSON Schema of a contract",
+    description="As `clawperator schema <name>`: execution, action, matcher, envelope, result, error, skill …",
+    responses=gives({"type": "object"}, ErrorCode.NOT_FOUND),
+    response_class=Response,
+)
+async def schema(name: str) -> Response:
+    if name not in SCHEMAS:
+        raise EngineError(ErrorCode.NOT_FOUND, "There is no such schema", details={"schemas": list(SCHEMAS)})
+    return answer(json_schema(name))
 
 
 @router.get(

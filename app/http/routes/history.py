@@ -13,18 +13,26 @@ from clawperator.app.http.answers import ok
 from clawperator.app.http.describing import gives, ok_with
 from clawperator.app.http.room import Room
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions import build
 from clawperator.engine.filters import parse_filter
 
 router = APIRouter()
 
 _RUNS = {"type": "array", "items": {"type": "object"}}
-_CODES = (ErrorCode.HISTORY_UNAVAILABLE, ErrorCode.HISTORY_NOT_FOUND, ErrorCode.INVALID_PARAMETER)
+_CODES = (
+    ErrorCode.CAPABILITY_DENIED,
+    ErrorCode.ACTION_DENIED,
+    ErrorCode.HISTORY_UNAVAILABLE,
+    ErrorCode.HISTORY_NOT_FOUND,
+    ErrorCode.INVALID_PARAMETER,
+)
 _Limit = Annotated[int, Query(ge=1, le=1_000)]
 _Before = Annotated[int | None, Query(ge=1, le=2**62, description="Only what has a smaller number: the next page.")]
 
 
 def _history(request: Request) -> Any:
     room: Room = request.app.state.room
+    room.admit(request, build.snapshot())  # what was seen is for those who may look
     if room.engine.history is None:
         raise EngineError(ErrorCode.HISTORY_UNAVAILABLE, "This server keeps no history", hint="")
     return room.engine.history

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from clawperator.engine.contracts.schema import json_schema
 from tests.app.http.conftest import HOME, Serve, nap, plan
 
 JSON = {"Content-Type": "application/json"}
@@ -258,6 +259,13 @@ async def test_the_openapi_document_names_every_route(serve: Serve) -> None:
     for reference in {part.split('"')[0] for part in text.split('"$ref": "')[1:]}:
         name = reference.removeprefix("#/components/schemas/")
         assert name in document["components"]["schemas"], reference
+
+
+async def test_schemas_are_those_of_the_command_line(serve: Serve) -> None:
+    served = await serve(wait=False)
+    for name in ("execution", "error", "envelope"):
+        assert (await served.client.get(f"/schemas/{name}")).json() == json_schema(name)
+    assert error_of(await served.client.get("/schemas/nothing")) == (404, "NOT_FOUND")
 
 
 async def test_metrics_count_what_was_asked(serve: Serve) -> None:

@@ -117,6 +117,9 @@ async def test_a_tree_that_is_known_is_not_for_everybody(serve: Serve, tmp_path:
         "/match", json={"selector": {"textEquals": "x"}, "maxAgeMs": 60_000}, headers=blind_eye
     )
     assert error_of(matching) == (403, "CAPABILITY_DENIED")
+    for seen in ("/events", "/events?type=result", "/history", "/audit"):
+        assert error_of(await served.client.get(seen, headers=blind_eye)) == (403, "CAPABILITY_DENIED")
+    assert (await served.client.get("/devices", headers=blind_eye)).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/etc/x.png", "../x.png", "a/../../x.png", "~/../../x", "\0", "."])
