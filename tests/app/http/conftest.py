@@ -7,9 +7,10 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,37 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
             return served
 
         yield make
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of one server for a whole file, before one device: for requests that leave nothing behind."""
+    home = tmp_path_factory.mktemp("standing")
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_STATE_HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+    with ExitStack() as stack:
+
+        def program(*words: str) -> dict[str, Any]:
+            command = [sys.executable, "-m", "clawperator.app.cli", *words]
+            process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            assert process.stdout is not None
+            line: dict[str, Any] = json.loads(process.stdout.readline())
+            return line
+
+        env |= program("sim", "--server")["env"]
+        url: str = program("serve", "--port", "0", "--json")["url"]
+        with httpx.Client(base_url=url) as client:
+            while not client.get("/devices").json().get("devices"):
+                pass
+        yield url
+
+
+@pytest.fixture
+async def client(standing: str) -> AsyncIterator[httpx.AsyncClient]:
+    """Of the standing server."""
+    async with httpx.AsyncClient(base_url=standing, timeout=30) as client:
+        yield client
 
 
 async def start(

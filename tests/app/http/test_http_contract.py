@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from clawperator.engine.contracts.schema import json_schema
@@ -78,9 +79,8 @@ async def test_a_failed_plan_is_a_successful_transport(serve: Serve) -> None:
         ({"execution": plan({"id": "t", "type": "enter_text", "params": {"matcher": {"role": "textfield"}, "text": "x" * 70_000}})}, 400, "EXECUTION_VALIDATION_FAILED", "actions.0.params.text"),
     ],
 )  # fmt: skip
-async def test_wrong_executions(serve: Serve, body: Any, status: int, code: str, path: str | None) -> None:
-    served = await serve()
-    response = await served.client.post("/execute", json=body)
+async def test_wrong_executions(client: httpx.AsyncClient, body: Any, status: int, code: str, path: str | None) -> None:
+    response = await client.post("/execute", json=body)
     assert error_of(response) == (status, code)
     if path is not None:
         assert response.json()["error"]["details"]["path"] == path
@@ -101,21 +101,21 @@ async def test_wrong_executions(serve: Serve, body: Any, status: int, code: str,
         (b" " * 102_401, JSON, (413, "PAYLOAD_TOO_LARGE")),
     ],
 )
-async def test_wrong_bodies(serve: Serve, content: bytes, headers: dict[str, str], expected: tuple[int, str]) -> None:
-    served = await serve(wait=False)
-    assert error_of(await served.client.post("/execute", content=content, headers=headers)) == expected
+async def test_wrong_bodies(
+    client: httpx.AsyncClient, content: bytes, headers: dict[str, str], expected: tuple[int, str]
+) -> None:
+    assert error_of(await client.post("/execute", content=content, headers=headers)) == expected
 
 
-async def test_a_body_that_does_not_say_its_length_is_counted(serve: Serve) -> None:
-    served = await serve(wait=False)
+async def test_a_body_that_does_not_say_its_length_is_counted(client: httpx.AsyncClient) -> None:
 
     async def endless() -> Any:
         for _ in range(200):
             yield b" " * 1_024
 
-    response = await served.client.post("/execute", content=endless(), headers=JSON)
+    response = await client.post("/execute", content=endless(), headers=JSON)
     assert error_of(response) == (413, "PAYLOAD_TOO_LARGE")
-    assert (await served.client.get("/healthz")).status_code == 200
+    assert (await client.get("/healthz")).status_code == 200
 
 
 async def test_a_large_execution_is_refused(serve: Serve) -> None:
@@ -141,9 +141,8 @@ async def test_a_large_execution_is_refused(serve: Serve) -> None:
         ("POST", "/observe/screenshot?inline=hex", (400, "INVALID_PARAMETER")),
     ],
 )
-async def test_wrong_requests(serve: Serve, method: str, path: str, expected: tuple[int, str]) -> None:
-    served = await serve()
-    response = await served.client.request(method, path)
+async def test_wrong_requests(client: httpx.AsyncClient, method: str, path: str, expected: tuple[int, str]) -> None:
+    response = await client.request(method, path)
     assert error_of(response) == expected
     if expected[0] == 405:
         assert response.headers["allow"]
@@ -238,15 +237,13 @@ async def test_matching_and_suggesting_agree(serve: Serve) -> None:
         {"selector": {"textEquals": "a"}, "limit": 0},
     ],
 )
-async def test_wrong_matchers(serve: Serve, body: Any) -> None:
-    served = await serve()
-    status, _ = error_of(await served.client.post("/match", json=body))
+async def test_wrong_matchers(client: httpx.AsyncClient, body: Any) -> None:
+    status, _ = error_of(await client.post("/match", json=body))
     assert status == 400
 
 
-async def test_the_openapi_document_names_every_route(serve: Serve) -> None:
-    served = await serve(wait=False)
-    document = (await served.client.get("/openapi.json")).json()
+async def test_the_openapi_document_names_every_route(client: httpx.AsyncClient) -> None:
+    document = (await client.get("/openapi.json")).json()
     assert document["openapi"].startswith("3.1")
     documented = {
         "/devices", "/execute", "/observe/snapshot", "/observe/screenshot", "/skills", "/skills/{skill_id}", "/skills/{skill_id}/run",
@@ -261,11 +258,10 @@ async def test_the_openapi_document_names_every_route(serve: Serve) -> None:
         assert name in document["components"]["schemas"], reference
 
 
-async def test_schemas_are_those_of_the_command_line(serve: Serve) -> None:
-    served = await serve(wait=False)
+async def test_schemas_are_those_of_the_command_line(client: httpx.AsyncClient) -> None:
     for name in ("execution", "error", "envelope"):
-        assert (await served.client.get(f"/schemas/{name}")).json() == json_schema(name)
-    assert error_of(await served.client.get("/schemas/nothing")) == (404, "NOT_FOUND")
+        assert (await client.get(f"/schemas/{name}")).json() == json_schema(name)
+    assert error_of(await client.get("/schemas/nothing")) == (404, "NOT_FOUND")
 
 
 async def test_metrics_count_what_was_asked(serve: Serve) -> None:
