@@ -48,6 +48,7 @@ def run(settings: Settings, wishes: Wishes = AS_FITS, *, engine_factory: EngineF
 
     Where nothing full-screen can be drawn (no terminal, ``TERM=dumb``) it says so on standard error and returns 1.
     """
+
     async def open_and_run() -> int:
         read_only = settings.read_only or load_profile(settings).read_only
         async with engine_factory(settings) as engine:
