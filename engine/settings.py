@@ -31,7 +31,6 @@ _ENVIRONMENT = {
     "policy_profile": ("CLAWPERATOR_POLICY_PROFILE",),
     "log_dir": ("CLAWPERATOR_LOG_DIR",),
     "log_level": ("CLAWPERATOR_LOG_LEVEL",),
-    "skills_registry": ("CLAWPERATOR_SKILLS_REGISTRY",),
 }
 _SWITCHES = {"history_enabled": ("CLAWPERATOR_NO_HISTORY", False), "safe_logs": ("CLAWPERATOR_SAFE_LOGS", True)}
 """Variables that switch something by being there, whatever they say, and to what."""
@@ -56,8 +55,8 @@ class Settings:
     ``policy_path`` is the policy file that somebody chose; empty for the one in the config folder, which may be absent.
     ``policy_profile`` is the profile of it to hold; empty for the one that the file calls active.
     ``log_dir`` is the folder of the log files, which get what is at least of ``log_level``. ``safe_logs``: neither the log
-    nor the history nor an export gets texts of screens. ``skills_registry`` is the registry file that the environment
-    names, or ``builtin``.
+    nor the history nor an export gets texts of screens. ``skills_registry`` is the registry file that a flag named, or
+    ``builtin``; the environment is asked where there is none.
     ``package_chosen``: somebody named ``receiver_package``, so no other installed variant may stand in for it.
     ``accepted_versions`` are further ``major.minor`` of Operator apps to take for compatible. ``emulator_supported_abis``
     and ``emulator_image_seconds`` are what virtual devices may be made of, and how long the download of an image may take.

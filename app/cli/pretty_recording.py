@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.cli.drawing import FAINT, GOOD, UNSURE, plain_table, safe_text
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def recording_pulled(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield safe_text(f"{data['sessionId']}: {data['bytes']} bytes in {data['localPath']}", GOOD)
-    yield safe_text(f"Next: clawperator record draft --input {data['localPath']}", FAINT)
+    yield safe_text(f"Next: clawperator record draft --input {shlex.quote(data['localPath'])}", FAINT)
 
 
 def recording_parsed(data: Mapping[str, Any]) -> Iterator[RenderableType]:

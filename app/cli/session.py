@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from clawperator.app.cli import afterwards, diagnostics
+from clawperator.app.signals import hearing
 from clawperator.engine import Engine, Settings
 from clawperator.engine.errors import interruption
 from clawperator.engine.settings import settings_path
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 FACE = "cli"
 """How the history calls us."""
 
@@ -128,25 +127,16 @@ class _Interrupt:
     @contextmanager
     def over(self, events: EventBus) -> Iterator[None]:
         """React to SIGINT while the current task works with an engine that publishes to ``events``."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        task = asyncio.current_task()
 
         def cancel() -> None:
-            for number in _SIGNALS:
-                loop.remove_signal_handler(number)
+            end()
             self._aftermath = events.subscribe()
             if task is not None:
                 task.cancel()
 
-        for number in _SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # a background job of a script stays one
-                with suppress(NotImplementedError):  # Windows: asyncio's own way of cancelling remains
-                    loop.add_signal_handler(number, cancel)
-        try:
+        with hearing(cancel) as end:
             yield
-        finally:
-            for number in _SIGNALS:
-                with suppress(NotImplementedError):
-                    loop.remove_signal_handler(number)
 
     async def error(self) -> EngineError:
         """The interrupt as an error: it names the execution that was cut off, where there was one."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import signal
 import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,6 +25,7 @@ from aiohttp import WSCloseCode, web
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
+from clawperator.app.signals import hearing
 from clawperator.engine.errors import EngineError, ErrorCode
 
 HOST = "127.0.0.1"
@@ -57,18 +57,17 @@ def serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> N
 
 
 async def _serve(pages: Pages, listener: socket.socket, tell: Callable[[str], object]) -> None:
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    for sign in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(sign, ended.set)
+    ended = asyncio.Event()
     runner = web.AppRunner(pages.app(), access_log=None, shutdown_timeout=2 * LEAVE_SECONDS)
-    await runner.setup()
-    try:
-        await web.SockSite(runner, listener).start()
-        tell(f"The console is at {pages.address} (for you alone; Ctrl-C ends it)")
-        await ended.wait()
-    finally:
-        await pages.leave()
-        await runner.cleanup()
+    with hearing(ended.set):
+        await runner.setup()
+        try:
+            await web.SockSite(runner, listener).start()
+            tell(f"The console is at {pages.address} (for you alone; Ctrl-C ends it)")
+            await ended.wait()
+        finally:
+            await pages.leave()
+            await runner.cleanup()
 
 
 class Pages(Server):

@@ -59,7 +59,7 @@ class Gate:
         self._origins = frozenset(origin.rstrip("/").lower() for origin in allow_origins)
         self._names = frozenset({"localhost", host.lower(), *(name.lower() for name in allow_hosts)})
         self._any_address = host in _WILDCARDS
-        self._good_hosts: dict[bytes, bool] = {}
+        self._good_hosts: set[bytes] = set()
         self._rate = rate
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._heard = heard
@@ -130,23 +130,24 @@ class Gate:
                 hint="Start the server with --allow-origin <origin> to let a page call it.",
                 details={"origin": shared_with[:255]},
             )
-        caller: Caller | None = ANYBODY
+        caller = ANYBODY
         preflight = shared_with and scope["method"] == "OPTIONS"  # browsers send no token with it
         if self._tokens is not None and scope["path"] not in _OPEN and not preflight:
-            caller = self._tokens.caller(authorization.decode("latin-1"))
-            if caller is None:
+            known = self._tokens.caller(authorization.decode("latin-1"))
+            if known is None:
                 raise EngineError(ErrorCode.UNAUTHORIZED, "The request carries no valid token")
+            caller = known
         scope[CALLER] = caller
-        self._pace(scope, caller or ANYBODY)
+        self._pace(scope, caller)
         return shared_with
 
     def _is_us(self, host: bytes) -> bool:
-        known = self._good_hosts.get(host)
-        if known is None:
-            known = self._names_us(host.decode("latin-1"))
-            if len(self._good_hosts) < _KNOWN:
-                self._good_hosts[host] = known
-        return known
+        if host in self._good_hosts:
+            return True
+        good = self._names_us(host.decode("latin-1"))
+        if good and len(self._good_hosts) < _KNOWN:  # what strangers send is not kept
+            self._good_hosts.add(host)
+        return good
 
     def _names_us(self, host: str) -> bool:
         name = host.lower()

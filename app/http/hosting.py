@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import socket
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ import uvicorn
 
 from clawperator.app.http.options import ServeOptions, is_loopback
 from clawperator.app.http.tokens import Tokens, open_tokens
+from clawperator.app.signals import hearing
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.in_flight import InFlight
 from clawperator.engine.settings import home_folder
@@ -85,7 +85,15 @@ class Host:
             )
         )
         stop = asyncio.Event()
-        with _signals(stop, server, tell):
+
+        def heard() -> None:
+            if stop.is_set():
+                tell("Leaving without waiting")
+                server.force_exit = True
+                server.forced.set()
+            stop.set()
+
+        with hearing(heard):
             serving = asyncio.create_task(server.serve([self._listening]), name="http server")
             await server.up.wait()
             host, port = self._listening.getsockname()[:2]
@@ -135,28 +143,6 @@ async def _come_to_an_end(work: InFlight, server: _Server, grace: float | None, 
     await asyncio.wait((waiting, forced), timeout=grace, return_when=asyncio.FIRST_COMPLETED)
     for task in (waiting, forced):
         task.cancel()
-
-
-@contextlib.contextmanager
-def _signals(stop: asyncio.Event, server: _Server, tell: Tell) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-
-    def heard() -> None:
-        if stop.is_set():
-            tell("Leaving without waiting")
-            server.force_exit = True
-            server.forced.set()
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, heard)
-    try:
-        yield
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(number)
 
 
 def _listen(options: ServeOptions) -> socket.socket:

@@ -157,21 +157,20 @@ class Room:
 
     def admit(self, request: Request, payload: object) -> None:
         """Hold what is done without an execution against the caller's profile, as if it were ``payload``."""
-        profile = self.profile(caller_of(request)) or load_profile(self.engine.settings)
-        admit(profile, self.engine.validate(payload).execution)
+        admit(self.profile(caller_of(request)), self.engine.validate(payload).execution)
 
     @contextmanager
     def acting(self, request: Request, what: str) -> Iterator[None]:
         """Something that changes this computer: refused to those who may only look. Raises ``EngineError`` (READ_ONLY)."""
-        profile = self.profile(caller_of(request)) or load_profile(self.engine.settings)
+        profile = self.profile(caller_of(request))
         if profile.read_only:
             raise EngineError(ErrorCode.READ_ONLY, f"The profile {profile.name} may only observe, and not be {what}")
         with self.flight():
             yield
 
-    def profile(self, caller: Caller) -> Profile | None:
-        """The profile that binds ``caller``; ``None`` for the policy's active one."""
-        return load_profile(self.engine.settings, caller.profile) if caller.profile else None
+    def profile(self, caller: Caller) -> Profile:
+        """The profile that binds ``caller``: the policy's active one where their token names none."""
+        return load_profile(self.engine.settings, caller.profile)
 
 
 def _outcome(event: ExecutionFinished) -> tuple[str, str]:

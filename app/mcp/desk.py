@@ -73,21 +73,19 @@ class Desk:
 
     # -- what may be done
 
-    def profile(self, call: Call) -> Profile | None:
-        """The profile that binds the caller; ``None`` for the policy's active one."""
-        return load_profile(self.engine.settings, call.caller.profile) if call.caller.profile else None
+    def profile(self, call: Call) -> Profile:
+        """The profile that binds the caller: the policy's active one where none is named."""
+        return load_profile(self.engine.settings, call.caller.profile)
 
     def admit(self, call: Call, payload: object) -> None:
         """Hold what is done without an execution against the policy, as if it were ``payload``."""
-        profile = self.profile(call) or load_profile(self.engine.settings)
-        admit(profile, self.engine.validate(payload).execution)
+        admit(self.profile(call), self.engine.validate(payload).execution)
 
     @contextmanager
     def acting(self, call: Call, what: str) -> Iterator[Settings]:
         """Something of which nobody knows what it does; gives the settings that bind it, too. Raises READ_ONLY."""
         settings = self.engine.settings
-        profile = self.profile(call) or load_profile(settings)
-        if profile.read_only or settings.read_only:
+        if self.profile(call).read_only or settings.read_only:
             raise EngineError(ErrorCode.READ_ONLY, f"This session may only observe: {what} could act on the device")
         if call.caller.profile:
             settings = replace(settings, policy_profile=call.caller.profile)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +13,7 @@ from mcp.server.stdio import stdio_server
 
 from clawperator.app.mcp.desk import Desk
 from clawperator.app.mcp.server import create_server
+from clawperator.app.signals import hearing
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
@@ -101,7 +101,7 @@ async def serve(engine: Engine, *, pictures: str, tell: Callable[[str], object])
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
     """The first one ends the current task, the next one the process: a client that does not read can hold its stdout."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    task = asyncio.current_task()
     assert task is not None
     heard = False
 
@@ -112,12 +112,5 @@ def _signals() -> Iterator[None]:
         heard = True
         task.cancel()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, stop)
-    try:
+    with hearing(stop):
         yield
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(number)

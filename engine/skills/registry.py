@@ -91,7 +91,7 @@ def find_registry(env: Mapping[str, str], *, explicit: str | None = None, cwd: s
     What was named explicitly or by the environment is not looked at: whoever reads it fails there, without a fallback.
     Raises ``REGISTRY_READ_FAILED`` where nothing is named and nothing found, with the paths in ``details.checked``.
     """
-    here = os.getcwd() if cwd is None else cwd
+    here = _working_folder() if cwd is None else cwd
     for named, source in ((explicit, "flag"), (env.get(VARIABLE), "env")):
         if named == BUILTIN:
             return builtin_path(), BUILTIN
@@ -112,6 +112,14 @@ def find_registry(env: Mapping[str, str], *, explicit: str | None = None, cwd: s
         hint=_HINT,
         details={"checked": checked, "variable": VARIABLE},
     )
+
+
+def _working_folder() -> str:
+    """The current folder, or the root where it does not exist any more."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return os.sep
 
 
 def _from_home(path: str, env: Mapping[str, str]) -> str:

@@ -138,31 +138,26 @@ def _listener(options: Namespace) -> Callable[[OutputLine], object]:
 
 
 async def _ended_with_us(work: Coroutine[Any, Any, T]) -> T:
-    """What runs has a session of its own and would outlive us: SIGTERM and SIGHUP end it as Ctrl-C does.
+    """What runs has a session of its own and would outlive us: SIGHUP ends it, too, as Ctrl-C and SIGTERM do.
 
     It is given time to end; whoever does not want to wait for that sends the signal again.
     """
     import asyncio
     import signal
 
-    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
-    heard = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
-    for number in heard:  # nohup's and a supervisor's choices stay theirs
-        loop.add_signal_handler(number, task.cancel)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        task.cancel()
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            heard.append(signal.SIGINT)
-            loop.add_signal_handler(signal.SIGINT, task.cancel)
-        await asyncio.wait({task})
-        if not task.cancelled():
-            task.exception()  # whatever it was: nobody waits for it any more
-        raise
-    finally:
-        for number in heard:
-            loop.remove_signal_handler(number)
+    from clawperator.app.signals import hearing
+
+    task = asyncio.ensure_future(work)
+    with hearing(task.cancel, (signal.SIGHUP,)):
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.cancel()
+            with hearing(task.cancel):  # the session has heard the first one
+                await asyncio.wait({task})
+            if not task.cancelled():
+                task.exception()  # whatever it was: nobody waits for it any more
+            raise
 
 
 def _interrupted(skill_id: str) -> EngineError:

@@ -44,7 +44,7 @@ class EventStream(Response):
 
     async def __call__(
         self,
-        scope: object,  # noqa: ARG002
+        scope: object,  # noqa: ARG002 -- the signature of ASGI
         receive: Callable[[], Awaitable[Message]],
         send: Callable[[Message], Awaitable[None]],
     ) -> None:

@@ -39,8 +39,8 @@ _Names = Annotated[list[str], Query(max_length=_MOST_NAMES)]
 )
 async def events(
     request: Request,
-    device: Annotated[_Names, Query(description="Only of these devices; may be repeated.")] = [],  # noqa: B006
-    types: Annotated[_Names, Query(alias="type", description="Only of these types; may be repeated.")] = [],  # noqa: B006
+    device: Annotated[_Names, Query(description="Only of these devices; may be repeated.")] = [],  # noqa: B006 -- never changed
+    types: Annotated[_Names, Query(alias="type", description="Only of these types; may be repeated.")] = [],  # noqa: B006 -- never changed
     follow: Annotated[
         str, Query(max_length=255, description="Keep this device's tree fresh for as long as the stream is open.")
     ] = "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -79,7 +80,7 @@ async def live_snapshot(
     facts = _facts(serial, seen)
     if since and since == seen.digest:
         return answer({"ok": True, **facts, "changed": False}, headers={"ETag": tag})
-    shown = viewed(seen.xml, await seen.read(), view, max_bytes)
+    shown = await asyncio.to_thread(viewed, seen.xml, await seen.read(), view, max_bytes)
     return answer({"ok": True, **facts, "changed": True, "view": shown}, headers={"ETag": tag})
 
 
@@ -135,7 +136,7 @@ async def match(request: Request) -> Response:
     matcher = checked_matcher(body.get("selector"))
     limit, explain = _limit(body, 20), bool(bodies.flag_of(body, "explain"))
     serial, seen = await _asked(room, request, body)
-    found = questions.matches(await seen.read(), matcher, limit=limit, explain=explain)
+    found = await asyncio.to_thread(questions.matches, await seen.read(), matcher, limit=limit, explain=explain)
     return ok(**_facts(serial, seen), **found)
 
 
@@ -174,7 +175,8 @@ async def suggest(request: Request) -> Response:
         nodes = questions.found_by(tree, matcher)
     else:
         nodes = [questions.with_path(tree, path) if point is None else questions.at_point(tree, *point)]
-    return ok(**_facts(serial, seen), **questions.suggestions(tree, nodes, limit=limit))
+    found = await asyncio.to_thread(questions.suggestions, tree, nodes, limit=limit)
+    return ok(**_facts(serial, seen), **found)
 
 
 async def _asked(room: Room, request: Request, body: bodies.Body) -> tuple[str, SeenTree]:

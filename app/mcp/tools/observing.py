@@ -98,9 +98,8 @@ SNAPSHOT = Tool(
 async def _match(desk: Desk, call: Call, arguments: Arguments) -> Reply:
     wanted = checked_matcher(arguments["selector"])
     serial, seen = await desk.look(call, arguments.get("deviceId"), _whole(arguments, "maxAgeMs", 0))
-    found = questions.matches(
-        await seen.read(), wanted, limit=_whole(arguments, "limit", 10), explain=arguments.get("explain", False)
-    )
+    tree, limit, explain = await seen.read(), _whole(arguments, "limit", 10), arguments.get("explain", False)
+    found = await asyncio.to_thread(questions.matches, tree, wanted, limit=limit, explain=explain)
     return Reply({"ok": True, "deviceId": serial, **seen.facts(), **found})
 
 
@@ -137,7 +136,7 @@ async def _suggest(desk: Desk, call: Call, arguments: Arguments) -> Reply:
     else:
         point = arguments["point"]
         nodes = [questions.at_point(tree, int(point["x"]), int(point["y"]), "point")]
-    found = questions.suggestions(tree, nodes, limit=_whole(arguments, "limit", 5))
+    found = await asyncio.to_thread(questions.suggestions, tree, nodes, limit=_whole(arguments, "limit", 5))
     return Reply({"ok": True, "deviceId": serial, **seen.facts(), **found})
 
 

@@ -200,9 +200,10 @@ def test_on_a_device(
     ]
     assert cli("open", SHOP).exit_code == 0
     assert cli("record", "stop").exit_code == 0
-    pulled = cli("record", "pull", "--out", "here/and/there", "--output", "pretty")
+    pulled = cli("record", "pull", "--out", "here and/there", "--output", "pretty")
     assert "one:" in pulled.out
-    assert Path("here/and/there/one.ndjson").exists()
+    assert "record draft --input '" in pulled.out, "a line to copy"
+    assert Path("here and/there/one.ndjson").exists()
     replayed = cli("record", "replay", "--input", shopping, "--output", "pretty")
     assert replayed.exit_code == 0
     assert "click_add_to_cart" in replayed.out

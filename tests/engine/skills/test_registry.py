@@ -88,6 +88,16 @@ def test_an_empty_variable_names_nothing(places: dict[str, str]) -> None:
     assert find_registry({"HOME": places["home"], VARIABLE: ""}, explicit="", cwd=places["here"])[1] == "cwd"
 
 
+def test_from_a_folder_that_was_removed(
+    places: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert find_registry({"HOME": places["home"]}) == (places["installed"], "installed")
+
+
 def test_no_registry_at_all(tmp_path: Path) -> None:
     with pytest.raises(EngineError) as caught:
         find_registry({"HOME": str(tmp_path)}, cwd=str(tmp_path / "a" / "b"))
