@@ -70,7 +70,12 @@ def adb_env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
 
 @pytest.fixture(scope="session")
 def installed_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The ``bin`` folder of a fresh environment that holds the built wheel and what it depends on, nothing else."""
+    """The ``bin`` folder of a fresh environment that holds the built wheel and what it depends on, nothing else.
+
+    Making one takes half a minute; ``CLAWPERATOR_WHEEL`` is one that was made already.
+    """
+    if made := os.environ.get("CLAWPERATOR_WHEEL"):
+        return Path(made)
     folder = tmp_path_factory.mktemp("wheel")
     _quietly(sys.executable, "-m", "build", "--wheel", "--outdir", str(folder / "dist"), str(ROOT))
     _quietly(sys.executable, "-m", "venv", str(folder / "venv"))

@@ -174,6 +174,8 @@ class UiTreePane(LinePane):
             self._former = Snapshot.EMPTY
             self.marks_changed()
             self._changed()
+            if self._rest is None:
+                self._rested()
         else:
             self._model.snapshot = snapshot
 
@@ -278,7 +280,10 @@ class UiTreePane(LinePane):
         self._rest = self.set_timer(SETTLE_SECONDS, self._rested)
 
     def _rested(self) -> None:
-        self.post_message(self.NodeFocused(self.node))
+        """The panes beside the tree follow: they ask a lot of it, so not before that is worked out, with its changes."""
+        self._rest = None
+        if not self.snapshot.coming:
+            self.post_message(self.NodeFocused(self.node))
 
     def reveal_node(self, node: UiNode) -> None:
         """Put the cursor on ``node``, unfolding what hides it; where filters leave it out, on the nearest row."""

@@ -40,6 +40,7 @@ from clawperator.app.console.session import Facet, Session
 from clawperator.app.console.setting_up import SettingUp
 from clawperator.app.console.skill_jobs import Library, library_of
 from clawperator.app.console.skilling import Skilling
+from clawperator.app.console.stylesheet import KeptStylesheet
 from clawperator.app.console.terminal import PLAIN, Look
 from clawperator.app.console.theming import UserThemes, wear
 from clawperator.app.console.wishes import AS_FITS, Wishes
@@ -168,6 +169,7 @@ class ConsoleApp(Surviving):
         for theme in (*THEMES, *(self.user_themes.load() if self.user_themes else ())):
             self.register_theme(theme)
         self.theme = look.theme
+        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self.set_keymap(wishes.keymap)
         self.set_class(look.ascii, "-ascii")
 

@@ -50,12 +50,13 @@ from clawperator.engine.events import (
     SnapshotSeen,
 )
 from clawperator.engine.hierarchy.align import align
-from clawperator.engine.hierarchy.postings import postings_of
+from clawperator.engine.hierarchy.postings import postings_anywhere, postings_of
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
+from clawperator.widgets.models.find import words_of
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
 
@@ -101,6 +102,8 @@ class Bridge:
         self._clock = clock
         self.tick = tick
         self.device_id = ""
+        self.searching = False
+        """Whether words are being looked for in the trees: each new one is made ready for that before it is shown."""
         self._group: asyncio.TaskGroup | None = None
         self._tail: asyncio.Task[None] | None = None
         self._jobs: dict[str, asyncio.Task[None]] = {}
@@ -378,7 +381,7 @@ class Bridge:
                 newest, at=event.at, source=source, command_id=event.command_id, step_id=event.step_id
             )
         else:
-            tree, problem = await asyncio.to_thread(read_tree, event.xml)
+            tree, problem = await asyncio.to_thread(read_tree, event.xml, searching=self.searching)
             if tree is None:
                 words = f"A tree could not be read: {problem}"
                 self._post(NoticeNews(Notice(Status.FAILED, words, ErrorCode.HIERARCHY_MALFORMED.value)))
@@ -406,8 +409,11 @@ class Bridge:
         tree, before = snapshot.tree, self._before.get(snapshot.device_id, Snapshot.EMPTY)
         if tree is None:
             return
-        if snapshot.coming and before.tree is not None:
+        if not snapshot.coming or before.tree is None:
+            await asyncio.to_thread(warm, tree)
+        else:
             changes = await asyncio.to_thread(align, before.tree, tree)
+            await asyncio.to_thread(warm, tree)  # panes that ask a lot of a tree wait for its changes
             newest = self._newest[snapshot.device_id]
             if newest.serial == snapshot.serial:
                 snapshot = newest  # it may have been seen again meanwhile
@@ -415,7 +421,6 @@ class Bridge:
             if newest.serial == snapshot.serial:
                 self._newest[snapshot.device_id] = snapshot
             self._post(SnapshotNews(snapshot))
-        await asyncio.to_thread(warm, tree)
 
     def _source(self, command_id: str) -> str:
         if self._following.owns(command_id):
@@ -423,20 +428,23 @@ class Bridge:
         return "r" if command_id in self._own else "stream"
 
 
-def read_tree(xml: str) -> tuple[UiTree | None, str]:
-    """Parse a dump: the tree, and what is wrong with the dump. Runs in a worker thread."""
+def read_tree(xml: str, *, searching: bool = False) -> tuple[UiTree | None, str]:
+    """Parse a dump: the tree, and what is wrong with the dump. Runs in a worker thread. ``searching``: words will be looked
+    for in it as soon as it is shown.
+    """
     try:
         tree = parse(xml, recover=True)
     except EngineError as exc:
         return None, exc.message
-    _ = tree.on_screen
+    _ = tree.on_screen, searching and words_of(tree)
     return tree, tree.recovered
 
 
 def warm(tree: UiTree) -> None:
     """Work out what finding and matching ask of every node: no key should have to wait for it."""
-    _ = tree.folded_labels, tree.folded_descriptions, [node.role for node in tree.nodes]
+    _ = words_of(tree), tree.roles
     postings_of(tree).prepare()
+    postings_anywhere(tree).prepare()
 
 
 def _notice_of(error: EngineError) -> Notice:

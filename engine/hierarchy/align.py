@@ -100,7 +100,8 @@ class Heirs:
 
     def __init__(self, old: UiTree, new: UiTree) -> None:
         self._old, self._new = old, new
-        self._before, self._after = _Asked(old), _Asked(new)
+        self._before: _Named = _SIDES.get(old) or _Asked(old)
+        self._after: _Named = _SIDES.get(new) or _Asked(new)
         self._pairs: dict[int, dict[int, int]] = {}
 
     def of(self, node: UiNode) -> UiNode | None:

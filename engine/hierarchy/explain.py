@@ -175,7 +175,7 @@ def _column(tree: UiTree, field: str) -> Sequence[str]:
         case "resourceId":
             return tree.resource_ids
         case "role":
-            return [node.role for node in tree.nodes]
+            return tree.roles
         case "textEquals" | "textContains":
             return tree.labels
         case _:

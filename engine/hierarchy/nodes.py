@@ -394,6 +394,10 @@ class UiTree:
         return [fold(description) for description in self.descriptions]
 
     @cached_property
+    def roles(self) -> Sequence[str]:
+        return [node.role for node in self.nodes]
+
+    @cached_property
     def resource_ids(self) -> Sequence[str]:
         return [node.resource_id for node in self.nodes]
 

@@ -23,16 +23,27 @@ _FEW = 64
 """So few nodes are looked up faster than it would be worth to remember them: there may be as many answers as nodes."""
 _SEARCHED = frozenset({"textContains", "contentDescContains"})
 
-_INDEXES: WeakKeyDictionary[UiTree, Postings] = WeakKeyDictionary()
+_ON_SCREEN: WeakKeyDictionary[UiTree, Postings] = WeakKeyDictionary()
+_ANYWHERE: WeakKeyDictionary[UiTree, Postings] = WeakKeyDictionary()
 
 
 def postings_of(tree: UiTree) -> Postings:
     """The index over the nodes on screen; made once per tree and kept as long as the tree, so that yesterday's
     current tree is today's recent one at no cost.
     """
-    postings = _INDEXES.get(tree)
+    postings = _ON_SCREEN.get(tree)
     if postings is None:
-        postings = _INDEXES[tree] = Postings(tree.nodes, tree.on_screen_indexes)
+        postings = _ON_SCREEN[tree] = Postings(tree.nodes, tree.on_screen_indexes)
+    return postings
+
+
+def postings_anywhere(tree: UiTree) -> Postings:
+    """The same over all nodes, on screen or not."""
+    if len(tree.on_screen_indexes) == len(tree.nodes):
+        return postings_of(tree)
+    postings = _ANYWHERE.get(tree)
+    if postings is None:
+        postings = _ANYWHERE[tree] = Postings(tree.nodes, range(len(tree.nodes)))
     return postings
 
 
@@ -57,7 +68,7 @@ class Postings:
         if (known := self._joint.get(key)) is not None:
             return known
         rest, (field, wanted) = self.hits(tests[:-1]), tests[-1]
-        if field == "role":  # some nodes are no reason to infer the roles of all
+        if field == "role" and not self._knows_roles:  # some nodes are no reason to infer the roles of all
             role, nodes = fold(wanted), self._nodes
             found, effort = frozenset([index for index in rest if nodes[index].role == role]), len(rest)
         else:
@@ -66,6 +77,10 @@ class Postings:
         if effort > _FEW:
             self._joint[key] = found
         return found
+
+    @property
+    def _knows_roles(self) -> bool:
+        return "_roles" in vars(self)
 
     def is_lone(self, role: str) -> bool:
         """Whether fewer than two nodes have a role, which the first two nodes often tell."""
@@ -106,7 +121,9 @@ class Postings:
 
     def prepare(self) -> None:
         """Make the indexes of all fields now: for whoever has a thread to spare before somebody asks."""
-        _ = self._ids, self._labels, self._descriptions, self._roles
+        _ = self._ids, self._roles
+        self._labels.prepare()
+        self._descriptions.prepare()
 
     @cached_property
     def _attributes(self) -> Sequence[Mapping[str, str]]:
@@ -173,6 +190,9 @@ class _Column:
     @cached_property
     def _joined(self) -> str:
         return fold_long("\n".join(self._distinct))
+
+    def prepare(self) -> None:
+        _ = self._first, self._starts, self._joined
 
     def containing(self, wanted: str) -> frozenset[int]:
         """The nodes whose value has ``wanted``, which is folded, in it."""

@@ -16,7 +16,7 @@ from typing import Any
 from clawperator.engine.hierarchy.explain import off_screen_reason
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
-from clawperator.engine.hierarchy.postings import Postings, postings_of
+from clawperator.engine.hierarchy.postings import Postings, postings_anywhere, postings_of
 from clawperator.engine.hierarchy.traits import CLICK_ANCESTORS
 from clawperator.engine.hierarchy.volatility import is_localised
 from clawperator.engine.hierarchy.ways import Field, Way, ambiguity, fields_of, reasons, sets_of
@@ -125,7 +125,7 @@ class Selectors:
     @cached_property
     def _anywhere(self) -> Postings:
         """What is off the screen is counted among all nodes: that is what it would be among when it came into view."""
-        return Postings(self._tree.nodes, range(len(self._tree.nodes)))
+        return postings_anywhere(self._tree)
 
     @cached_property
     def _earlier(self) -> Sequence[Postings]:

@@ -226,10 +226,10 @@ KEYS = {"move": "j" * 32 + "k" * 16, "fold": " " * SAMPLES, "next hit": "n" * SA
 
 
 def press(console: Console, what: str, pace: Pace) -> list[float]:
-    """From the first card on. The hits are all titles and details."""
+    """From the second card on, which every tree has. The hits are all titles and details."""
     console.write("gg")
     console.wait_for(lambda screen: "FrameLayout" in cursor_row(screen)[1])
-    for key in "jjj":
+    for key in "jjjjjjjj":
         console.key(key, cursor_row)
     if what != "next hit":
         return console.keys(KEYS[what], cursor_row, pace)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.hierarchy.tree import build, parse
-from clawperator.widgets.models.find import FILTERS, FLAGS, Searched, parse_find
+from clawperator.widgets.models.find import FILTERS, FLAGS, parse_find
 from tests.app.console.support import hostile_screen, settings_screen, view
 
 TREE = parse(settings_screen())
@@ -13,7 +13,7 @@ TREE = parse(settings_screen())
 
 def found(text: str) -> list[str]:
     find = parse_find(text)
-    return [TREE.nodes[index].label or TREE.nodes[index].cls for index in find.positions(Searched(TREE))]
+    return [TREE.nodes[index].label or TREE.nodes[index].cls for index in find.positions(TREE)]
 
 
 def test_words_ignore_case_and_all_must_hold() -> None:
@@ -79,10 +79,9 @@ def test_a_role_can_be_asked_for_by_name() -> None:
 
 def test_the_flags_of_the_filters() -> None:
     tree = parse(hostile_screen())
-    searched = Searched(tree)
 
     def texts(words: str) -> list[str]:
-        return [tree.nodes[at].text for at in parse_find(words).positions(searched)]
+        return [tree.nodes[at].text for at in parse_find(words).positions(tree)]
 
     assert texts("@input") == ["•••••"]
     assert "below the screen" in texts("@text")
@@ -101,7 +100,7 @@ def test_letter_case_is_ignored_as_the_device_ignores_it() -> None:
         ("σίσυφος", "ΣΊΣΥΦΟΣ"),
         ("kelvin", "\u212aelvin"),
     ):
-        assert [tree.nodes[at].text for at in parse_find(words).positions(Searched(tree))] == [text]
+        assert [tree.nodes[at].text for at in parse_find(words).positions(tree)] == [text]
 
 
 PIECES = st.sampled_from(["wi", "@click", "@visible", "@nope", "#title", "role:te", "role:", '"Apps"', "@", "tex", "a"])
@@ -109,10 +108,9 @@ PIECES = st.sampled_from(["wi", "@click", "@visible", "@nope", "#title", "role:t
 
 @given(st.lists(PIECES, max_size=4))
 def test_terms_are_anded_in_any_order(pieces: list[str]) -> None:
-    searched = Searched(TREE)
-    whole = set(parse_find(" ".join(pieces)).positions(searched))
+    whole = set(parse_find(" ".join(pieces)).positions(TREE))
     finds = [find for find in map(parse_find, pieces) if find]
     expected = set(range(len(TREE.nodes))) if finds else set()
     for find in finds:
-        expected &= set(find.positions(searched))
+        expected &= set(find.positions(TREE))
     assert whole == expected

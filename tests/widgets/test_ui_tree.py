@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from clawperator.engine.hierarchy.tree import UiNode, UiTree, build, parse
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.models.tree_rows import View
 from clawperator.widgets.ui_tree import UiTreePane
-from tests.app.console.support import ROWS, drained, hostile_screen, settings_screen, view
+from tests.app.console.support import ROWS, drained, hostile_screen, settings_screen, until, view
 from tests.widgets.pane_app import Holder, held, lines
 
 
@@ -199,6 +200,21 @@ async def test_a_held_pane_lets_newer_trees_wait_and_then_shows_the_newest() -> 
         assert pane.waiting == 0
         pane.hold(False)
         assert pane.changes_told() == 3
+
+
+async def test_the_panes_beside_it_wait_until_all_of_a_tree_is_worked_out() -> None:
+    async with tree_pane(settings()) as (pane, _, pilot, camera):
+
+        def focused() -> int:
+            return sum(isinstance(message, UiTreePane.NodeFocused) for message in pane.told)
+
+        await until(pilot, lambda: focused() == 1)
+        known = camera.take(settings())
+        pane.show(replace(known, coming=True))
+        await until(pilot, lambda: pane._rest is None)
+        assert focused() == 1, "the cursor has come to rest, but the tree is not ready to be asked much"
+        pane.show(known)
+        await until(pilot, lambda: focused() == 2)
 
 
 async def test_a_hold_without_news_changes_nothing() -> None:

@@ -60,7 +60,7 @@ class Findings:
     @cached_property
     def alone(self) -> dict[str, int]:
         """How many nodes on screen pass each field alone."""
-        return {count.field: count.alone for count in self.whole.counts}
+        return {count.field: count.alone for count in explain_tree(self.tree, self.matcher, nearest=0).counts}
 
     @cached_property
     def redundant(self) -> frozenset[str]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 from clawperator.engine.hierarchy.folding import fold
 from clawperator.engine.hierarchy.roles import ROLE_NAMES
@@ -31,44 +31,47 @@ _EVERYWHERE = frozenset({"container", "unknown"})
 _TERM = re.compile(r'"([^"]*)"?|(\S+)')
 
 
-class Searched:
-    """A tree as the find line looks at it: what a key needs of every node, worked out once."""
-
-    def __init__(self, tree: UiTree) -> None:
-        self.tree = tree
-
-    @cached_property
-    def words(self) -> Sequence[str]:
-        """Label, description, id and class of each node, folded. Of id and class only the part that is drawn: every
-        class has "widget" in its package.
-        """
-        tree = self.tree
-        drawn: dict[tuple[str, str], str] = {}
-        names = []
-        for node in tree.nodes:
-            pair = node.resource_id, node.cls
-            name = drawn.get(pair)
-            if name is None:
-                name = drawn[pair] = fold(f"{short_id(pair[0])}\0{short_class(pair[1])}")
-            names.append(name)
-        columns = zip(tree.folded_labels, tree.folded_descriptions, names, strict=True)
-        return [f"{label}\0{description}\0{name}" for label, description, name in columns]
+_WORDS: WeakKeyDictionary[UiTree, Sequence[str]] = WeakKeyDictionary()
 
 
-Test = Callable[[Searched, Sequence[int]], Sequence[int]]
+def words_of(tree: UiTree) -> Sequence[str]:
+    """What a word is looked for in, node by node: made once per tree, which takes some milliseconds per thousand nodes."""
+    words = _WORDS.get(tree)
+    if words is None:
+        words = _WORDS[tree] = _words(tree)
+    return words
+
+
+def _words(tree: UiTree) -> Sequence[str]:
+    """Label, description, id and class, folded. Of id and class only the part that is drawn: every class has "widget" in
+    its package.
+    """
+    drawn: dict[tuple[str, str], str] = {}
+    names = []
+    for node in tree.nodes:
+        pair = node.resource_id, node.cls
+        name = drawn.get(pair)
+        if name is None:
+            name = drawn[pair] = fold(f"{short_id(pair[0])}\0{short_class(pair[1])}")
+        names.append(name)
+    columns = zip(tree.folded_labels, tree.folded_descriptions, names, strict=True)
+    return [f"{label}\0{description}\0{name}" for label, description, name in columns]
+
+
+Test: TypeAlias = "Callable[[UiTree, Sequence[int]], Sequence[int]]"
 """Which of some positions pass."""
 
 
 def _flag(holds: Callable[[UiNode], bool]) -> Test:
-    def test(searched: Searched, positions: Sequence[int]) -> Sequence[int]:
-        nodes = searched.tree.nodes
+    def test(tree: UiTree, positions: Sequence[int]) -> Sequence[int]:
+        nodes = tree.nodes
         return [position for position in positions if holds(nodes[position])]
 
     return test
 
 
-def _visible(searched: Searched, positions: Sequence[int]) -> Sequence[int]:
-    visible = searched.tree.visible
+def _visible(tree: UiTree, positions: Sequence[int]) -> Sequence[int]:
+    visible = tree.visible
     return [position for position in positions if visible[position]]
 
 
@@ -98,11 +101,11 @@ class Find(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.tests)
 
-    def positions(self, searched: Searched) -> Sequence[int]:
+    def positions(self, tree: UiTree) -> Sequence[int]:
         """Pre-order positions of the nodes found, ascending."""
-        found: Sequence[int] = range(len(searched.tree.nodes)) if self.tests else ()
+        found: Sequence[int] = range(len(tree.nodes)) if self.tests else ()
         for test in self.tests:
-            found = test(searched, found)
+            found = test(tree, found)
         return found
 
 
@@ -151,8 +154,8 @@ def _contains(word: str) -> Test:
     wanted = fold(word)
     roles = _roles_meant(wanted)
 
-    def test(searched: Searched, positions: Sequence[int]) -> Sequence[int]:
-        words, nodes = searched.words, searched.tree.nodes
+    def test(tree: UiTree, positions: Sequence[int]) -> Sequence[int]:
+        words, nodes = words_of(tree), tree.nodes
         if not roles:
             return [at for at in positions if wanted in words[at]]
         return [at for at in positions if wanted in words[at] or nodes[at].role in roles]

@@ -14,7 +14,7 @@ from clawperator.engine.hierarchy.align import NOTHING, Alignment, Heirs
 from clawperator.widgets.format.lines import Line
 from clawperator.widgets.format.nodes import RowState
 from clawperator.widgets.models.comparison import changed_attributes, changes_between, ghosts_of
-from clawperator.widgets.models.find import FLAGS, NO_FIND, Find, Searched, parse_find
+from clawperator.widgets.models.find import FLAGS, NO_FIND, Find, parse_find
 from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.models.tree_rows import Layout, Rows, TreeRow, View, crowded
 
@@ -49,7 +49,6 @@ class TreeModel:
         self.compared: Snapshot | None = None
         self.rows = Rows(Layout(None))
         self._before: UiTree | None = None
-        self._searched: Searched | None = None
         self._hit_set: frozenset[int] = frozenset()
         self._match_set: frozenset[int] = frozenset()
         # Folds of the tree, and those of the few rows that filters leave: old folds must not hide what was just found.
@@ -73,7 +72,6 @@ class TreeModel:
         same = bool(old) and old.device_id == snapshot.device_id
         heir = self._heirs(old) if same else _nobody
         self._take_folds(old, heir, same=same)
-        self._searched = Searched(self.tree) if self.tree is not None else None
         self.show_matches((), -1)
         self.forget_changes()
         if same and not snapshot.coming:
@@ -180,11 +178,11 @@ class TreeModel:
         self.rows = Rows(layout, self.folded)
 
     def _passing(self) -> frozenset[int] | None:
-        if not self.filtered or self._searched is None:
+        if not self.filtered or self.tree is None:
             return None
         found: Sequence[int] = self.hits if self.hiding else range(len(self.snapshot.nodes))
         for name in sorted(self.filters):
-            found = FLAGS[name](self._searched, found)
+            found = FLAGS[name](self.tree, found)
         return frozenset(found)
 
     # -- folds
@@ -246,7 +244,7 @@ class TreeModel:
         return self.find
 
     def _look(self) -> None:
-        self.hits = self.find.positions(self._searched) if self._searched is not None else ()
+        self.hits = self.find.positions(self.tree) if self.tree is not None else ()
         self._hit_set = frozenset(self.hits)
         self._places.pop("hits", None)
 

@@ -164,6 +164,7 @@ class InspectScreen(UsingScreen):
         shown = self.tree_pane.snapshot
         if shown.serial != before and shown and shown.problem:
             self.console.say(Status.WARN, f"{shown.name or 'This tree'}: {shown.problem}")
+        self.console.bridge.searching = bool(self.tree_pane.find)
         newest = self.session.trees.newest
         if not self.tree_pane.snapshot:
             self._draw_node()

@@ -16,6 +16,7 @@ from textual.color import Color
 from textual.theme import Theme
 from textual.widgets import Static
 
+from clawperator.app.console.stylesheet import KeptStylesheet
 from clawperator.app.console.theming import MAX_BYTES, MAX_FILES, UserThemes, contrast, read_theme, wear
 from clawperator.themes.claw import DARK, LIGHT
 from clawperator.widgets.format.status import Status
@@ -237,3 +238,15 @@ async def test_the_theme_that_is_worn_is_drawn_anew_at_once(tmp_path: Path) -> N
         await pilot.pause()
         assert app.query_one(Static).styles.background == Color.parse("#102030")
         assert app.query_one(Static).styles.color == Color.parse("rgb(130, 240, 120)")
+
+
+def test_a_stylesheet_is_parsed_again_only_for_other_variables() -> None:
+    sheet = KeptStylesheet(variables={"ink": "red"})
+    sheet.add_source("Static { color: $ink; }")
+    (rule,) = sheet.rules
+    sheet.set_variables({"ink": "red"})
+    sheet.reparse()
+    assert sheet.rules[0] is rule
+    sheet.set_variables({"ink": "blue"})
+    sheet.reparse()
+    assert (rule.styles.color, sheet.rules[0].styles.color) == (Color.parse("red"), Color.parse("blue"))

@@ -217,10 +217,12 @@ def check_difference(old: UiTree, new: UiTree) -> None:
 def test_heirs_are_those_that_the_whole_alignment_pairs(name: str) -> None:
     """Asked one by one, with some nodes gone, some new and a label changed."""
     text = (DUMPS / name).read_text(encoding="utf-8")
-    old = parse(text, recover=True)
     leaves = re.findall(r"<node [^<>]*/>", text)
-    new = parse(text.replace(leaves[1], "").replace(leaves[-1], leaves[-1] + leaves[-1]), recover=True)
-    whole, heirs = align(old, new), Heirs(old, new)
-    for node in old.nodes:
-        heir = heirs.of(node)
-        assert whole.old_to_new.get(node.index) == (None if heir is None else heir.index)
+    later = text.replace(leaves[1], "").replace(leaves[-1], leaves[-1] + leaves[-1])
+    old, new = parse(text, recover=True), parse(later, recover=True)
+    whole = align(old, new).old_to_new
+    never_aligned = Heirs(parse(text, recover=True), parse(later, recover=True))
+    for heirs in (never_aligned, Heirs(old, new)):
+        for node in old.nodes:
+            heir = heirs.of(node)
+            assert whole.get(node.index) == (None if heir is None else heir.index)

@@ -6,7 +6,7 @@ import gc
 import weakref
 
 from clawperator.engine.hierarchy import selectors as module
-from clawperator.engine.hierarchy.postings import postings_of
+from clawperator.engine.hierarchy.postings import postings_anywhere, postings_of
 from clawperator.engine.hierarchy.selectors import Candidate, Selectors, Suggestions, node_at, node_by_path, suggest
 from clawperator.engine.hierarchy.serialise import RenderNode, render_node
 from clawperator.engine.hierarchy.tree import Bounds, UiNode, UiTree, build
@@ -339,6 +339,7 @@ def test_a_node_by_its_path() -> None:
 def test_an_index_is_made_once_and_goes_with_its_tree() -> None:
     tree = screen(rows("A"))
     assert postings_of(tree) is postings_of(tree)
+    assert postings_anywhere(tree) is postings_of(tree), "all of it is on screen"
     Selectors(tree).suggest(tree.nodes[1])
     gone = weakref.ref(tree)
     del tree

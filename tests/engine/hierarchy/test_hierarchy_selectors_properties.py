@@ -120,7 +120,9 @@ def test_bundled_captures(path: Path) -> None:
 
 @given(screens, texts)
 def test_the_index_finds_what_the_matcher_finds(screen: RenderNode, wanted: str) -> None:
-    tree = build([screen])
+    """Made when it is asked, and all of it beforehand."""
+    tree, prepared = build([screen]), build([screen])
+    postings_of(prepared).prepare()
     for matcher in (
         Matcher(text_contains=wanted),
         Matcher(text_equals=wanted, text_contains=wanted),
@@ -130,7 +132,8 @@ def test_the_index_finds_what_the_matcher_finds(screen: RenderNode, wanted: str)
     ):
         if tests := list(matcher.fields().items()):
             tests.sort(key=lambda test: test[0] == "role")
-            assert postings_of(tree).hits(tests) == {node.index for node in find_all(tree, matcher)}
+            found = {node.index for node in find_all(tree, matcher)}
+            assert postings_of(tree).hits(tests) == postings_of(prepared).hits(tests) == found
 
 
 @given(st.text(st.characters()) | st.text("aA\u0130ıσΣςKßẞİé\ud800😀\n"))
