@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from clawperator.engine.adb.hearing import AdbCommand
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.logcat.entry import LogEntry
 
@@ -32,6 +33,13 @@ class AdbServerLost(EngineEvent):
     """Device presence is unknown until the next ``DevicesChanged``; the engine reconnects by itself."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdbCalled(EngineEvent):
+    """A command to adb began or, where it has a duration, ended. Told only where the log is to have it."""
+
+    command: AdbCommand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,7 +116,8 @@ class Engine:
         if self._logged:
             from clawperator.engine.log_file import follow_bus, open_log
 
-            await self._open.enter_async_context(follow_bus(self.events, open_log(self.settings)))
+            log = open_log(self.settings)
+            await self._open.enter_async_context(follow_bus(self.events, log, self.server.hearing))
         return self
 
     async def __aexit__(

@@ -13,9 +13,11 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from clawperator.engine.adb.hearing import AdbCommand, Hearing
     from clawperator.engine.bus import EventBus
     from clawperator.engine.events import EngineEvent
     from clawperator.engine.executions.attempt import Attempt
@@ -154,6 +156,11 @@ class LogKeeper:
 
     def __init__(self) -> None:
         self._ends: list[tuple[float, Attempt, Mapping[str, Any], float]] = []
+        self._commands: list[AdbCommand] = []
+
+    def heard(self, command: AdbCommand) -> None:
+        """What went to adb: for ``Hearing.listener``."""
+        self._commands.append(command)
 
     def dispatched(self, attempt: Attempt) -> None:
         """Its end tells of it as well."""
@@ -163,7 +170,8 @@ class LogKeeper:
 
     def write(self, log: LogFile) -> None:
         """Write everything that was noted."""
-        log.put([line for end in self._ends for line in _told(*end, safe=log.safe)])
+        lines = [line for end in self._ends for line in _told(*end, safe=log.safe)]
+        log.put(sorted([*lines, *map(_adb, self._commands)], key=lambda line: line.at))
 
 
 def _told(at: float, attempt: Attempt, result: Mapping[str, Any], duration_ms: float, *, safe: bool) -> list[Line]:
@@ -182,8 +190,12 @@ def _told(at: float, attempt: Attempt, result: Mapping[str, Any], duration_ms: f
 
 
 @asynccontextmanager
-async def follow_bus(bus: EventBus, log: LogFile) -> AsyncIterator[None]:
-    """Write what is published for as long as the block runs; at its end everything is written."""
+async def follow_bus(bus: EventBus, log: LogFile, adb: Hearing | None = None) -> AsyncIterator[None]:
+    """Write what is published for as long as the block runs, and at level debug what ``adb`` hears; at its end everything
+    is written.
+    """
+    if adb is not None and log.wants("debug"):
+        adb.listener = partial(_publish, bus)
     with bus.subscribe() as subscription:
         story = Story(safe=log.safe)
 
@@ -200,6 +212,12 @@ async def follow_bus(bus: EventBus, log: LogFile) -> AsyncIterator[None]:
             await task
 
 
+def _publish(bus: EventBus, command: AdbCommand) -> None:
+    from clawperator.engine.events import AdbCalled
+
+    bus.publish(AdbCalled(device_id=command.serial or None, command=command))
+
+
 class Story:
     """Engine events as lines. Remembers of running executions what their ends do not repeat; ``safe``: codes, no words."""
 
@@ -209,7 +227,13 @@ class Story:
 
     def lines(self, event: EngineEvent) -> list[Line]:
         """The lines of one event; most events have none."""
-        from clawperator.engine.events import CheckFinished, ExecutionDispatched, ExecutionFinished, ExecutionStarted
+        from clawperator.engine.events import (
+            AdbCalled,
+            CheckFinished,
+            ExecutionDispatched,
+            ExecutionFinished,
+            ExecutionStarted,
+        )
 
         match event:
             case ExecutionStarted():
@@ -225,6 +249,8 @@ class Story:
                 return [_ended(event.at, names, event.result, event.duration_ms, safe=self._safe)]
             case CheckFinished():
                 return [_check(event.at, event.device_id, event.check, safe=self._safe)]
+            case AdbCalled():
+                return [_adb(event.command)]
         return []
 
     def _names(self, event: Any) -> dict[str, Any]:
@@ -264,6 +290,14 @@ _ENDS = {
     "RECEIVER_NOT_INSTALLED": "preflight.apk.missing",
 }
 """Codes of executions that ended without a result and have an event of their own."""
+
+
+def _adb(command: AdbCommand) -> Line:
+    fields: dict[str, Any] = {"deviceId": command.serial or None}
+    if command.duration_ms is None:
+        return Line(command.at, "debug", "adb.command", command.text, fields)
+    fields |= {"durationMs": round(command.duration_ms), "exitCode": command.exit_code, "code": command.code or None}
+    return Line(command.at, "debug", "adb.complete", command.text, fields)
 
 
 def _check(at: float, device_id: str | None, check: Any, *, safe: bool) -> Line:

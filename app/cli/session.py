@@ -108,6 +108,8 @@ def _log_afterwards(engine: Engine) -> None:
 
     keeper = LogKeeper()
     engine.keepers.append(keeper)
+    if engine.settings.log_level == "debug":
+        engine.server.hearing.listener = keeper.heard
     afterwards.later(lambda _: keeper.write(open_log(engine.settings, warn=diagnostics.warn)))
 
 

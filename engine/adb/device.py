@@ -186,12 +186,21 @@ class AdbDevice:
         """Run one program, each argument arriving unchanged. A non-zero exit code is a result, not an error."""
         return await self.script(device_command(argv), stdin=stdin, timeout=timeout)
 
-    async def script(self, script: str, *, stdin: bytes = b"", timeout: float | None = SHELL_TIMEOUT) -> ShellResult:
+    async def script(
+        self, script: str, *, stdin: bytes = b"", timeout: float | None = SHELL_TIMEOUT, label: str = ""
+    ) -> ShellResult:
         """Run shell text made by ``quote.device_script`` (or ``device_command``) and collect its output.
 
         Text that is too long for a service string travels as the input of ``sh``; then ``stdin`` must be empty, and the
-        text's own programs must not read their input.
+        text's own programs must not read their input. ``label`` stands for it in the log, where it holds what is not to be
+        read there.
         """
+        with self.server.hearing.of(label or script, self.serial) as call:
+            result = await self._script(script, stdin, timeout)
+            call.exit_code = result.exit_code
+            return result
+
+    async def _script(self, script: str, stdin: bytes, timeout: float | None) -> ShellResult:
         async with deadline(timeout, "device shell", serial=self.serial):
             connection, features = await self._select()
             with closing(connection):
@@ -210,23 +219,27 @@ class AdbDevice:
         ``timeout`` covers the opening alone. ``stdin=None`` leaves the input open for :meth:`ShellStream.write`. Let the
         last program of the script be started with ``exec``, or it survives the hang-up (fact 4h).
         """
-        async with deadline(timeout, "device shell", serial=self.serial):
-            connection, features = await self._select()
-            try:
-                stream = await self._open_stream(connection, features, script, stdin)
-            except BaseException:
-                connection.close()
-                raise
-        with closing(connection):
-            yield stream
+        with self.server.hearing.of(script, self.serial) as call:
+            async with deadline(timeout, "device shell", serial=self.serial):
+                connection, features = await self._select()
+                try:
+                    stream = await self._open_stream(connection, features, script, stdin)
+                except BaseException:
+                    connection.close()
+                    raise
+            with closing(connection):
+                yield stream
+            call.exit_code = stream.exit_code
 
     async def exec_out(self, argv: Sequence[str], *, timeout: float | None = SHELL_TIMEOUT) -> bytes:
         """Raw output of a program (stdout and stderr together), no exit code: what ``adb exec-out`` gives."""
-        async with deadline(timeout, "device exec", serial=self.serial):
-            connection, features = await self._select()
-            with closing(connection):
-                await self._request(connection, features, "exec:" + device_command(argv))
-                return await connection.read_all()
+        command = device_command(argv)
+        with self.server.hearing.of(command, self.serial):
+            async with deadline(timeout, "device exec", serial=self.serial):
+                connection, features = await self._select()
+                with closing(connection):
+                    await self._request(connection, features, f"exec:{command}")
+                    return await connection.read_all()
 
     async def _select(self) -> tuple[Connection, frozenset[str]]:
         """A connection to the device and the device's features. The caller closes it."""
@@ -291,7 +304,7 @@ class AdbDevice:
 
         ``mtime`` in epoch seconds, default now. The device takes the owner's bits of ``mode`` and derives the others.
         """
-        async with self._sync("push", timeout) as connection:
+        async with self._sync("push", remote, timeout) as connection:
             stamp = int(time.time()) if mtime is None else mtime
             return await send_file(connection, source, remote, mode=mode, mtime=stamp, progress=progress)
 
@@ -300,7 +313,7 @@ class AdbDevice:
     ) -> bytes:
         """A device file's content."""
         async with (
-            self._sync("pull", timeout) as connection,
+            self._sync("pull", remote, timeout) as connection,
             aclosing(receive_file(connection, remote, progress)) as pieces,
         ):
             return b"".join([piece async for piece in pieces])
@@ -315,28 +328,29 @@ class AdbDevice:
     ) -> int:
         """Save a device file as ``target`` (replaced only when all of it has arrived); the number of bytes."""
         async with (
-            self._sync("pull", timeout) as connection,
+            self._sync("pull", remote, timeout) as connection,
             aclosing(receive_file(connection, remote, progress)) as pieces,
         ):
             return await save(pieces, target)
 
     async def stat(self, remote: str, *, timeout: float | None = SHELL_TIMEOUT) -> FileStat:
         """Of the file itself (links are not followed); all zeros, ``exists`` false, where there is none."""
-        async with self._sync("stat", timeout) as connection:
+        async with self._sync("stat", remote, timeout) as connection:
             return await connection.run(sync_stat(remote, self.serial))
 
     async def listdir(self, remote: str, *, timeout: float | None = SHELL_TIMEOUT) -> list[RemoteFile]:
         """Entries of a folder in the device's order; an absent or unreadable folder is empty on the wire."""
-        async with self._sync("list", timeout) as connection:
+        async with self._sync("list", remote, timeout) as connection:
             return await connection.run(sync_list(remote, self.serial))
 
     @asynccontextmanager
-    async def _sync(self, what: str, timeout: float | None) -> AsyncIterator[Connection]:
-        async with deadline(timeout, f"adb {what}", serial=self.serial):
-            connection, _ = await self.server.select(self.serial)
-            with closing(connection):
-                await connection.run(open_service("sync:", serial=self.serial))
-                yield connection
+    async def _sync(self, what: str, remote: str, timeout: float | None) -> AsyncIterator[Connection]:
+        with self.server.hearing.of(f"{what} {remote}", self.serial):
+            async with deadline(timeout, f"adb {what}", serial=self.serial):
+                connection, _ = await self.server.select(self.serial)
+                with closing(connection):
+                    await connection.run(open_service("sync:", serial=self.serial))
+                    yield connection
 
     # -- installation --------------------------------------------------------------------------------------------------
 
@@ -354,14 +368,15 @@ class AdbDevice:
         ``options`` are further flags of ``pm install`` (``-g``, ``-t``, ``-d``).
         """
         flags = [*(["-r"] if reinstall else []), *options]
-        async with deadline(timeout, "adb install", serial=self.serial):
-            connection, features = await self._select()
-            with closing(connection):
-                if not features & {"cmd", "abb_exec"}:
-                    return await self._install_pushed(source, flags, progress)
-                size = await asyncio.to_thread(source_size, source)
-                await self._request(connection, features, _install_service(features, flags, size))
-                return await _stream_apk(connection, source, size, progress)
+        with self.server.hearing.of(" ".join(["install", *flags]), self.serial):
+            async with deadline(timeout, "adb install", serial=self.serial):
+                connection, features = await self._select()
+                with closing(connection):
+                    if not features & {"cmd", "abb_exec"}:
+                        return await self._install_pushed(source, flags, progress)
+                    size = await asyncio.to_thread(source_size, source)
+                    await self._request(connection, features, _install_service(features, flags, size))
+                    return await _stream_apk(connection, source, size, progress)
 
     async def _install_pushed(self, source: Source, flags: Sequence[str], progress: Progress | None) -> InstallResult:
         """The way of API 23 and less: a copy on the device, ``pm install``, and the copy removed whatever came of it."""

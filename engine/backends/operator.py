@@ -10,7 +10,8 @@ from typing import Any
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
-from clawperator.engine.adb.quote import device_script
+from clawperator.engine.adb.hearing import HIDDEN
+from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.backends.base import Outcome
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
@@ -106,7 +107,8 @@ class OperatorBackend:
         try:
             run.dispatching()
             script = device_script("{log}; exec {broadcast}", log=nonce_command(run.nonce), broadcast=words)
-            result = await device.script(script, timeout=run.wait_seconds)
+            label = device_command([HIDDEN if word is run.wire else word for word in words])
+            result = await device.script(script, timeout=run.wait_seconds, label=label)
         except TransportError as exc:
             run.dispatch_unclear(exc.message)
             return

@@ -9,13 +9,16 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clawperator.engine.adb.hearing import AdbCommand, Hearing
 from clawperator.engine.bus import EventBus
 from clawperator.engine.events import (
+    AdbCalled,
     CheckFinished,
     EngineEvent,
     ExecutionDispatched,
@@ -240,6 +243,27 @@ def test_a_check_of_the_doctor() -> None:
     check = CheckFinished(device_id="d", check={"id": "readiness.handshake", "status": "warn", "summary": "slow"})
     (line,) = told(check)
     assert (line.level, line.event, line.message) == ("warn", "doctor.check", "readiness.handshake: slow")
+
+
+def test_commands_to_adb_are_for_level_debug() -> None:
+    begun = AdbCommand("d", "getprop ro.product.model", at=1.0)
+    ended = replace(begun, at=2.0, duration_ms=12.4, exit_code=1)
+    made = told(AdbCalled(command=begun), AdbCalled(command=ended))
+    assert [(line.level, line.event, line.message) for line in made] == [
+        ("debug", "adb.command", "getprop ro.product.model"),
+        ("debug", "adb.complete", "getprop ro.product.model"),
+    ]
+    assert made[1].fields == {"deviceId": "d", "durationMs": 12, "exitCode": 1, "code": None}
+
+
+@pytest.mark.parametrize(("level", "written"), [("debug", ["adb.command"]), ("info", [])])
+async def test_nobody_listens_to_adb_unless_the_log_wants_it(tmp_path: Path, level: str, written: list[str]) -> None:
+    bus, log, adb = EventBus(), LogFile(str(tmp_path), level), Hearing()
+    async with follow_bus(bus, log, adb):
+        assert (adb.listener is not None) == bool(written)
+        if adb.listener is not None:
+            adb.listener(AdbCommand("d", "id"))
+    assert ([line["event"] for line in lines(tmp_path)] if written else os.listdir(tmp_path)) == written
 
 
 def test_unfinished_executions_do_not_pile_up() -> None:

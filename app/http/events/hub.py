@@ -44,6 +44,8 @@ class Client:
         self._bytes = 0
         self._ready = asyncio.Event()
         self.closed = False
+        self.dropped = False
+        """Whether it read so slowly that it gets nothing more."""
         self.writing: asyncio.Task[None] | None = None
         """The task that is in the middle of a write just now: if the client does not read, it may be there for ever."""
 
@@ -173,6 +175,7 @@ class Hub:
 
     def _drop(self, client: Client, number: int) -> None:
         self.dropped_clients += 1
+        client.dropped = True
         self._clients.discard(client)
         client.end(frames.encoded(frames.DROPPED, {"reason": "too slow", "lastEventId": self.id_of(number - 1)}))
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from clawperator.app.http.answers import ok
 from clawperator.app.http.describing import gives, ok_with
 from clawperator.app.http.events import frames
+from clawperator.app.http.events.hub import Client
 from clawperator.app.http.events.stream import EventStream
 from clawperator.app.http.room import Room
 from clawperator.engine.contracts.schema import json_schema
@@ -55,10 +56,12 @@ async def events(
         raise EngineError(ErrorCode.SHUTTING_DOWN, "No more event streams are taken")
     room.log.write("info", "serve.sse.client.connected", f"{len(room.hub)} clients of the event stream")
     following = room.followers.following(follow) if follow else None
-    return EventStream(room.hub, client, beside=following, ended=lambda: _left(room))
+    return EventStream(room.hub, client, beside=following, ended=lambda: _left(room, client))
 
 
-def _left(room: Room) -> None:
+def _left(room: Room, client: Client) -> None:
+    if client.dropped:
+        room.log.write("warn", "serve.sse.write_failed", "a client that did not read was dropped")
     room.log.write("info", "serve.sse.client.disconnected", f"{len(room.hub)} clients of the event stream")
 
 

@@ -264,6 +264,22 @@ def test_a_tour_by_actions(cli: Cli) -> None:
         assert (run.exit_code, step["actionType"], step["success"]) == (0, action_type, True), (arguments, step)
 
 
+@pytest.mark.usefixtures("device")
+def test_the_log_has_what_went_to_adb_but_no_payload(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CLAWPERATOR_LOG_DIR", str(tmp_path / "logs"))
+    assert cli("action", "click", "--text", "Settings", "--log-level", "debug").exit_code == 0
+    (log,) = (tmp_path / "logs").iterdir()
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    sent = [line["message"] for line in lines if line["event"] == "adb.command"]
+    assert len([line for line in lines if line["event"] == "adb.complete"]) == len(sent)
+    assert [line for line in sent if "--es payload '[REDACTED]' --receiver-foreground" in line]
+    assert "textEquals" not in log.read_text()
+    assert [line["ts"] for line in lines] == sorted(line["ts"] for line in lines)
+    log.unlink()
+    assert cli("action", "click", "--text", "Settings").exit_code in (0, 1)
+    assert "adb." not in log.read_text()
+
+
 def test_the_newer_generation_clicks_points_and_searches(cli: Cli, simulate: Simulate) -> None:
     simulate("--generation", "0.5")
     assert cli("action", "open-app", "--app", SETTINGS).exit_code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
+from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
@@ -131,7 +132,7 @@ async def test_events_are_as_their_schemas_say(serve: Serve) -> None:
             seen.add(event.name)
 
 
-async def test_a_client_that_does_not_read_is_dropped_and_slows_nobody(serve: Serve) -> None:
+async def test_a_client_that_does_not_read_is_dropped_and_slows_nobody(serve: Serve, tmp_path: Path) -> None:
     served = await serve(faults=[{"kind": "huge_tree", "nodes": 3_000}], speed=0)
     host, port = served.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as stalled:
@@ -148,6 +149,10 @@ async def test_a_client_that_does_not_read_is_dropped_and_slows_nobody(serve: Se
             else:
                 raise AssertionError("nobody was dropped")
         assert "clawperator_event_streams 1.0" in text  # the one that reads
+    (log,) = (tmp_path / ".clawperator" / "logs").iterdir()
+    async with asyncio.timeout(20):
+        while '"event":"serve.sse.write_failed"' not in log.read_text():  # noqa: ASYNC110 -- another process writes it
+            await asyncio.sleep(0.01)
 
 
 async def test_two_hundred_listeners_hear_everything(serve: Serve) -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from clawperator.engine.adb import blocking
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
+from clawperator.engine.adb.hearing import AdbCommand
 from clawperator.engine.adb.protocol import SERVICE_LIMIT, STDOUT
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.adb.server import AdbServer
@@ -88,6 +89,38 @@ async def test_stderr_and_exit_codes_are_kept_apart(phone: AdbDevice) -> None:
     missing = await phone.shell(["cat", "/no/such/file"])
     assert not missing.ok
     assert "No such file" in missing.error_text
+
+
+async def test_whoever_listens_hears_of_every_command_and_of_its_end(phone: AdbDevice) -> None:
+    await phone.shell(["echo", "before anybody listens"])
+    heard: list[AdbCommand] = []
+    phone.server.hearing.listener = heard.append
+    assert (await phone.shell(["echo", "a b"])).text == "a b\n"
+    await phone.script("echo secret; exit 3", label="echo [REDACTED]")
+    await phone.push(b"x", "/data/local/tmp/x")
+    with pytest.raises(EngineError):
+        await phone.server.device("nobody").exec_out(["id"])
+    told = [(one.serial, one.text, one.duration_ms is None, one.exit_code, one.code) for one in heard]
+    us = phone.serial
+    assert told == [
+        (us, "echo 'a b'", True, None, ""),
+        (us, "echo 'a b'", False, 0, ""),
+        (us, "echo [REDACTED]", True, None, ""),
+        (us, "echo [REDACTED]", False, 3, ""),
+        (us, "push /data/local/tmp/x", True, None, ""),
+        (us, "push /data/local/tmp/x", False, None, ""),
+        ("nobody", "id", True, None, ""),
+        ("nobody", "id", False, None, "DEVICE_NOT_FOUND"),
+    ]
+
+
+async def test_a_command_that_nobody_waits_for_any_more_has_an_end(phone: AdbDevice) -> None:
+    heard: asyncio.Queue[AdbCommand] = asyncio.Queue()
+    phone.server.hearing.listener = heard.put_nowait
+    waiting = asyncio.create_task(phone.shell(["sleep", "30"]))
+    assert (await heard.get()).duration_ms is None
+    waiting.cancel()
+    assert (await heard.get()).code == "CANCELLED"
 
 
 async def test_stdin_reaches_the_program(phone: AdbDevice) -> None:
