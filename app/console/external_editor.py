@@ -1,4 +1,4 @@
-"""A text in the user's own editor: the console steps aside, and goes on working behind it."""
+"""A text or a file in the user's own editor: the console steps aside, and goes on working behind it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,45 @@ if TYPE_CHECKING:
     from textual.app import App
 
 
-def editor_command(env: Mapping[str, str]) -> list[str]:
-    """The editor and its arguments, as ``VISUAL`` or ``EDITOR`` say; empty where neither names one. No shell reads it.
+_PLUS_LINE = frozenset({"vi", "vim", "nvim", "view", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "ne", "ed"})
+"""Editors that take the line to go to before the file, as ``+12``."""
+_COLON_LINE = frozenset({"hx", "helix", "subl", "zed"})
+"""Those that take it behind the file, as ``file:12``."""
 
-    Raises ``ValueError`` for a quote that is never closed.
+
+class NoEditorError(Exception):
+    """Why there is none, in words for the user."""
+
+
+def editor_command(env: Mapping[str, str], *, web: bool) -> list[str]:
+    """The editor and its arguments, as ``VISUAL`` or ``EDITOR`` say. No shell reads it. Raises ``NoEditorError``."""
+    if web:
+        raise NoEditorError("No editor can be opened in a browser")
+    try:
+        command = shlex.split(env.get("VISUAL") or env.get("EDITOR") or "")
+    except ValueError as exc:
+        raise NoEditorError(f"EDITOR cannot be read: {exc}") from exc
+    if not command:
+        raise NoEditorError("No editor is named: set EDITOR")
+    return command
+
+
+async def open_file(app: App[Any], command: Sequence[str], path: str, line: int = 0) -> None:
+    """The file in the editor until the user has left it, at ``line`` (from 1) where the editor is known to take one.
+
+    Raises as ``edit``, but for what concerns the text.
     """
-    return shlex.split(env.get("VISUAL") or env.get("EDITOR") or "")
+    name = os.path.basename(command[0])
+    words = [path]
+    if line and name in _PLUS_LINE:
+        words = [f"+{line}", path]
+    elif line and name in _COLON_LINE:
+        words = [f"{path}:{line}"]
+    with app.suspend(), app.batch_update(), _deaf_to_interrupts():
+        editor = await asyncio.create_subprocess_exec(*command, *words)
+        code = await editor.wait()
+    if code:
+        raise ValueError(f"{command[0]} ended with exit code {code}")
 
 
 async def edit(app: App[Any], command: Sequence[str], text: str) -> str:
@@ -37,11 +70,7 @@ async def edit(app: App[Any], command: Sequence[str], text: str) -> str:
     path = Path(folder) / "draft.json"
     try:
         await asyncio.to_thread(path.write_text, text, encoding="utf-8")
-        with app.suspend(), app.batch_update(), _deaf_to_interrupts():
-            editor = await asyncio.create_subprocess_exec(*command, os.fspath(path))
-            code = await editor.wait()
-        if code:
-            raise ValueError(f"{command[0]} ended with exit code {code}")
+        await open_file(app, command, os.fspath(path))
         return await asyncio.to_thread(read_text, path)
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -10,6 +10,7 @@ SCOPES: dict[str, Scope] = {
         key("skills.run", "R", "run_skill", "run", "Run the skill under the cursor, after a look at what it is given", show=True),
         key("skills.find", "slash", "find", "search", "Search: words in id, summary, app and keywords", show=True, display="/"),
         key("skills.insert", "i", "insert_skill", "to draft", "Compile one of its artifacts, look at the plan, and make it the draft", show=True),
+        key("skills.edit", "E", "edit_skill", "$EDITOR", "Edit the recipe, else SKILL.md, or the file of the finding under the cursor, in the program that EDITOR names"),
         key("skills.lint", "v", "lint_skill", "lint", "Hold its files against the rules", show=True),
         key("skills.cancel", "C", "cancel_skill", "cancel", "Stop the skill that runs, and all that it started; or the sync", show=True),
         key("skills.view", "t", "view", "view", "Output or lint in the third pane", show=True),

@@ -12,7 +12,7 @@ from typing import Any
 from textual.app import SuspendNotSupported
 
 from clawperator.app.console.draft import DraftKeeper, read_text, save_as
-from clawperator.app.console.external_editor import edit, editor_command
+from clawperator.app.console.external_editor import NoEditorError, edit, editor_command
 from clawperator.app.console.screens.base import ConsoleScreen
 from clawperator.app.console.screens.choosing import ChoiceDialog
 from clawperator.app.console.screens.dispatch import PathForm, QuestionDialog
@@ -105,18 +105,12 @@ class DraftFilesScreen(ConsoleScreen):
 
     def action_external_editor(self) -> None:
         self.settle()
-        if self.app.is_web:
-            self.console.say(Status.IDLE, "No editor can be opened in a browser. e edits the JSON here")
-            return
         try:
-            command = editor_command(os.environ)
-        except ValueError as exc:
-            self.console.say(Status.WARN, f"EDITOR cannot be read: {exc}")
-            return
-        if not command:
-            self.console.say(Status.IDLE, "No editor is named: set EDITOR, or e edits the JSON here")
-            return
-        self.run_worker(self._edit(command), exit_on_error=True)
+            command = editor_command(os.environ, web=self.app.is_web)
+        except NoEditorError as exc:
+            self.console.say(Status.IDLE, f"{exc}. e edits the JSON here")
+        else:
+            self.run_worker(self._edit(command), exit_on_error=True)
 
     async def _edit(self, command: list[str]) -> None:
         before = self.keeper.draft.text

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.containers import Container
 from textual.events import Click
 
 from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.external_editor import NoEditorError, editor_command, open_file
 from clawperator.app.console.screens.dispatch import Form
 from clawperator.app.console.screens.skill_form import SkillForm
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.app.console.skill_wishes import COMPILED, Wish
 from clawperator.app.console.skilling import Skilling
+from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_line
 from clawperator.widgets.format.lines import Line, Row, sentence
@@ -277,6 +280,52 @@ class SkillsScreen(TwoPaneScreen):
         if self._skill("check") is not None:
             self.skilling.lint()
             self.go_to("#findings") if self.narrow else self._show_view("lint")
+
+    # -- the user's own editor
+
+    def action_edit_skill(self) -> None:
+        skill = self._skill("edit")
+        if skill is None:
+            return
+        if self.shelf.source == BUILTIN:
+            words = "What comes along with clawperator is not edited. `clawperator skills new` makes one of your own"
+            self.console.say(Status.IDLE, words)
+            return
+        relative, line = self._to_edit(skill)
+        try:
+            command = editor_command(os.environ, web=self.app.is_web)
+            path = self.skilling.file_of(skill.id, relative)
+        except NoEditorError as exc:
+            self.console.say(Status.IDLE, str(exc))
+        except EngineError as exc:
+            self.console.say(Status.FAILED, exc.message, exc.code.value)
+        else:
+            self.run_worker(self._edit(command, path, line), exit_on_error=True)
+
+    def _to_edit(self, skill: Skill) -> tuple[str, int]:
+        """The file of the finding under the cursor and its line, while that is looked at; else the recipe, else SKILL.md."""
+        findings = self.query_one("#findings", FindingList)
+        card = findings.card
+        if self.focused is findings and card is not None and card.skill_id == skill.id and findings.finding >= 0:
+            finding = (card.findings or ())[findings.finding]
+            return finding.file, finding.line
+        recipes = (path for path in skill.artifacts if path.lower().endswith(COMPILED))
+        return next(recipes, skill.skill_file), 0
+
+    async def _edit(self, command: Sequence[str], path: str, line: int) -> None:
+        """What was changed is read again at once, and held against the rules where lint was asked for."""
+        try:
+            await open_file(self.app, command, path, line)
+        except SuspendNotSupported:
+            self.console.say(Status.IDLE, f"This terminal cannot be given to an editor. The file is {sentence(path)}")
+        except (OSError, ValueError) as exc:
+            self.console.say(
+                Status.FAILED, f"The editor failed: {sentence(getattr(exc, 'strerror', None) or str(exc))}"
+            )
+        else:
+            self.skilling.look_again()
+        finally:
+            self.app.refresh(layout=True)
 
     def action_run_skill(self) -> None:
         skill = self._skill("run")

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
 
 from clawperator.app.console.screens.skills import RefForm
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -45,6 +50,51 @@ async def test_lint_that_cannot_look_says_why() -> None:
         await press(pilot, "v")
         await until(pilot, lambda: "could not be checked" in notice(app))
         assert "The folder of the skill is missing" in shown(app)
+
+
+async def test_files_open_in_the_user_s_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told, editor = tmp_path / "told", tmp_path / "vim"
+    editor.write_text(
+        f"#!{sys.executable}\nimport sys\nopen({str(told)!r}, 'a').write(' '.join(sys.argv[1:]) + '\\n')\n"
+    )
+    editor.chmod(0o700)
+    library = FakeLibrary(lints=FINDINGS)
+    async with skills_mode(library) as (app, pilot, _):
+
+        async def opened(count: int) -> str:
+            await until(pilot, lambda: told.exists() and told.read_text().count("\n") == count)
+            return told.read_text().splitlines()[-1]
+
+        await to_skill(app, pilot, PRICE["id"])
+        monkeypatch.delenv("VISUAL", raising=False)
+        monkeypatch.delenv("EDITOR", raising=False)
+        await press(pilot, "E")
+        assert "No editor is named: set EDITOR" in notice(app)
+        monkeypatch.setenv("EDITOR", str(editor))
+        await press(pilot, "E")
+        await until(pilot, lambda: "cannot be given to an editor" in notice(app))
+        monkeypatch.setattr(app, "suspend", nullcontext)
+        await press(pilot, "E")
+        assert await opened(1) == f"/skills/{PRICE['artifacts'][0]}"
+        await press(pilot, "v")
+        await until(pilot, lambda: "L-LITERAL-EMAIL" in shown(app))
+        app.screen.set_focus(app.screen.query_one("#findings", FindingList))
+        await press(pilot, "E")
+        assert await opened(2) == f"+9 /skills/{PRICE['skillFile']}"
+        app.screen.set_focus(list_of(app))
+        await to_skill(app, pilot, ALERT["id"])
+        await press(pilot, "E")
+        assert await opened(3) == f"/skills/{ALERT['skillFile']}", "it has no recipe"
+        monkeypatch.setenv("EDITOR", "/nowhere/at/all")
+        await press(pilot, "E")
+        await until(pilot, lambda: "The editor failed: No such file" in notice(app))
+
+
+async def test_what_comes_along_is_not_edited() -> None:
+    async with skills_mode(FakeLibrary(source=BUILTIN)) as (app, pilot, _):
+        await to_skill(app, pilot, PRICE["id"])
+        await press(pilot, "E")
+        assert "`clawperator skills new` makes one of your own" in notice(app)
 
 
 async def test_an_artifact_becomes_the_draft() -> None:
