@@ -9,6 +9,7 @@ from textual.geometry import Region
 from textual.message import Message
 
 from clawperator.widgets import keys
+from clawperator.widgets.following_pane import FollowingPane
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.skill_output import outcome_rows, output_row, run_row
 from clawperator.widgets.format.skills import SEVERITIES, findings_rows, sign_of, tally, trouble_rows
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _MARKED = {Marker.RESULT: "ok", Marker.FRAME: "ok"}
 
 
-class SkillOutput(LinePane):
+class SkillOutput(FollowingPane):
     """``show`` gives it the run. It follows the newest line until somebody moves up; its first line says how the run stands.
 
     The lines are a ring's: an index here is a line's number less the ring's first one.
@@ -41,7 +42,6 @@ class SkillOutput(LinePane):
         super().__init__(id=id)
         self._clock = clock
         self.run: SkillRun | None = None
-        self.following = True
         self._first = 0
         self._seen = -1
         self._ended: Sequence[Row] = ()
@@ -147,21 +147,9 @@ class SkillOutput(LinePane):
         self.set_reactive(LinePane.cursor, max(0, self.row_count() - 1))
         self.refresh()
 
-    def move_to(self, index: int) -> None:
-        """Moving up stops following; reaching the end resumes it."""
-        super().move_to(index)
-        self._set_following(self.row_count() > 0 and self.cursor == self.row_count() - 1)
-
-    def scroll_rows(self, rows: int) -> None:
-        super().scroll_rows(rows)
-        if rows < 0:
-            self._set_following(False)
-
-    def _set_following(self, following: bool) -> None:
-        if following != self.following:
-            self.following = following
-            self.refresh()
-            self.post_message(self.Changed())
+    def _following_changed(self) -> None:
+        self.refresh()
+        self.post_message(self.Changed())
 
     def on_resize(self) -> None:
         self._fold_end()

@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from clawperator.engine.filters import NO_FILTER, Filter, parse_filter
+from clawperator.widgets.following_pane import FollowingPane
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.stream import (
@@ -46,7 +47,7 @@ _REST_SECONDS = 0.004
 _AGES_SECONDS = 5.0
 
 
-class StreamPane(LinePane):
+class StreamPane(FollowingPane):
     """``show`` binds it to a log and a ring; ``news`` says that they changed."""
 
     EMPTY = "Nothing from the Operator yet."
@@ -61,7 +62,6 @@ class StreamPane(LinePane):
         self.filter: Filter = NO_FILTER
         self.only = ""
         """The one command that ``=`` leaves."""
-        self.following = True
         self.paused_at = 0.0
         self.times = TimeFormat.CLOCK
         self.bookmarks: set[tuple[bool, int]] = set()
@@ -256,21 +256,12 @@ class StreamPane(LinePane):
             self.cursor = max(0, self.row_count() - 1)
 
     def move_to(self, index: int) -> None:
-        """Moving up stops following; reaching the end resumes it."""
         self._sought = None
         super().move_to(index)
-        self._set_following(self.row_count() > 0 and self.cursor == self.row_count() - 1)
 
-    def scroll_rows(self, rows: int) -> None:
-        super().scroll_rows(rows)
-        if rows < 0:
-            self._set_following(False)
-
-    def _set_following(self, following: bool) -> None:
-        if following != self.following:
-            self.following = following
-            self._left_at = self._ring.end if self.view.of_lines else self._log.last_number
-            self.post_message(self.Changed())
+    def _following_changed(self) -> None:
+        self._left_at = self._ring.end if self.view.of_lines else self._log.last_number
+        self.post_message(self.Changed())
 
     @property
     def counts(self) -> Counts:

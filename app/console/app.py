@@ -86,7 +86,11 @@ _TABS = (
 
 
 class ConsoleApp(Surviving):
-    """``engine`` is open and stays its opener's to close. ``files`` are saved dumps to show instead of a device. ``remote`` is the server that the engine asks, ``without`` the actions that it does not offer, each with the reason. ``clock``, ``clipboard`` and ``tick`` are for tests, and ``crashes`` is absent in them: there a failure fails."""
+    """``engine`` is open and stays its opener's to close. ``files`` are saved dumps to show instead of a device.
+
+    ``remote`` is the server that the engine asks, ``without`` the actions that it does not offer, each with the reason.
+    ``clock``, ``clipboard`` and ``tick`` are for tests, and ``crashes`` is absent in them: there a failure fails.
+    """
 
     TITLE = "clawperator"
     CSS_PATH = "../../themes/console.tcss"

@@ -1,0 +1,34 @@
+"""A pane whose rows grow at their end."""
+
+from __future__ import annotations
+
+from clawperator.widgets.line_pane import LinePane
+
+
+class FollowingPane(LinePane):
+    """Stays at the end until somebody moves up, and again once they are back there. Subclasses say how the end is gone to."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self.following = True
+
+    def _to_end(self) -> None:
+        raise NotImplementedError
+
+    def _following_changed(self) -> None:
+        """It follows, or no longer."""
+
+    def move_to(self, index: int) -> None:
+        """Moving up stops following; reaching the end resumes it."""
+        super().move_to(index)
+        self._set_following(self.row_count() > 0 and self.cursor == self.row_count() - 1)
+
+    def scroll_rows(self, rows: int) -> None:
+        super().scroll_rows(rows)
+        if rows < 0:
+            self._set_following(False)
+
+    def _set_following(self, following: bool) -> None:
+        if following != self.following:
+            self.following = following
+            self._following_changed()
