@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ LONGEST_TEXT = 8_000
 LARGEST_FILE = 100_000_000
 """Bytes of one day; beyond it something has gone wrong that more lines do not explain."""
 _EXECUTIONS_KEPT = 1_000
+_COMMANDS_KEPT = 20_000
+"""Of what one command sent to adb: the last ones tell how it ended."""
 
 
 def today_path(folder: str, at: float | None = None) -> str:
@@ -156,7 +159,7 @@ class LogKeeper:
 
     def __init__(self) -> None:
         self._ends: list[tuple[float, Attempt, Mapping[str, Any], float]] = []
-        self._commands: list[AdbCommand] = []
+        self._commands: deque[AdbCommand] = deque(maxlen=_COMMANDS_KEPT)
 
     def heard(self, command: AdbCommand) -> None:
         """What went to adb: for ``Hearing.listener``."""
@@ -208,6 +211,8 @@ async def follow_bus(bus: EventBus, log: LogFile, adb: Hearing | None = None) ->
         try:
             yield
         finally:
+            if adb is not None:
+                adb.listener = None
             subscription.close()
             await task
 

@@ -263,6 +263,7 @@ async def test_nobody_listens_to_adb_unless_the_log_wants_it(tmp_path: Path, lev
         assert (adb.listener is not None) == bool(written)
         if adb.listener is not None:
             adb.listener(AdbCommand("d", "id"))
+    assert adb.listener is None
     assert ([line["event"] for line in lines(tmp_path)] if written else os.listdir(tmp_path)) == written
 
 
