@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clawperator.engine.adb.hearing import AdbCommand
 from clawperator.engine.adb.presence import DeviceEntry
+from clawperator.engine.adb.trace import AdbCommand
 from clawperator.engine.logcat.entry import LogEntry
 
 

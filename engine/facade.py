@@ -117,7 +117,7 @@ class Engine:
             from clawperator.engine.log_file import follow_bus, open_log
 
             log = open_log(self.settings)
-            await self._open.enter_async_context(follow_bus(self.events, log, self.server.hearing))
+            await self._open.enter_async_context(follow_bus(self.events, log, self.server.trace))
         return self
 
     async def __aexit__(

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from clawperator.engine.adb.hearing import AdbCommand, Hearing
+    from clawperator.engine.adb.trace import AdbCommand, AdbTrace
     from clawperator.engine.bus import EventBus
     from clawperator.engine.events import EngineEvent
     from clawperator.engine.executions.attempt import Attempt
@@ -162,7 +162,7 @@ class LogKeeper:
         self._commands: deque[AdbCommand] = deque(maxlen=_COMMANDS_KEPT)
 
     def heard(self, command: AdbCommand) -> None:
-        """What went to adb: for ``Hearing.listener``."""
+        """What went to adb: for ``AdbTrace.listener``."""
         self._commands.append(command)
 
     def dispatched(self, attempt: Attempt) -> None:
@@ -193,7 +193,7 @@ def _told(at: float, attempt: Attempt, result: Mapping[str, Any], duration_ms: f
 
 
 @asynccontextmanager
-async def follow_bus(bus: EventBus, log: LogFile, adb: Hearing | None = None) -> AsyncIterator[None]:
+async def follow_bus(bus: EventBus, log: LogFile, adb: AdbTrace | None = None) -> AsyncIterator[None]:
     """Write what is published for as long as the block runs, and at level debug what ``adb`` hears; at its end everything
     is written.
     """

@@ -6,14 +6,11 @@ from clawperator.widgets.line_pane import LinePane
 
 
 class FollowingPane(LinePane):
-    """Stays at the end until somebody moves up, and again once they are back there. Subclasses say how the end is gone to."""
+    """Stays at the end until somebody moves up, and again once they are back there; going there is the subclass's."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self.following = True
-
-    def _to_end(self) -> None:
-        raise NotImplementedError
 
     def _following_changed(self) -> None:
         """It follows, or no longer."""

@@ -106,11 +106,11 @@ def _log_afterwards(engine: Engine) -> None:
     """What ran goes to the log file when the answer is out."""
     from clawperator.engine.log_file import LogKeeper, open_log
 
-    keeper = LogKeeper()
+    keeper, log = LogKeeper(), open_log(engine.settings, warn=diagnostics.warn)
     engine.keepers.append(keeper)
-    if engine.settings.log_level == "debug":
-        engine.server.hearing.listener = keeper.heard
-    afterwards.later(lambda _: keeper.write(open_log(engine.settings, warn=diagnostics.warn)))
+    if log.wants("debug"):
+        engine.server.trace.listener = keeper.heard
+    afterwards.later(lambda _: keeper.write(log))
 
 
 class _Interrupt:

@@ -17,7 +17,7 @@ from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.worker import Worker, WorkerError
 
-from clawperator.app.console import explaining, modes
+from clawperator.app.console import explaining, going, modes
 from clawperator.app.console.acting import Actor, Executing, first_acting
 from clawperator.app.console.bridge import FOCUSED_TICK_SECONDS, TICK_SECONDS, Bridge, ConsoleEngine
 from clawperator.app.console.chips import header_chips
@@ -65,7 +65,7 @@ from clawperator.widgets.models.snapshot import pack
 from clawperator.widgets.picture import Graphics
 
 if TYPE_CHECKING:
-    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+    from clawperator.engine.hierarchy.nodes import UiTree
 
 WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (160, "-wide")]
 HEIGHTS = [(0, "-low"), (MIN_HEIGHT, "-short"), (30, "-normal"), (50, "-tall")]
@@ -495,63 +495,19 @@ class ConsoleApp(Surviving):
             return "Read-only: this console was started with --read-only. Nothing is sent to the device"
         return ""
 
-    def show_job(self) -> None:
-        """To the virtual device that is being worked on."""
-        from clawperator.app.console.screens.devices import DevicesScreen
-
-        self.action_mode("devices")
-        screen = self.mode_screen
-        if isinstance(screen, DevicesScreen):
-            screen.call_after_refresh(screen.go_to, "#job")
-
     def action_show_job(self) -> None:
-        self.show_job()
+        going.to_job(self)
 
     def action_show_skill(self) -> None:
-        """To what the skill that runs prints."""
-        self.show_skill("")
-
-    def show_skill(self, skill_id: str, *, run: bool = False) -> None:
-        """To a skill, and to the form before it runs; without an id, to the one that runs."""
-        from clawperator.app.console.screens.skills import SkillsScreen
-
-        self.action_mode("skills")
-        screen = self.mode_screen
-        if isinstance(screen, SkillsScreen):
-            screen.call_after_refresh(
-                screen.to_skill if skill_id else screen.action_show_output, *([skill_id, run] if skill_id else [])
-            )
+        going.to_skill_output(self)
 
     def action_show_setup(self) -> None:
         provisioning.set_up(self, self.session.setup.serial)
 
-    def show_execution(self, command_id: str) -> None:
-        """To the stream, with the cursor on this execution."""
-        from clawperator.app.console.screens.stream import StreamScreen
-
-        self.action_mode("stream")
-        screen = self.mode_screen
-        if isinstance(screen, StreamScreen):
-            screen.call_after_refresh(screen.to_execution, command_id)  # it may be about to be made
-
-    def compare_runs(self, a: str, b: str) -> None:
-        """To the history, with the newest runs of these two commands side by side."""
-        from clawperator.app.console.screens.history import HistoryScreen
-
-        self.action_mode("history")
-        screen = self.mode_screen
-        if isinstance(screen, HistoryScreen):
-            screen.call_after_refresh(screen.compare_commands, a, b)
-
     @on(EnvelopeLog.TreeWanted)
     @on(ExecutionDetail.TreeWanted)
     def _tree_wanted(self, message: EnvelopeLog.TreeWanted | ExecutionDetail.TreeWanted) -> None:
-        """To the tree that an execution took, while it is kept."""
-        if self.session.trees.turn_to(message.key):
-            self.action_mode("inspect")
-            self.show(Facet.TREE)
-        else:
-            self.say(Status.IDLE, "That tree is not kept any more. 4 shows it if the history has it")
+        going.to_tree(self, message.key)
 
     def action_explain_failure(self) -> None:
         """Why the failed step that is looked at found no node."""
@@ -568,13 +524,6 @@ class ConsoleApp(Surviving):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """As on the screens: what cannot be done now is dimmed."""
         return None if self.why_not(action) else super().check_action(action, parameters)
-
-    def show_node(self, node: UiNode) -> None:
-        """To the tree, with the cursor on this node."""
-        self.action_mode("inspect")
-        screen = self.mode_screen
-        if isinstance(screen, InspectScreen):
-            screen.call_after_refresh(screen.to_node, node)
 
     def tabs(self) -> list[ModeTab]:
         return [ModeTab(digit, name, short, name.lower() == self.current_mode) for digit, name, short in _TABS]

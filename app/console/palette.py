@@ -11,6 +11,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.markup import escape
 
+from clawperator.app.console import going
 from clawperator.app.console.preview import THEME
 from clawperator.app.console.screens import provisioning
 from clawperator.widgets import keys
@@ -107,13 +108,13 @@ class ConsoleCommands(Provider):
         runs = (run for run in reversed([*console.session.log.executions]) if words in run.command_id.casefold())
         for run in islice(runs, _JUMPS):
             name = f"Go to execution {sentence(run.command_id)}"
-            yield Entry(name, sentence(run.task_id), partial(console.show_execution, run.command_id))
+            yield Entry(name, sentence(run.task_id), partial(going.to_execution, console, run.command_id))
         for skill in islice(find_skills(console.session.skills.skills, words), _JUMPS):
-            show = partial(console.show_skill, skill.id, run=True)
+            show = partial(going.to_skill, console, skill.id, run=True)
             yield Entry(f"Skill: run {sentence(skill.id)}…", sentence(skill.summary), show)
         tree = console.session.trees.shown.tree
         for node in islice(_nodes_with(tree, words), _JUMPS) if tree is not None else ():
-            yield Entry(f"Go to node {name_of(node)}", node.resource_id, partial(console.show_node, node))
+            yield Entry(f"Go to node {name_of(node)}", node.resource_id, partial(going.to_node, console, node))
 
 
 def menu_entries(screen: ConsoleScreen) -> Iterator[Entry]:

@@ -231,9 +231,9 @@ class Skilling:
         """The card of a skill, for who cannot wait until it is looked at."""
         return await asyncio.to_thread(self._library.card, self._registry.registry, skill)
 
-    def file_of(self, skill_id: str, relative: str) -> str:
+    async def file_of(self, skill_id: str, relative: str) -> str:
         """The path of a file of a skill. Raises ``EngineError`` where it lies outside of the registry."""
-        return self._registry.registry.place(skill_id, relative)
+        return await asyncio.to_thread(self._registry.registry.place, skill_id, relative)
 
     # -- compiling
 

@@ -195,7 +195,7 @@ class AdbDevice:
         text's own programs must not read their input. ``label`` stands for it in the log, where it holds what is not to be
         read there.
         """
-        with self.server.hearing.of(label or script, self.serial) as call:
+        with self.server.trace.of(label or script, self.serial) as call:
             result = await self._script(script, stdin, timeout)
             call.exit_code = result.exit_code
             return result
@@ -219,7 +219,7 @@ class AdbDevice:
         ``timeout`` covers the opening alone. ``stdin=None`` leaves the input open for :meth:`ShellStream.write`. Let the
         last program of the script be started with ``exec``, or it survives the hang-up (fact 4h).
         """
-        with self.server.hearing.of(script, self.serial) as call:
+        with self.server.trace.of(script, self.serial) as call:
             async with deadline(timeout, "device shell", serial=self.serial):
                 connection, features = await self._select()
                 try:
@@ -234,7 +234,7 @@ class AdbDevice:
     async def exec_out(self, argv: Sequence[str], *, timeout: float | None = SHELL_TIMEOUT) -> bytes:
         """Raw output of a program (stdout and stderr together), no exit code: what ``adb exec-out`` gives."""
         command = device_command(argv)
-        with self.server.hearing.of(command, self.serial):
+        with self.server.trace.of(command, self.serial):
             async with deadline(timeout, "device exec", serial=self.serial):
                 connection, features = await self._select()
                 with closing(connection):
@@ -345,7 +345,7 @@ class AdbDevice:
 
     @asynccontextmanager
     async def _sync(self, what: str, remote: str, timeout: float | None) -> AsyncIterator[Connection]:
-        with self.server.hearing.of(f"{what} {remote}", self.serial):
+        with self.server.trace.of(f"{what} {remote}", self.serial):
             async with deadline(timeout, f"adb {what}", serial=self.serial):
                 connection, _ = await self.server.select(self.serial)
                 with closing(connection):
@@ -368,7 +368,7 @@ class AdbDevice:
         ``options`` are further flags of ``pm install`` (``-g``, ``-t``, ``-d``).
         """
         flags = [*(["-r"] if reinstall else []), *options]
-        with self.server.hearing.of(" ".join(["install", *flags]), self.serial):
+        with self.server.trace.of(" ".join(["install", *flags]), self.serial):
             async with deadline(timeout, "adb install", serial=self.serial):
                 connection, features = await self._select()
                 with closing(connection):

@@ -17,7 +17,6 @@ from clawperator.engine.adb.binary import program_version, start_server
 from clawperator.engine.adb.connection import Connection, deadline
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import broken, unreachable
-from clawperator.engine.adb.hearing import Hearing
 from clawperator.engine.adb.parse import DeviceEntry, Forward, parse_devices, parse_forward_list
 from clawperator.engine.adb.protocol import (
     DEFAULT_PORT,
@@ -32,6 +31,7 @@ from clawperator.engine.adb.protocol import (
     select_device_v1,
     server_address,
 )
+from clawperator.engine.adb.trace import AdbTrace
 from clawperator.engine.errors import EngineError, ErrorCode
 
 QUERY_TIMEOUT = 10.0
@@ -67,7 +67,7 @@ class AdbServer:
         self._starting = asyncio.Lock()
         self._features: dict[tuple[str, int], frozenset[str]] = {}
         self._has_transport_ids = True
-        self.hearing = Hearing()
+        self.trace = AdbTrace()
 
     @classmethod
     def from_env(
@@ -115,7 +115,7 @@ class AdbServer:
     async def register_emulator(self, adb_port: int, *, timeout: float | None = QUERY_TIMEOUT) -> None:
         """Tell the server about an emulator on the odd port ``adb_port``; it scans only at its own start (fact 5)."""
         async with deadline(timeout, "adb emulator registration"):
-            with self.hearing.of(f"host:emulator:{adb_port}"), closing(await self.connect()) as connection:
+            with self.trace.of(f"host:emulator:{adb_port}"), closing(await self.connect()) as connection:
                 await connection.send(encode_request(f"host:emulator:{adb_port}"))
                 await connection.read()  # no reply is defined: the server closes when it has done it
 
@@ -226,7 +226,7 @@ class AdbServer:
 
     async def _ask(self, service: str, timeout: float | None, label: str = "") -> str:
         async with deadline(timeout, f"adb {label or service}"):
-            with self.hearing.of(label or service), closing(await self.connect()) as connection:
+            with self.trace.of(label or service), closing(await self.connect()) as connection:
                 return await connection.run(query(service))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
-from clawperator.engine.adb.hearing import HIDDEN
 from clawperator.engine.adb.quote import device_command, device_script
+from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.backends.base import Outcome
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution

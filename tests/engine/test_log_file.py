@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.adb.hearing import AdbCommand, Hearing
+from clawperator.engine.adb.trace import AdbCommand, AdbTrace
 from clawperator.engine.bus import EventBus
 from clawperator.engine.events import (
     AdbCalled,
@@ -258,7 +258,7 @@ def test_commands_to_adb_are_for_level_debug() -> None:
 
 @pytest.mark.parametrize(("level", "written"), [("debug", ["adb.command"]), ("info", [])])
 async def test_nobody_listens_to_adb_unless_the_log_wants_it(tmp_path: Path, level: str, written: list[str]) -> None:
-    bus, log, adb = EventBus(), LogFile(str(tmp_path), level), Hearing()
+    bus, log, adb = EventBus(), LogFile(str(tmp_path), level), AdbTrace()
     async with follow_bus(bus, log, adb):
         assert (adb.listener is not None) == bool(written)
         if adb.listener is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import ComposeResult
 from textual.geometry import Size
 
+from clawperator.app.console import going
 from clawperator.app.console.screens.dispatch import AskingDialog
 from clawperator.engine.executions.flight import SETTLE_SECONDS
 from clawperator.widgets import keys
@@ -40,7 +41,7 @@ def show_lock(console: ConsoleApp) -> None:
 
     def answered(watch: bool | None) -> None:
         if watch:
-            console.show_execution(command)
+            going.to_execution(console, command)
 
     console.push_screen(LockDialog(session, console.symbols), answered)
 

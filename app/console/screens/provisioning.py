@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from textual.app import ComposeResult
 from textual.widgets import Label
 
+from clawperator.app.console import going
 from clawperator.app.console.screens.dispatch import AskingDialog, Form, QuestionDialog
 from clawperator.app.console.screens.live import DialogText
 from clawperator.engine.errors import EngineError
@@ -64,7 +65,7 @@ def provision(console: ConsoleApp) -> None:
     """Say what would be done, and do it when that is agreed to; while it is at work, show that."""
     emulating = console.emulating
     if emulating.busy:
-        console.show_job()
+        going.to_job(console)
         return
 
     def answered(plan: ProvisionPlan | None) -> None:

@@ -10,6 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
+from clawperator.app.console import going
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.draft import Problem
 from clawperator.app.console.outcome import busy
@@ -276,7 +277,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
         if run is None or not before:
             self.console.say(Status.IDLE, "There is nothing to compare: no run of this draft repeats another")
         else:
-            self.console.compare_runs(before, run.command_id)
+            going.to_comparison(self.console, before, run.command_id)
 
     def action_try_again(self) -> None:
         """After a device was busy; only when it is free, and after another look at what is sent."""
@@ -308,7 +309,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
     def _watch_run(self) -> None:
         command = self._turned_away.get("inFlightCommandId") or self.keeper.last_run
         if command:
-            self.console.show_execution(str(command))
+            going.to_execution(self.console, str(command))
 
     # -- copying
 

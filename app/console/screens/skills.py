@@ -294,13 +294,13 @@ class SkillsScreen(TwoPaneScreen):
         relative, line = self._to_edit(skill)
         try:
             command = editor_command(os.environ, web=self.app.is_web)
-            path = self.skilling.file_of(skill.id, relative)
         except NoEditorError as exc:
             self.console.say(Status.IDLE, str(exc))
-        except EngineError as exc:
-            self.console.say(Status.FAILED, exc.message, exc.code.value)
+            return
+        if relative:
+            self.run_worker(self._edit(command, skill.id, relative, line), exit_on_error=True)
         else:
-            self.run_worker(self._edit(command, path, line), exit_on_error=True)
+            self.console.say(Status.IDLE, f"{sentence(skill.id)} has neither a recipe nor a SKILL.md to edit")
 
     def _to_edit(self, skill: Skill) -> tuple[str, int]:
         """The file of the finding under the cursor and its line, while that is looked at; else the recipe, else SKILL.md."""
@@ -312,12 +312,16 @@ class SkillsScreen(TwoPaneScreen):
         recipes = (path for path in skill.artifacts if path.lower().endswith(COMPILED))
         return next(recipes, skill.skill_file), 0
 
-    async def _edit(self, command: Sequence[str], path: str, line: int) -> None:
+    async def _edit(self, command: Sequence[str], skill_id: str, relative: str, line: int) -> None:
         """What was changed is read again at once, and held against the rules where lint was asked for."""
         try:
-            await open_file(self.app, command, path, line)
+            await open_file(self.app, command, await self.skilling.file_of(skill_id, relative), line)
         except SuspendNotSupported:
-            self.console.say(Status.IDLE, f"This terminal cannot be given to an editor. The file is {sentence(path)}")
+            self.console.say(
+                Status.IDLE, f"This terminal cannot be given to an editor. The file is {sentence(relative)}"
+            )
+        except EngineError as exc:
+            self.console.say(Status.FAILED, sentence(exc.message), exc.code.value)
         except (OSError, ValueError) as exc:
             self.console.say(
                 Status.FAILED, f"The editor failed: {sentence(getattr(exc, 'strerror', None) or str(exc))}"

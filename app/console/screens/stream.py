@@ -12,7 +12,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
-from clawperator.app.console import exporting
+from clawperator.app.console import exporting, going
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.exporting import Export
 from clawperator.app.console.screens.again import of_execution, to_draft
@@ -313,7 +313,7 @@ class StreamScreen(TwoPaneScreen):
         if execution is None:
             self.console.say(Status.IDLE, "No execution is chosen")
         elif before := self.session.log.before(execution):
-            self.console.compare_runs(before, execution.command_id)
+            going.to_comparison(self.console, before, execution.command_id)
         else:
             self.console.say(Status.IDLE, "There is no other run of this task here. 4 has the older ones")
 

@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from clawperator.app.cli.simulated import one_device
+from clawperator.app.console import going
 from clawperator.app.console.acting import Subject
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.screens.dispatch import DispatchDialog, TextForm
@@ -87,7 +88,7 @@ async def test_a_run_that_only_observed_may_be_run_again_and_one_that_acted_not(
             app.drafts.load(payload, name="draft")
             await until(pilot, lambda: app.session.log.find(command))  # noqa: B023  # awaited at once
             if mode == "stream":
-                app.show_execution(command)
+                going.to_execution(app, command)
             else:
                 app.action_mode("run")
             await drained(pilot)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.app.console import going
 from clawperator.app.console.screens.skills import RefForm
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.models.skills import BUILTIN, Card, Trouble
@@ -90,6 +91,21 @@ async def test_files_open_in_the_user_s_own_editor(tmp_path: Path, monkeypatch: 
         await until(pilot, lambda: "The editor failed: No such file" in notice(app))
 
 
+async def test_files_that_are_none_or_lie_elsewhere_are_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "/bin/false")
+    bare = {**ALERT, "skillFile": ""}
+    escaping = {**PRICE, "artifacts": ["../../etc/price.recipe.md"]}
+    async with skills_mode(FakeLibrary(entries=(bare, escaping))) as (app, pilot, _):
+        await to_skill(app, pilot, ALERT["id"])
+        await press(pilot, "E")
+        assert "has neither a recipe nor a SKILL.md" in notice(app)
+        await to_skill(app, pilot, PRICE["id"])
+        await press(pilot, "E")
+        await until(pilot, lambda: "leaves the registry's folder" in notice(app))
+        assert app.session.last_notice is not None
+        assert app.session.last_notice.code == "REGISTRY_READ_FAILED"
+
+
 async def test_what_comes_along_is_not_edited() -> None:
     async with skills_mode(FakeLibrary(source=BUILTIN)) as (app, pilot, _):
         await to_skill(app, pilot, PRICE["id"])
@@ -139,9 +155,12 @@ async def test_a_broken_registry_says_why_and_how_on() -> None:
         hint="Run `clawperator skills install`.",
     )
     async with skills_mode(FakeLibrary(find_error=broken), size=(80, 24)) as (app, pilot, _):
-        text = " ".join(shown(app).split())
-        assert "at line 3, column 1 (REGISTRY_READ_FAILED)" in text
-        assert "U fetches the repository's skills" in text
+
+        def text() -> str:
+            return " ".join(shown(app).split())
+
+        await until(pilot, lambda: "at line 3, column 1 (REGISTRY_READ_FAILED)" in text())
+        assert "U fetches the repository's skills" in text()
         await press(pilot, "R", "v", "i")
         await drained(pilot)
         assert "No skill under the cursor" in notice(app)
@@ -218,7 +237,7 @@ async def test_hostile_skills_stay_text() -> None:
 async def test_the_palette_leads_to_a_skill() -> None:
     async with skills_mode(FakeLibrary()) as (app, pilot, _):
         await press(pilot, "1")
-        app.show_skill(ALERT["id"], run=True)
+        going.to_skill(app, ALERT["id"], run=True)
         form = await form_of(app, pilot)
         assert form._skill.id == ALERT["id"]
 

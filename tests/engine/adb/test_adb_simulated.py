@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from clawperator.engine.adb import blocking
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
-from clawperator.engine.adb.hearing import AdbCommand
 from clawperator.engine.adb.protocol import SERVICE_LIMIT, STDOUT
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.adb.sync import SYNC_CHUNK
+from clawperator.engine.adb.trace import AdbCommand
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
@@ -94,7 +94,7 @@ async def test_stderr_and_exit_codes_are_kept_apart(phone: AdbDevice) -> None:
 async def test_whoever_listens_hears_of_every_command_and_of_its_end(phone: AdbDevice) -> None:
     await phone.shell(["echo", "before anybody listens"])
     heard: list[AdbCommand] = []
-    phone.server.hearing.listener = heard.append
+    phone.server.trace.listener = heard.append
     assert (await phone.shell(["echo", "a b"])).text == "a b\n"
     await phone.script("echo secret; exit 3", label="echo [REDACTED]")
     await phone.push(b"x", "/data/local/tmp/x")
@@ -116,7 +116,7 @@ async def test_whoever_listens_hears_of_every_command_and_of_its_end(phone: AdbD
 
 async def test_a_command_that_nobody_waits_for_any_more_has_an_end(phone: AdbDevice) -> None:
     heard: asyncio.Queue[AdbCommand] = asyncio.Queue()
-    phone.server.hearing.listener = heard.put_nowait
+    phone.server.trace.listener = heard.put_nowait
     waiting = asyncio.create_task(phone.shell(["sleep", "30"]))
     assert (await heard.get()).duration_ms is None
     waiting.cancel()

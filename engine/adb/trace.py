@@ -1,4 +1,4 @@
-"""Who hears of the commands that go to adb: nobody, unless the log is to have them."""
+"""The commands that go to adb, for whoever listens: nobody, unless the log is to have them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Call:
     exit_code: int | None = None
 
 
-class Hearing:
+class AdbTrace:
     """``listener`` is called when a command begins and when it is over."""
 
     def __init__(self) -> None:
