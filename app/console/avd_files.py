@@ -15,13 +15,19 @@ LOOK_MS = 2_000
 STEP_MS = 100
 
 
-async def watch(folder: Path, changed: Callable[[], object], given_up: Callable[[str], object]) -> None:
-    """Call ``changed`` whenever the files of ``folder`` are others, until cancelled. It need not exist yet.
+async def watch(
+    folder: Path,
+    changed: Callable[[], object],
+    given_up: Callable[[str], object],
+    *,
+    seen: dict[str, tuple[int, ...]],
+) -> None:
+    """Call ``changed`` whenever the files of ``folder`` are others, at first than those ``seen``, until cancelled. It need
+    not exist yet.
 
     ``given_up`` is told why, when the system cannot watch; then this returns.
     """
     awatch = (await asyncio.to_thread(import_module, "watchfiles")).awatch  # no key should have to wait for it
-    seen = await asyncio.to_thread(signs_of, folder)
     while True:
         place = await asyncio.to_thread(nearest, folder)
         looking = awatch(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from clawperator.app.console import emulator_jobs
-from clawperator.app.console.avd_files import watch
+from clawperator.app.console.avd_files import signs_of, watch
 from clawperator.app.console.emulator_jobs import STAGES, Manager
 from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import EmulatorsNews, News, NoticeNews
@@ -94,8 +94,10 @@ class Emulating:
         except EngineError as exc:
             self._show(replace(self._machines, known=True, problem=exc.message, code=exc.code.value, hint=exc.hint))
             return
+        home = Path(manager.home)
+        seen = await asyncio.to_thread(signs_of, home)  # before the first look: what changes after it is noticed
         async with asyncio.TaskGroup() as group:
-            group.create_task(watch(Path(manager.home), self.look_again, self._files_unwatched))
+            group.create_task(watch(home, self.look_again, self._files_unwatched, seen=seen))
             while True:
                 self._wanted.clear()
                 files, self._files_changed = self._files_changed, False
