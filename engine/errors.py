@@ -9,6 +9,7 @@ Imported by commands that start in milliseconds: keep it free of heavy imports.
 
 from __future__ import annotations
 
+import errno
 from enum import StrEnum
 
 TYPE_CHECKING = False
@@ -37,7 +38,7 @@ class ErrorCode(StrEnum):
     """Every code the product can emit; a row is ``value, HTTP status, retry class, default hint, meaning``.
 
     HTTP 200 marks outcomes that travel inside a successful response (the envelope); codes that cannot occur behind the
-    server have the status they would get there. An empty hint means that there is nothing useful to say.
+    server have the status they would get there. A default hint names no key of ``details``: not every error has them.
     """
 
     http: int
@@ -86,13 +87,14 @@ class ErrorCode(StrEnum):
     OPERATOR_NOT_INSTALLED = "OPERATOR_NOT_INSTALLED", 500, _SETUP, "Install the Operator app: `clawperator operator setup --apk <path>`.", "RECEIVER_NOT_INSTALLED, named for the flat surface"
     OPERATOR_VARIANT_MISMATCH = "OPERATOR_VARIANT_MISMATCH", 500, _NO, "Pass --operator-package with the installed id, or install the other APK.", "RECEIVER_VARIANT_MISMATCH, named for the flat surface"
     BACKEND_UNAVAILABLE = "BACKEND_UNAVAILABLE", 500, _SETUP, "Choose another backend, or set up what this one needs.", "the chosen backend cannot work on this device"
+    PAIRING_FAILED = "PAIRING_FAILED", 500, _SETUP, "Keep the device's pairing dialog open, and give the address and the code that it shows now.", "the adb server could not pair with the device"
     PAIRING_UNSUPPORTED = "PAIRING_UNSUPPORTED", 500, _NO, "Update Android platform tools, or connect by USB.", "the adb server or the device cannot pair over Wi-Fi"
 
     # -- execution (errors §3.2)
-    EXECUTION_VALIDATION_FAILED = "EXECUTION_VALIDATION_FAILED", 400, _NO, "Correct the value at details.path.", "the payload, a selector, a flag value or the timeout is invalid"
+    EXECUTION_VALIDATION_FAILED = "EXECUTION_VALIDATION_FAILED", 400, _NO, "Correct what the message names; `clawperator schema execution` describes a payload.", "the payload, a selector, a flag value or the timeout is invalid"
     EXECUTION_ACTION_UNSUPPORTED = "EXECUTION_ACTION_UNSUPPORTED", 400, _NO, "Correct the action type, or update the Operator app.", "the action is unknown, or newer than the installed Operator app"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE", 413, _NO, "Split the plan.", "the payload exceeds its size limit"
-    EXECUTION_CONFLICT_IN_FLIGHT = "EXECUTION_CONFLICT_IN_FLIGHT", 423, _WAIT, "Retry after two seconds or more.", "another execution holds the device"
+    EXECUTION_CONFLICT_IN_FLIGHT = "EXECUTION_CONFLICT_IN_FLIGHT", 423, _WAIT, "Retry when it has ended, or wait for it: --wait <ms> (HTTP, MCP: waitMs).", "another execution holds the device"
     CAPABILITY_DENIED = "CAPABILITY_DENIED", 403, _NO, "Change the policy or the plan.", "policy forbids a capability that the plan needs"
     PACKAGE_DENIED = "PACKAGE_DENIED", 403, _NO, "Change the policy or the plan.", "policy forbids an application that the plan touches"
     ACTION_DENIED = "ACTION_DENIED", 403, _NO, "Change the policy or the plan.", "policy forbids an action of the plan"
@@ -104,7 +106,7 @@ class ErrorCode(StrEnum):
     UNKNOWN_RUNTIME_ERROR = "UNKNOWN_RUNTIME_ERROR", 500, _OBSERVE, "Report this together with the log.", "an internal fault while running an execution"
     INTERRUPTED = "INTERRUPTED", 500, _OBSERVE, "Take a snapshot first where the command was sent; see broadcastDispatchStatus.", "somebody stopped waiting for the result"
     EXECUTION_TIMEOUT = "EXECUTION_TIMEOUT", 200, _OBSERVE, "Use a larger timeoutMs, fewer steps or shorter sleeps.", "the plan used up its time on the device"
-    SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE", 200, _SETUP, "The accessibility service is not running: `clawperator doctor --fix` switches it on, or set the Operator up again; retry after a few seconds.", "the Operator's accessibility service is not connected"
+    SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE", 500, _SETUP, "The accessibility service is not running: `clawperator doctor --fix` switches it on, or set the Operator up again; retry after a few seconds.", "the Operator's accessibility service is not connected"
     SNAPSHOT_EXTRACTION_FAILED = "SNAPSHOT_EXTRACTION_FAILED", 200, _OBSERVE, "Take the snapshot again and check version compatibility.", "the snapshot's tree could not be read from the log"
     UNSUPPORTED_RUNTIME_CLOSE = "UNSUPPORTED_RUNTIME_CLOSE", 200, _NO, "Expected: the host stops the app before the plan runs; see data.host_preflight_ok.", "the device never closes apps itself"
     UNSUPPORTED_RUNTIME_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT", 200, _OBSERVE, "Check the path and the adb connection.", "the device takes no screenshots itself and the host's capture failed"
@@ -134,7 +136,7 @@ class ErrorCode(StrEnum):
     VERIFY_FAILED = "VERIFY_FAILED", 200, _OBSERVE, "Check the effect before repeating.", "an expected effect was not observed"
 
     # -- hierarchy files and dumps
-    HIERARCHY_MALFORMED = "HIERARCHY_MALFORMED", 500, _OBSERVE, "Take the snapshot again; details.line says where reading stopped.", "the UI tree is not readable"
+    HIERARCHY_MALFORMED = "HIERARCHY_MALFORMED", 500, _OBSERVE, "Take the snapshot again.", "the UI tree is not readable"
     HIERARCHY_TOO_LARGE = "HIERARCHY_TOO_LARGE", 500, _NO, "Read a smaller tree.", "the UI tree exceeds the size, node or depth limit"
 
     # -- doctor and versions (errors §3.4)
@@ -147,7 +149,7 @@ class ErrorCode(StrEnum):
     ANDROID_INSTALL_FAILED = "ANDROID_INSTALL_FAILED", 500, _SETUP, "Free storage and check the signatures.", "installing the built app failed"
     ANDROID_APP_LAUNCH_FAILED = "ANDROID_APP_LAUNCH_FAILED", 500, _SETUP, "Reinstall the Operator app.", "the Operator's launcher activity did not start"
     SMOKE_OPEN_SETTINGS_FAILED = "SMOKE_OPEN_SETTINGS_FAILED", 500, _OBSERVE, "Check that the screen is on and unlocked.", "the plan that opens the settings and takes a snapshot failed"
-    SCRCPY_NOT_FOUND = "SCRCPY_NOT_FOUND", 500, _NO, "", "reserved: scrcpy is not installed"
+    SCRCPY_NOT_FOUND = "SCRCPY_NOT_FOUND", 500, _NO, "Install scrcpy.", "reserved: scrcpy is not installed"
     CLI_VERSION_INVALID = "CLI_VERSION_INVALID", 500, _NO, "Reinstall the CLI.", "the host's own version is unreadable"
     APK_VERSION_UNREADABLE = "APK_VERSION_UNREADABLE", 500, _SETUP, "Reinstall the Operator app.", "the Operator app's version cannot be read"
     APK_VERSION_INVALID = "APK_VERSION_INVALID", 500, _SETUP, "Install a released Operator app.", "the Operator app's version is not a version"
@@ -164,27 +166,27 @@ class ErrorCode(StrEnum):
     # -- emulator (errors §3.6)
     ANDROID_SDK_TOOL_MISSING = "ANDROID_SDK_TOOL_MISSING", 500, _NO, "Install the SDK tools and set the path variables.", "adb, emulator, sdkmanager or avdmanager cannot be started"
     EMULATOR_NOT_FOUND = "EMULATOR_NOT_FOUND", 404, _NO, "Run `clawperator emulator list`.", "there is no virtual device of that name"
-    EMULATOR_NOT_RUNNING = "EMULATOR_NOT_RUNNING", 404, _NO, "", "the virtual device is not running"
+    EMULATOR_NOT_RUNNING = "EMULATOR_NOT_RUNNING", 404, _NO, "Run `clawperator emulator status` to see which ones run.", "the virtual device is not running"
     EMULATOR_ALREADY_RUNNING = "EMULATOR_ALREADY_RUNNING", 409, _NO, "Stop it first.", "the virtual device is running"
     EMULATOR_UNSUPPORTED = "EMULATOR_UNSUPPORTED", 409, _NO, "Choose another name, or delete the virtual device.", "the virtual device exists but breaks the compatibility rules"
     EMULATOR_START_FAILED = "EMULATOR_START_FAILED", 500, _SETUP, "Restart the adb server and start again.", "the emulator did not come up"
     EMULATOR_BOOT_TIMEOUT = "EMULATOR_BOOT_TIMEOUT", 500, _SETUP, "Stop and delete it, then provision again.", "the emulator did not finish booting in time"
     EMULATOR_STOP_FAILED = "EMULATOR_STOP_FAILED", 500, _WAIT, "Stop the process by hand.", "the emulator did not stop"
     EMULATOR_DELETE_FAILED = "EMULATOR_DELETE_FAILED", 500, _NO, "Read the message of avdmanager.", "the virtual device was not deleted"
-    EMULATOR_CREATE_FAILED = "EMULATOR_CREATE_FAILED", 500, _NO, "", "reserved: the virtual device was not created"
+    EMULATOR_CREATE_FAILED = "EMULATOR_CREATE_FAILED", 500, _NO, "Read the message of avdmanager.", "reserved: the virtual device was not created"
     ANDROID_SYSTEM_IMAGE_INSTALL_FAILED = "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED", 500, _WAIT, "Check network, disk space and licences.", "a system image could not be found or installed"
     ANDROID_AVD_CREATE_FAILED = "ANDROID_AVD_CREATE_FAILED", 500, _NO, "Read the message of avdmanager.", "the virtual device could not be created"
 
     # -- recording (errors §3.7)
     RECORDING_ALREADY_IN_PROGRESS = "RECORDING_ALREADY_IN_PROGRESS", 200, _NO, "Stop it first.", "a recording is running"
-    RECORDING_NOT_IN_PROGRESS = "RECORDING_NOT_IN_PROGRESS", 200, _NO, "", "no recording is running"
+    RECORDING_NOT_IN_PROGRESS = "RECORDING_NOT_IN_PROGRESS", 200, _NO, "Start one first.", "no recording is running"
     RECORDING_STORAGE_UNAVAILABLE = "RECORDING_STORAGE_UNAVAILABLE", 200, _SETUP, "Check the device's storage.", "the device has no folder for recordings"
     RECORDING_START_FAILED = "RECORDING_START_FAILED", 200, _OBSERVE, "Read data.message.", "the recording could not be started"
     RECORDING_STOP_FAILED = "RECORDING_STOP_FAILED", 200, _OBSERVE, "Read data.message.", "the recording could not be finished"
     RECORDING_UNAVAILABLE = "RECORDING_UNAVAILABLE", 200, _SETUP, "Restart the service or reinstall the Operator app.", "the Operator app cannot record"
     RECORDING_SESSION_NOT_FOUND = "RECORDING_SESSION_NOT_FOUND", 500, _NO, "Record first.", "there is no such recording"
     RECORDING_PULL_FAILED = "RECORDING_PULL_FAILED", 500, _SETUP, "Read adb's text in the message.", "the recording could not be fetched"
-    RECORDING_PARSE_FAILED = "RECORDING_PARSE_FAILED", 500, _NO, "", "the recording is not readable"
+    RECORDING_PARSE_FAILED = "RECORDING_PARSE_FAILED", 500, _NO, "Fetch the recording again, or correct the line that the message names.", "the recording is not readable"
     RECORDING_SCHEMA_VERSION_UNSUPPORTED = "RECORDING_SCHEMA_VERSION_UNSUPPORTED", 500, _NO, "Update the host.", "the recording's schema version is unknown"
 
     # -- skills and recipes (errors §3.8)
@@ -194,7 +196,7 @@ class ErrorCode(StrEnum):
     COMPILE_VARS_PARSE_FAILED = "COMPILE_VARS_PARSE_FAILED", 400, _NO, "Quote the JSON for the shell.", "--vars is not a JSON object"
     COMPILE_VAR_MISSING = "COMPILE_VAR_MISSING", 400, _NO, "Add the variable.", "a placeholder has no value"
     COMPILE_VALIDATION_FAILED = "COMPILE_VALIDATION_FAILED", 400, _NO, "Correct the artifact.", "the compiled text is not a valid execution"
-    COMPILE_VARS_REQUIRED = "COMPILE_VARS_REQUIRED", 400, _NO, "", "reserved: the artifact needs variables"
+    COMPILE_VARS_REQUIRED = "COMPILE_VARS_REQUIRED", 400, _NO, "Give the variables with --vars.", "reserved: the artifact needs variables"
     SKILL_SCRIPT_NOT_FOUND = "SKILL_SCRIPT_NOT_FOUND", 400, _NO, "Run `clawperator skills sync`.", "the skill has no script"
     SKILL_EXECUTION_FAILED = "SKILL_EXECUTION_FAILED", 400, _OBSERVE, "Read stderr.", "the skill's script failed or could not start"
     SKILL_EXECUTION_TIMEOUT = "SKILL_EXECUTION_TIMEOUT", 400, _OBSERVE, "Use a larger timeout.", "the skill's script was stopped at its time limit"
@@ -206,8 +208,8 @@ class ErrorCode(StrEnum):
     SKILLS_SCAFFOLD_FAILED = "SKILLS_SCAFFOLD_FAILED", 500, _NO, "Check the folder.", "the new skill could not be written"
     SKILL_VALIDATION_FAILED = "SKILL_VALIDATION_FAILED", 400, _NO, "Correct the files that details names.", "the skill's files are not valid"
     RECIPE_PARSE_FAILED = "RECIPE_PARSE_FAILED", 400, _NO, "Correct the block that details names.", "a block of the recipe is missing, doubled or not readable YAML"
-    RECIPE_SCHEMA_INVALID = "RECIPE_SCHEMA_INVALID", 400, _NO, "Correct details.path.", "a key or value of the recipe is missing, unknown or wrong"
-    RECIPE_STEP_UNSUPPORTED = "RECIPE_STEP_UNSUPPORTED", 400, _NO, "Use a type of details.supportedTypes.", "the recipe's step type is not allowed"
+    RECIPE_SCHEMA_INVALID = "RECIPE_SCHEMA_INVALID", 400, _NO, "Correct the key or value that the message names.", "a key or value of the recipe is missing, unknown or wrong"
+    RECIPE_STEP_UNSUPPORTED = "RECIPE_STEP_UNSUPPORTED", 400, _NO, "Use a step type that recipes allow.", "the recipe's step type is not allowed"
     RECIPE_SELECTOR_INVALID = "RECIPE_SELECTOR_INVALID", 400, _NO, "Correct the selector.", "the selector has an unknown key or nothing to match"
     RECIPE_SELECTOR_UNSUPPORTED = "RECIPE_SELECTOR_UNSUPPORTED", 400, _NO, "Use a key that the device can match.", "the selector cannot be expressed as a matcher"
     RECIPE_INPUT_MISSING = "RECIPE_INPUT_MISSING", 400, _NO, "Give the input a value.", "a required input has no value"
@@ -223,29 +225,39 @@ class ErrorCode(StrEnum):
     HISTORY_NOT_FOUND = "HISTORY_NOT_FOUND", 404, _NO, "Run `clawperator history list`.", "the history holds no such run or tree"
     HISTORY_UNAVAILABLE = "HISTORY_UNAVAILABLE", 500, _NO, "Check the folder's rights and the room on its disk; --no-history does without.", "the history's file cannot be used"
 
+    # -- files and ports of the host
+    FILE_EXISTS = "FILE_EXISTS", 409, _NO, "Choose another name, or remove the file first; nothing was overwritten.", "the file to write exists already"
+    FILE_NOT_WRITABLE = "FILE_NOT_WRITABLE", 400, _NO, "Choose a file name in an existing folder that you may write to.", "a file cannot be written"
+    FILE_NOT_READABLE = "FILE_NOT_READABLE", 500, _NO, "Check the path and the permissions of the file.", "a file is missing or cannot be read"
+    LOCKS_UNAVAILABLE = "LOCKS_UNAVAILABLE", 500, _NO, "Set HOME to a folder that this user can write.", "the folder of the device locks cannot be used"
+    DISK_FULL = "DISK_FULL", 507, _NO, "Free some space or choose a folder on another disk, then repeat the command.", "the disk has no space left"
+    TOKEN_FILE_INVALID = "TOKEN_FILE_INVALID", 500, _NO, "Give a file that only you can read, with one token per line.", "the file of bearer tokens cannot be used"
+    ADDRESS_UNAVAILABLE = "ADDRESS_UNAVAILABLE", 500, _NO, "Choose another port or host, or stop the program that listens there.", "the address to listen on cannot be used"
+    NOT_CONFIRMED = "NOT_CONFIRMED", 500, _NO, "Nothing was done. Pass --yes to confirm without a question.", "the question whether to go on was not answered with yes"
+
     # -- CLI and HTTP usage (errors §3.9)
-    USAGE = "USAGE", 500, _NO, "", "the command line is wrong or incomplete"
+    USAGE = "USAGE", 500, _NO, "Run `clawperator help <command>`.", "the command line is wrong or incomplete"
     UNKNOWN_COMMAND = "UNKNOWN_COMMAND", 500, _NO, "Run `clawperator --help`.", "there is no such command"
-    MISSING_ARGUMENT = "MISSING_ARGUMENT", 500, _NO, "", "an argument or a required flag is missing"
+    MISSING_ARGUMENT = "MISSING_ARGUMENT", 500, _NO, "Run `clawperator help <command>`.", "an argument or a required flag is missing"
     MISSING_SELECTOR = "MISSING_SELECTOR", 500, _NO, "Give at least one selector flag.", "the command needs a selector"
-    NOT_IMPLEMENTED = "NOT_IMPLEMENTED", 500, _NO, "", "the command is reserved"
+    NOT_IMPLEMENTED = "NOT_IMPLEMENTED", 500, _NO, "Run `clawperator --help` for the commands that work.", "the command is reserved"
     UNKNOWN = "UNKNOWN", 500, _NO, "Report this together with the log.", "an unexpected exception"
     INVALID_JSON = "INVALID_JSON", 400, _NO, "Send a JSON body.", "the body is not JSON"
     INVALID_BODY = "INVALID_BODY", 400, _NO, "Send a JSON object.", "the body is missing or not an object"
     MISSING_EXECUTION = "MISSING_EXECUTION", 400, _NO, "Put the payload under the key execution.", "the body has no execution"
-    INVALID_DEVICE_ID = "INVALID_DEVICE_ID", 400, _NO, "", "deviceId is not a string"
-    INVALID_RECEIVER_PACKAGE = "INVALID_RECEIVER_PACKAGE", 400, _NO, "", "receiverPackage is not a string, is blank or contradicts operatorPackage"
-    INVALID_OPERATOR_PACKAGE = "INVALID_OPERATOR_PACKAGE", 400, _NO, "", "operatorPackage is not a string, is blank or contradicts receiverPackage"
-    INVALID_PATH = "INVALID_PATH", 400, _NO, "", "path is not a non-empty string"
-    INVALID_ARGS = "INVALID_ARGS", 400, _NO, "", "args is not an array"
-    INVALID_TIMEOUT_MS = "INVALID_TIMEOUT_MS", 400, _NO, "", "timeoutMs is not a positive integer"
-    INVALID_EXPECT_CONTAINS = "INVALID_EXPECT_CONTAINS", 400, _NO, "", "expectContains is not a string"
-    INVALID_PARAMETER = "INVALID_PARAMETER", 400, _NO, "Correct the parameter at details.path.", "a path or query parameter is not allowed"
-    INVALID_NAME = "INVALID_NAME", 400, _NO, "", "the virtual device's name has forbidden characters"
+    INVALID_DEVICE_ID = "INVALID_DEVICE_ID", 400, _NO, "Send the serial of a device as a string, or leave deviceId out.", "deviceId is not a string"
+    INVALID_RECEIVER_PACKAGE = "INVALID_RECEIVER_PACKAGE", 400, _NO, "Send the Android package name of the Operator app, or leave it out.", "receiverPackage is not a string, is blank or contradicts operatorPackage"
+    INVALID_OPERATOR_PACKAGE = "INVALID_OPERATOR_PACKAGE", 400, _NO, "Send the Android package name of the Operator app, or leave it out.", "operatorPackage is not a string, is blank or contradicts receiverPackage"
+    INVALID_PATH = "INVALID_PATH", 400, _NO, "Send the path as a non-empty string, or leave it out.", "path is not a non-empty string"
+    INVALID_ARGS = "INVALID_ARGS", 400, _NO, "Send an array of strings.", "args is not an array"
+    INVALID_TIMEOUT_MS = "INVALID_TIMEOUT_MS", 400, _NO, "Send whole milliseconds above 0.", "timeoutMs is not a positive integer"
+    INVALID_EXPECT_CONTAINS = "INVALID_EXPECT_CONTAINS", 400, _NO, "Send a string, or leave it out.", "expectContains is not a string"
+    INVALID_PARAMETER = "INVALID_PARAMETER", 400, _NO, "Correct the parameter that the message names.", "a path or query parameter is not allowed"
+    INVALID_NAME = "INVALID_NAME", 400, _NO, "Use letters, digits, '.', '_' and '-' only.", "the virtual device's name has forbidden characters"
     UNAUTHORIZED = "UNAUTHORIZED", 401, _NO, "Send the server's bearer token.", "the request carries no valid token"
     ORIGIN_NOT_ALLOWED = "ORIGIN_NOT_ALLOWED", 403, _NO, "Call from an allowed origin and host.", "a browser origin or foreign Host header was refused"
-    NOT_FOUND = "NOT_FOUND", 404, _NO, "", "there is no such route"
-    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED", 405, _NO, "", "the route does not take this method"
+    NOT_FOUND = "NOT_FOUND", 404, _NO, "GET /openapi.json lists the routes.", "there is no such route"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED", 405, _NO, "Use a method that the Allow header names.", "the route does not take this method"
     SHUTTING_DOWN = "SHUTTING_DOWN", 503, _WAIT, "Retry when the server is back.", "the server stops and takes no new work"
     RATE_LIMITED = "RATE_LIMITED", 429, _WAIT, "Retry after a pause.", "too many requests"
     INTERNAL_ERROR = "INTERNAL_ERROR", 500, _NO, "Report this together with the log.", "an exception inside a route"
@@ -273,7 +285,7 @@ class EngineError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
-        self.hint = code.hint if hint is None else hint
+        self.hint = hint or code.hint
         self.details: dict[str, Any] = dict(details or {})
         self.extra: dict[str, Any] = dict(extra or {})
 
@@ -281,18 +293,47 @@ class EngineError(Exception):
         return f"{self.code}: {self.message}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The error object of errors §1.1, flat; ``hint`` and ``details`` are absent when empty."""
-        error: dict[str, Any] = {"code": self.code.value, "message": self.message}
-        if self.hint:
-            error["hint"] = self.hint
+        """The error object of errors §1.1, flat: ``code``, ``message``, ``hint``, ``retryable``; ``details`` where it has any."""
+        error: dict[str, Any] = {"code": self.code.value, "message": self.message, "hint": self.hint}
         if self.details:
             error["details"] = self.details
         return {**error, **self.extra, "retryable": self.code.retryable}
 
     def to_answer(self) -> dict[str, Any]:
         """The document of servers: what names an execution stands where a success has it, too."""
+        error = self.to_dict()
         beside = {name: self.extra[name] for name in ("deviceId", "executionId") if self.extra.get(name)}
-        return {"ok": False, "error": self.to_dict(), **beside}
+        if "outcome" in error:
+            beside["outcome"] = error.pop("outcome")
+        return {"ok": False, "error": error, **beside}
+
+
+def not_writable(path: str, error: OSError | ValueError, *, what: str = "", hint: str = "") -> EngineError:
+    """Why ``path`` cannot be written: FILE_EXISTS, DISK_FULL or FILE_NOT_WRITABLE, with ``details.file``.
+
+    ``what`` names the file's part in the command, such as a flag; ``hint`` replaces that of FILE_EXISTS.
+    """
+    number = getattr(error, "errno", None)
+    code = ErrorCode.FILE_NOT_WRITABLE
+    if number == errno.EEXIST:
+        code = ErrorCode.FILE_EXISTS
+    elif number in (errno.ENOSPC, errno.EDQUOT):
+        code = ErrorCode.DISK_FULL
+    found = _of_file(code, path, error, what, "cannot be written")
+    if hint and code is ErrorCode.FILE_EXISTS:
+        found.hint = hint
+    return found
+
+
+def not_readable(path: str, error: OSError | ValueError, *, what: str = "") -> EngineError:
+    """Why ``path`` cannot be read: FILE_NOT_READABLE, with ``details.file``."""
+    return _of_file(ErrorCode.FILE_NOT_READABLE, path, error, what, "cannot be read")
+
+
+def _of_file(code: ErrorCode, path: str, error: OSError | ValueError, what: str, verb: str) -> EngineError:
+    name = f"{what} {path}" if what else path
+    reason = getattr(error, "strerror", None) or error
+    return EngineError(code, f"{name} {verb}: {reason}", details={"file": path})
 
 
 def interruption(dispatch_status: str = "not_sent", **names: str) -> EngineError:

@@ -104,7 +104,8 @@ class CommandProgress(EngineEvent):
 class EnvelopeSeen(EngineEvent):
     """A terminal envelope in the log, ours or another process's. ``problem`` is empty for a readable one.
 
-    ``problem`` otherwise says why it could not be read (wire.md §5.4); ``envelope`` is then ``None``.
+    ``problem`` otherwise says why it could not be read (wire.md §5.4); ``envelope`` and ``outcome`` are then ``None``.
+    ``outcome`` comes from the lines that went by: steps that never began are not in it, the log does not name them.
     """
 
     command_id: str
@@ -112,6 +113,7 @@ class EnvelopeSeen(EngineEvent):
     raw: str
     problem: str = ""
     parts: int = 1
+    outcome: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

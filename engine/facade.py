@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, aclosing
+from copy import copy
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -22,14 +23,14 @@ from clawperator.engine.executions.attempt import Attempt, ExecutionResult, sett
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.flight import LockStatus, SingleFlight
 from clawperator.engine.executions.observing import INTERNAL, refuse_acting
-from clawperator.engine.executions.run import RunOptions, run_held
+from clawperator.engine.executions.run import RunOptions, refuse_unwritable_pictures, run_held
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Profile as PayloadProfile
 from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.observe.log import LogRoom
 from clawperator.engine.observe.probe import Probe
-from clawperator.engine.policy import Profile, admit, load_profile
-from clawperator.engine.settings import Settings, package_name
+from clawperator.engine.policy import Profile, admit, load_profile, permit
+from clawperator.engine.settings import Settings, package_name, wait_limit
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.wireless import Wireless
@@ -93,7 +94,8 @@ class Engine:
         self._flights = SingleFlight(self.settings.lock_dir)
         self._logs = LogRoom(self.events)
         self._probe = Probe()
-        self._emulators: dict[bool, EmulatorManager] = {}
+        self._emulators: list[EmulatorManager] = []
+        """One at most, made when it is first asked for; a list, so that ``under`` shares it."""
 
     def _adb_choice(self) -> dict[str, str]:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
@@ -141,6 +143,7 @@ class Engine:
         device_id: str | None = None,
         receiver_package: str | None = None,
         timeout_ms: object = None,
+        wait_ms: object = None,
         options: RunOptions | None = None,
         profile: Profile | None = None,
         caller: str = "",
@@ -149,7 +152,8 @@ class Engine:
 
         ``payload`` is parsed JSON (execution contract §2). There is exactly one outcome: a result, or an ``EngineError``
         whose ``broadcastDispatchStatus``, where present, says whether anything reached the device. ``profile`` is the
-        policy's for this call, where not its active one is to hold; ``caller`` is who asked, for the audit.
+        policy's for this call, where not its active one is to hold; ``caller`` is who asked, for the audit. ``wait_ms`` is how
+        long to wait for a device that is taken, first come first served (0 to 600,000, default: the settings').
         """
         options = options or RunOptions()
         with Attempt(self.events, payload, self.keepers, caller) as attempt:
@@ -160,11 +164,13 @@ class Engine:
             if self.settings.read_only:
                 refuse_acting(validated.execution)
             admit(profile or load_profile(self.settings), validated.execution)
+            await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
+            wait = self.settings.wait_ms if wait_ms is None else wait_limit(wait_ms)
             device = await self.device(device_id)
             attempt.start(device.serial)
             attempt.warnings += await backend.check(device, validated.execution)
             attempt.trace.enter("lock")
-            async with self._flights.hold(device.serial, Command.of(validated)) as flight:
+            async with self._flights.hold(device.serial, Command.of(validated), wait_ms=wait) as flight:
                 with settling(flight, attempt.trace):
                     finished = await run_held(backend, device, validated, options, attempt.trace)
             return attempt.finish(finished)
@@ -186,6 +192,7 @@ class Engine:
         device_id: str | None = None,
         receiver_package: str | None = None,
         timeout_ms: object = None,
+        wait_ms: object = None,
         options: RunOptions | None = None,
     ) -> ExecutionResult:
         """The hierarchy of the active window: ``stepResults[0].data.text`` holds the XML."""
@@ -194,6 +201,7 @@ class Engine:
             device_id=device_id,
             receiver_package=receiver_package,
             timeout_ms=timeout_ms,
+            wait_ms=wait_ms,
             options=options,
         )
 
@@ -204,6 +212,7 @@ class Engine:
         device_id: str | None = None,
         receiver_package: str | None = None,
         timeout_ms: object = None,
+        wait_ms: object = None,
         options: RunOptions | None = None,
     ) -> ExecutionResult:
         """A PNG of the screen on this host: ``stepResults[0].data.path`` names the file."""
@@ -212,6 +221,7 @@ class Engine:
             device_id=device_id,
             receiver_package=receiver_package,
             timeout_ms=timeout_ms,
+            wait_ms=wait_ms,
             options=options,
         )
 
@@ -230,8 +240,7 @@ class Engine:
         """Stop an app, past the device's lock: for a plan that nobody waits for any more (``executions/stopping.py``)."""
         from clawperator.engine.executions.stopping import force_stop
 
-        if self.settings.read_only:
-            raise EngineError(ErrorCode.READ_ONLY, "This session may only observe: force-stop would act on the device")
+        permit(self.settings, "app", f"stop {package}")
         self._admit(build.close_app(package))
         await force_stop(await self.device(device_id), package)
 
@@ -244,12 +253,14 @@ class Engine:
     async def device(self, device_id: str | None = None) -> AdbDevice:
         """The device to use: ``device_id``, else the settings' choice, else the only usable one.
 
-        Raises ``EngineError`` (NO_DEVICES, DEVICE_NOT_FOUND, MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, ADB_NOT_FOUND).
+        Raises ``EngineError`` (NO_DEVICES, DEVICE_NOT_FOUND, DEVICE_UNAUTHORIZED, DEVICE_OFFLINE, ADB_NO_USB_PERMISSIONS,
+        MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, ADB_NOT_FOUND).
         """
         return self.server.device(choose_device(await self.devices(), device_id or self.settings.device_id))
 
     async def packages(self, *, device_id: str | None = None, third_party: bool = False) -> list[str]:
         """Names of installed packages in adb's order."""
+        permit(self.settings, "observe", "list the packages of a device")
         device = await self.device(device_id)
         result = await device.shell(["pm", "list", "packages", *(["-3"] if third_party else [])])
         if result.exit_code != 0:
@@ -319,8 +330,9 @@ class Engine:
         return OperatorApp(
             lambda: self.device(device_id),
             package=package_name(chosen) if chosen else "",
-            settings=self._bound(),
-            hold=lambda serial: self._flights.hold(serial, errand),
+            settings=self.settings,
+            send=self._send,
+            hold=lambda serial: self._flights.hold(serial, errand, wait_ms=self.settings.wait_ms),
         )
 
     @property
@@ -333,16 +345,19 @@ class Engine:
     @property
     def emulators(self) -> EmulatorManager:
         """The virtual devices of this computer."""
-        bound = self._bound()
-        if bound.read_only not in self._emulators:
+        if not self._emulators:
             from clawperator.engine.emulators.manager import EmulatorManager
 
-            self._emulators[bound.read_only] = EmulatorManager(self.server, bound)
-        return self._emulators[bound.read_only]
+            self._emulators.append(EmulatorManager(self.server, self.settings))
+        return self._emulators[0].under(self.settings)
 
-    def _bound(self) -> Settings:
-        """The settings for what changes devices or this computer without an execution: a profile may forbid that, too."""
-        return replace(self.settings, read_only=True) if self.read_only else self.settings
+    def under(self, profile: str) -> Engine:
+        """Return this engine bound to another ``profile`` of the policy ('' is the active one); it shares everything else."""
+        if not profile:
+            return self
+        bound = copy(self)
+        bound.settings = replace(self.settings, policy_profile=profile)
+        return bound
 
     @property
     def read_only(self) -> bool:
@@ -355,7 +370,7 @@ class Engine:
             self._admit(json.loads(command.wire))
         device, backend, trace = self.server.device(serial), self._backend(package), Trace()
         await backend.check(device)
-        async with self._flights.hold(serial, command) as flight:
+        async with self._flights.hold(serial, command, wait_ms=self.settings.wait_ms) as flight:
             with settling(flight, trace):
                 return (await backend.run(device, command, trace)).envelope
 
@@ -461,19 +476,18 @@ def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:
         if device_id in usable:
             return device_id
         chosen = [entry for entry in devices if entry.serial == device_id]
+        known = state_error(chosen)
+        details = {"connected": usable, **({"state": chosen[0].state} if chosen else {})}
+        if known is not None:
+            known.details = details
+            raise known
         raise EngineError(
-            ErrorCode.DEVICE_NOT_FOUND,
-            f"Device {device_id} not found or not in device state",
-            hint=_what_keeps(chosen),
-            details={"connected": usable, **({"state": chosen[0].state} if chosen else {})},
+            ErrorCode.DEVICE_NOT_FOUND, f"Device {device_id} not found or not in device state", details=details
         )
     if not usable:
         states = {entry.serial: entry.state for entry in devices}
-        raise EngineError(
-            ErrorCode.NO_DEVICES,
-            "No connected devices",
-            hint=_what_keeps(devices),
-            details={"states": states} if states else None,
+        raise state_error(devices) or EngineError(
+            ErrorCode.NO_DEVICES, "No connected devices", details={"states": states} if states else None
         )
     if len(usable) > 1:
         raise EngineError(
@@ -484,12 +498,21 @@ def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:
     return usable[0]
 
 
-def _what_keeps(devices: Iterable[DeviceEntry]) -> str | None:
-    """What to do about devices that are listed but not usable; ``None`` where that is not known."""
-    reasons = {
-        DeviceState.UNAUTHORIZED: ErrorCode.DEVICE_UNAUTHORIZED,
-        DeviceState.AUTHORIZING: ErrorCode.DEVICE_UNAUTHORIZED,
-        DeviceState.OFFLINE: ErrorCode.DEVICE_OFFLINE,
-        DeviceState.NO_PERMISSIONS: ErrorCode.ADB_NO_USB_PERMISSIONS,
-    }
-    return next((reasons[entry.state].hint for entry in devices if entry.state in reasons), None)
+_UNUSABLE = {
+    DeviceState.UNAUTHORIZED: (ErrorCode.DEVICE_UNAUTHORIZED, "is unauthorized: it does not trust this computer yet"),
+    DeviceState.AUTHORIZING: (ErrorCode.DEVICE_UNAUTHORIZED, "waits for the debugging dialog to be confirmed"),
+    DeviceState.NO_PERMISSIONS: (ErrorCode.ADB_NO_USB_PERMISSIONS, "may not be opened by this user"),
+    DeviceState.OFFLINE: (ErrorCode.DEVICE_OFFLINE, "is offline"),
+}
+"""States with an error code of their own, the first one to report first."""
+
+
+def state_error(devices: Iterable[DeviceEntry]) -> EngineError | None:
+    """Return the error about the listed devices, none of which is usable; ``None`` where no state has a code of its own."""
+    listed = list(devices)
+    for state, (code, words) in _UNUSABLE.items():
+        for entry in listed:
+            if entry.state == state:
+                states = {entry.serial: entry.state for entry in listed}
+                return EngineError(code, f"Device {entry.serial} {words}", details={"states": states})
+    return None

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.files import private_folder
+
 if TYPE_CHECKING:
     from clawperator.engine.adb.trace import AdbCommand, AdbTrace
     from clawperator.engine.bus import EventBus
@@ -106,7 +108,7 @@ class LogFile:
         try:
             fd = _open(path)
         except FileNotFoundError:
-            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            private_folder(self.folder)
             fd = _open(path)
         try:
             if os.fstat(fd).st_size > LARGEST_FILE:

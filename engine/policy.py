@@ -18,9 +18,31 @@ if TYPE_CHECKING:
     from clawperator.engine.contracts.execution import Action, Execution
     from clawperator.engine.settings import Settings
 
-CAPABILITIES = ("observe", "navigate", "click", "long_click", "type_text", "toggle", "purchase_risk")
-"""What a plan may be able to do. ``toggle`` and ``purchase_risk`` cannot be seen in an action: only recipes declare them."""
+CAPABILITIES = (
+    "observe",
+    "navigate",
+    "click",
+    "long_click",
+    "type_text",
+    "toggle",
+    "purchase_risk",
+    "input",
+    "app",
+    "record",
+    "run_skill",
+    "manage_emulators",
+    "setup_operator",
+    "write_files",
+)
+"""Everything that acts on a device or on this computer needs one of these (skills contract §9.7).
+
+``toggle`` and ``purchase_risk`` cannot be seen in an action: only recipes declare them. ``input`` is pressing keys, ``app``
+stopping an app outside of an execution, ``write_files`` writing where a caller says.
+"""
 PURCHASE_RISK = "purchase_risk"
+WRITE_FILES = "write_files"
+_HARMLESS = ("observe", WRITE_FILES)
+"""What a read-only session may do: it leaves the device and the programs of this computer as they are."""
 ANY = "*"
 
 _IMPLIED = {
@@ -29,12 +51,12 @@ _IMPLIED = {
     "wait_for_node": "observe",
     "read_key_value_pair": "observe",
     "take_screenshot": "observe",
-    "start_recording": "observe",
-    "stop_recording": "observe",
+    "start_recording": "record",
+    "stop_recording": "record",
     "open_app": "navigate",
     "close_app": "navigate",
     "open_uri": "navigate",
-    "press_key": "navigate",
+    "press_key": "input",
     "scroll": "navigate",
     "scroll_until": "navigate",
     "scroll_and_click": "navigate",
@@ -56,6 +78,8 @@ def capabilities_of(action_type: str, params: Mapping[str, Any]) -> frozenset[st
         kind = params.get("clickType")
         is_long = isinstance(kind, str) and kind.strip().lower() in ("long_click", "longclick")
         found.add("long_click" if is_long else "click")
+    if action_type == "take_screenshot" and params.get("path"):
+        found.add(WRITE_FILES)
     return frozenset(found)
 
 
@@ -157,7 +181,7 @@ class Place(NamedTuple):
 def policy_place(settings: "Settings") -> Place:
     if settings.policy_path:
         return Place(settings.policy_path, named=True)
-    from clawperator.engine.settings import policy_path
+    from clawperator.engine.environment import policy_path
 
     return Place(policy_path(), named=False)
 
@@ -224,6 +248,24 @@ def admit(profile: Profile, execution: "Execution") -> None:
         raise refusal
 
 
+def permit(settings: "Settings", capability: str, what: str) -> None:
+    """Hold something that is no execution against the policy; ``what`` completes "it cannot …".
+
+    Raises ``EngineError`` READ_ONLY for what changes a device or this computer in a read-only session, CAPABILITY_DENIED.
+    """
+    profile = load_profile(settings)
+    if capability not in _HARMLESS:
+        if settings.read_only:
+            message = f"This session is read-only: it cannot {what}"
+            raise EngineError(ErrorCode.READ_ONLY, message, details={"capability": capability})
+        if profile.read_only:
+            raise _Subject(profile, "", "", "", {"capability": capability}).read_only(f"it cannot {what}")
+    if not profile.allows_capability(capability):
+        raise _Subject(profile, "", "", "", {"operation": what}).denied(
+            ErrorCode.CAPABILITY_DENIED, "capability", capability, "capability"
+        )
+
+
 def refusals(profile: Profile, execution: "Execution") -> Iterator[EngineError]:
     """Everything that ``admit`` could raise, in the order of the actions."""
     for index, action in enumerate(execution.actions):
@@ -239,7 +281,8 @@ def action_refusals(profile: Profile, action: "Action", path: str = "") -> Itera
         from clawperator.engine.executions.observing import OBSERVING
 
         if action.type not in OBSERVING:
-            yield subject.read_only(sorted(OBSERVING - {_PING}))
+            would_act = f"{action.type} would act on the device"
+            yield subject.read_only(would_act, action=action.type, observing=sorted(OBSERVING - {_PING}))
     if not profile.allows_action(action.type):
         yield subject.denied(ErrorCode.ACTION_DENIED, "action", action.type, "type")
     for capability in sorted(capabilities_of(action.type, action.params)):
@@ -259,6 +302,7 @@ def admit_recipe(
     recipe_id: str = "",
 ) -> None:
     """Raises ``EngineError`` for the first of a recipe's declared ``capabilities``, or its application, that is not allowed.
+    An empty ``application_id`` is not checked.
 
     CAPABILITY_DENIED or PACKAGE_DENIED, as ``admit``; what the steps come to is still to be admitted.
     """
@@ -267,7 +311,7 @@ def admit_recipe(
     for capability in capabilities:
         if not profile.allows_capability(capability):
             raise subject.denied(ErrorCode.CAPABILITY_DENIED, "capability", capability, "capabilities")
-    if not profile.allows_package(application_id):
+    if application_id and not profile.allows_package(application_id):
         raise subject.denied(ErrorCode.PACKAGE_DENIED, "package", application_id, "application_id")
 
 
@@ -291,12 +335,12 @@ class _Subject(NamedTuple):
             details={kind: shown(name, 255), **self._details(key)},
         )
 
-    def read_only(self, observing: list[str]) -> EngineError:
+    def read_only(self, why: str, **facts: Any) -> EngineError:
         return EngineError(
             ErrorCode.READ_ONLY,
-            f"The policy profile '{self.profile.name}' may only observe: {self.action_type} would act on the device",
+            f"The policy profile '{self.profile.name}' is read-only: {why}",
             hint=self._hint(f"[profiles.{self.profile.name}] read_only"),
-            details={"action": self.action_type, **self._details("type"), "observing": observing},
+            details={**facts, **self._details("type")},
         )
 
     def _hint(self, place: str) -> str:

@@ -20,7 +20,7 @@ from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import ANY, CAPABILITIES, PURCHASE_RISK, Policy, Profile, Rules
+from clawperator.engine.policy import ANY, CAPABILITIES, PURCHASE_RISK, Policy, Profile, Rules, capabilities_of
 from clawperator.engine.toml_lines import error_line, lines_of
 
 MAX_BYTES = 64 * 1024
@@ -274,7 +274,8 @@ def remarks(profile: Profile) -> Iterator[str]:
     """What a reader of the policy should know about ``profile``, in sentences."""
     if ANY not in profile.packages.allow or profile.packages.deny:
         for action_type, why in _WAYS_ROUND.items():
-            if profile.allows_action(action_type) and profile.allows_capability("navigate") and not profile.read_only:
+            able = all(map(profile.allows_capability, capabilities_of(action_type, {})))
+            if profile.allows_action(action_type) and able and not profile.read_only:
                 yield f"{action_type} is allowed, and {why}: the rules for packages do not see that."
     if profile.allows_capability(PURCHASE_RISK):
         yield "purchase_risk is allowed: recipes may buy things."

@@ -15,7 +15,6 @@ import os
 import platform
 import socket
 import sys
-import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,10 +23,12 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.environment import settings_path
+from clawperator.engine.errors import EngineError, not_writable
+from clawperator.engine.files import write_file
 from clawperator.engine.redact import Redactor, without_messages
-from clawperator.engine.settings import crash_path, settings_path
-from clawperator.engine.version import CONTRACT_VERSION, __version__
+from clawperator.engine.settings import crash_path
+from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.check import Check
@@ -129,7 +130,7 @@ def _failure(error: Exception) -> str:
 def write(bundle: Bundle, path: str) -> int:
     """Make the zip at ``path``, readable for its user only, whole or not at all; how many bytes it has.
 
-    Raises ``EngineError`` (USAGE) where it cannot be written; a file that is there stays.
+    Raises ``EngineError`` (``not_writable``); a file that is there stays.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -139,22 +140,10 @@ def write(bundle: Bundle, path: str) -> int:
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, file.text)
     try:
-        _put(path, buffer.getvalue())
+        write_file(path, buffer.getvalue())
     except OSError as exc:
-        raise EngineError(ErrorCode.USAGE, f"The report {path} cannot be written: {exc.strerror or exc}") from exc
+        raise not_writable(path, exc, what="The report") from exc
     return len(buffer.getvalue())
-
-
-def _put(path: str, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".clawperator-report.")
-    try:
-        with open(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.link(name, path)  # unlike renaming, it takes nobody's place
-    finally:
-        os.unlink(name)
 
 
 # -- what goes in
@@ -191,7 +180,6 @@ def _versions(env: Mapping[str, str]) -> dict[str, Any]:
 
     return {
         "clawperator": __version__,
-        "contract": CONTRACT_VERSION,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "libraries": {name: installed(name) for name in _PACKAGES},

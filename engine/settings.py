@@ -12,25 +12,27 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, NamedTuple, Self
 
-from clawperator.engine.contracts.limits import PACKAGE
+from clawperator.engine.contracts.limits import MAX_WAIT_MS, PACKAGE
+from clawperator.engine.environment import DEVICE_VARIABLES, LOG_LEVEL_VARIABLE, POLICY_VARIABLES, config_folder
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
 
 HISTORY_DAYS = 30
 HISTORY_MEGABYTES = 500
-SUPPORTED_ABIS = ("arm64-v8a",)
 """Of virtual devices; others run without acceleration on some computers, so they are never chosen silently."""
 IMAGE_SECONDS = 1800
+WAIT_VARIABLE = "CLAWPERATOR_WAIT_MS"
 
 _ENVIRONMENT = {
-    "device_id": ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL"),
+    "device_id": DEVICE_VARIABLES,
     "receiver_package": ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE"),
     "action_agent_command": ("CLAWPERATOR_AGENT_ACTION",),
     "adb_path": ("ADB_PATH",),
-    "policy_path": ("CLAWPERATOR_POLICY",),
-    "policy_profile": ("CLAWPERATOR_POLICY_PROFILE",),
+    "policy_path": POLICY_VARIABLES[:1],
+    "policy_profile": POLICY_VARIABLES[1:],
     "log_dir": ("CLAWPERATOR_LOG_DIR",),
-    "log_level": ("CLAWPERATOR_LOG_LEVEL",),
+    "log_level": (LOG_LEVEL_VARIABLE,),
+    "wait_ms": (WAIT_VARIABLE,),
 }
 _SWITCHES = {"history_enabled": ("CLAWPERATOR_NO_HISTORY", False), "safe_logs": ("CLAWPERATOR_SAFE_LOGS", True)}
 """Variables that switch something by being there, whatever they say, and to what."""
@@ -58,6 +60,7 @@ class Settings:
     nor the history nor an export gets texts of screens. ``skills_registry`` is the registry file that a flag named, or
     ``builtin``; the environment is asked where there is none.
     ``package_chosen``: somebody named ``receiver_package``, so no other installed variant may stand in for it.
+    ``wait_ms`` is how long an execution waits for a device that is taken, where its caller does not say.
     ``accepted_versions`` are further ``major.minor`` of Operator apps to take for compatible. ``emulator_supported_abis``
     and ``emulator_image_seconds`` are what virtual devices may be made of, and how long the download of an image may take.
     ``environment`` is what the adb bridge resolves its server address from.
@@ -80,8 +83,9 @@ class Settings:
     safe_logs: bool = False
     skills_registry: str = ""
     package_chosen: bool = False
+    wait_ms: int = 0
     accepted_versions: tuple[str, ...] = ()
-    emulator_supported_abis: tuple[str, ...] = SUPPORTED_ABIS
+    emulator_supported_abis: tuple[str, ...] = ()
     emulator_image_seconds: int = IMAGE_SECONDS
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -102,6 +106,7 @@ class Settings:
         environment = os.environ if env is None else env
         found = choices(flags or {}, environment, read_settings_file(file) if file else {})
         values = {name: choice.value for name, choice in found.items()}
+        values["wait_ms"] = wait_limit(values["wait_ms"], found["wait_ms"].variable or "waitMs")
         values["package_chosen"] = found["receiver_package"].source != "default"
         return cls(**values, environment=dict(environment))
 
@@ -150,6 +155,20 @@ def package_name(text: str) -> str:
     )
 
 
+def wait_limit(value: object, name: str = "waitMs") -> int:
+    """``value`` (a number, or the decimal text of an environment variable) if it can be the milliseconds of a wait.
+
+    Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED).
+    """
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_WAIT_MS:
+        return value
+    message = f"{name} must be an integer in [0, {MAX_WAIT_MS}]"
+    hint = f"Give whole milliseconds, 0 to {MAX_WAIT_MS}."
+    raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": name})
+
+
 # -- places
 
 
@@ -182,23 +201,6 @@ def crash_path(env: Mapping[str, str]) -> str:
 
 def _home(env: Mapping[str, str]) -> str:
     return env.get("HOME") or os.path.expanduser("~")
-
-
-def config_folder() -> str:
-    """The platform's config folder: settings, themes."""
-    from platformdirs import user_config_dir
-
-    return user_config_dir("clawperator")
-
-
-def settings_path() -> str:
-    """Where settings.toml is looked for."""
-    return os.path.join(config_folder(), "settings.toml")
-
-
-def policy_path() -> str:
-    """Where policy.toml is looked for when nobody names one."""
-    return os.path.join(config_folder(), "policy.toml")
 
 
 def themes_folder() -> str:

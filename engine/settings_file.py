@@ -18,7 +18,7 @@ from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
-from clawperator.engine.settings import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS, SUPPORTED_ABIS, choices
+from clawperator.engine.settings import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS, choices
 from clawperator.engine.toml_lines import error_line, lines_of
 
 MAX_BYTES = 64 * 1024
@@ -55,10 +55,9 @@ class EmulatorSettings(_Table):
     """What virtual devices may be made of."""
 
     supported_abis: list[Annotated[str, Field(pattern=_ABI)]] = Field(
-        list(SUPPORTED_ABIS),
-        min_length=1,
+        [],
         max_length=4,
-        description="ABIs that count as supported; the first is that of new ones.",
+        description="ABIs that count as supported; the first is that of new ones. Empty: arm64-v8a, or x86_64 where that cannot run.",
     )
     image_seconds: int = Field(
         IMAGE_SECONDS, ge=10, le=86_400, description="How long the download of a system image may take."

@@ -1,6 +1,10 @@
-"""The version of this project and of the Operator contract it speaks."""
+"""The version of the product, and the Operator generations that it supports."""
 
-__version__ = "0.1.0"
+__version__ = "0.5.0"
+"""One number for the product on every face; what the JSON contract calls ``cliVersion``.
 
-CONTRACT_VERSION = "0.3.1"
-"""Operator contract implemented here; what the JSON contract calls ``cliVersion`` (doctor.md §6)."""
+Its major.minor is that of the newest supported Operator generation.
+"""
+
+OPERATOR_RELEASES = {"0.3": "0.3.1", "0.5": "0.5.0"}
+"""The supported generations of the Operator app, each with the release that the product is tested with."""

@@ -6,26 +6,41 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import adb_environment, free_port, start_adb_server
+from tests.support import (
+    Spawn,
+    adb_environment,
+    end,
+    free_port,
+    hear_signals,
+    left_running,
+    patience,
+    running,
+    start_adb_server,
+)
 
 # How fast examples come says something about the machine, not about us: the first run on a new one builds Unicode tables.
-# CI tries the same examples every time, so that it says something about the change; people's machines explore.
+# CI tries the same examples every time, so that it says something about the change; people's machines explore a few others.
+IN_CI = bool(os.environ.get("CI"))
 settings.register_profile(
     "house",
+    max_examples=100 if IN_CI else 25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize=bool(os.environ.get("CI")),
+    derandomize=IN_CI,
 )
 settings.load_profile("house")
 
 ROOT = Path(__file__).parent.parent
 SOAK = "--soak"
+TEST_SECONDS = 60
+"""So long one test may take, on an idle machine."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,12 +56,46 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="needs the adb binary (Debian: apt install adb)"))
 
 
+def pytest_configure() -> None:
+    hear_signals()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before pytest-timeout's own wrapper, which reads the marker
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that hangs is ended; how long it may take depends on the machine."""
+    if not item.get_closest_marker("timeout"):
+        item.add_marker(pytest.mark.timeout(patience(TEST_SECONDS)))
+    return (yield)
+
+
+_OF_OTHER_TOOLS = (".cache", ".npm", ".rustup")
+"""What pip, npm and rustup (which pip asks for its version) keep in the home folder of whoever starts them."""
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _nobodys_state(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """History, drafts, reports, settings, policy and log of whoever runs the tests are not read, and get nothing of what they do."""
+def _nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The user who runs the tests has nothing of them: no process, and no file in the home folder.
+
+    History, drafts, reports, settings, policy and log go to folders of this run, and the home folder is an empty one.
+    """
+    home = tmp_path_factory.mktemp("home")
+    os.environ["HOME"] = str(home)
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
     os.environ["CLAWPERATOR_LOG_DIR"] = str(tmp_path_factory.mktemp("logs"))
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+    yield
+    left = left_running(tmp_path_factory.getbasetemp())
+    assert not left, f"still running after the tests, and ended now: {left}"
+    files = [str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()]
+    ours = [path for path in files if path.split("/")[0] not in _OF_OTHER_TOOLS]
+    assert not ours, f"left in the home folder: {ours}"
+
+
+@pytest.fixture
+def spawn() -> Iterator[Spawn]:
+    """``spawn(command, **more)`` is ``Popen``; what it started has ended after the test."""
+    with ExitStack() as stack:
+        yield lambda command, **more: stack.enter_context(running(command, **more))
 
 
 @pytest.fixture(scope="session")
@@ -64,8 +113,7 @@ def adb_env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     home, port = tmp_path_factory.mktemp("adb-home"), free_port()
     server = start_adb_server(home, port)
     yield adb_environment(home, port)
-    server.kill()
-    server.wait()
+    end(server)
 
 
 @pytest.fixture(scope="session")
@@ -77,16 +125,26 @@ def installed_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if made := os.environ.get("CLAWPERATOR_WHEEL"):
         return Path(made)
     folder = tmp_path_factory.mktemp("wheel")
-    _quietly(sys.executable, "-m", "build", "--wheel", "--outdir", str(folder / "dist"), str(ROOT))
-    _quietly(sys.executable, "-m", "venv", str(folder / "venv"))
+    home = folder / "home"
+    _quietly(sys.executable, "-m", "build", "--wheel", "--outdir", str(folder / "dist"), str(ROOT), home=home)
+    _quietly(sys.executable, "-m", "venv", str(folder / "venv"), home=home)
     binaries = folder / "venv" / "bin"
     (wheel,) = (folder / "dist").glob("*.whl")
-    _quietly(str(binaries / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
+    pip = (str(binaries / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    _quietly(*pip, str(wheel), home=home)
     return binaries
 
 
-def _quietly(*command: str) -> None:
+def _quietly(*command: str, home: Path) -> None:
+    """Run ``command`` in a home folder of its own: pip asks rustc for its version, and rustup makes settings there."""
+    home.mkdir(exist_ok=True)
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=600
+        command,
+        env={**os.environ, "HOME": str(home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=patience(600),
     )
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"

@@ -1,11 +1,96 @@
-"""A real adb server that belongs to the tests: another home, another port, no scan for emulators."""
+"""What tests need beside their subject: children that end, limits that fit the machine, an adb server of their own."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import signal
 import socket
 import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+Spawn = Callable[..., subprocess.Popen[Any]]
+
+MOST_PATIENCE = 8.0
+
+
+def patience(seconds: float) -> float:
+    """Return the limit for what takes less than ``seconds`` on an idle machine, as busy as this one is now.
+
+    For waiting until something has happened only, never for how fast it has to be.
+    """
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return seconds * min(max(2.0, 2.0 * busy), MOST_PATIENCE)
+
+
+def hear_signals() -> None:
+    """React to signals as on a terminal, in this process and in all that it starts.
+
+    In the background of a shell, under ``nohup`` and on some CI runners a process begins with signals ignored, and its children
+    with it: none of them would hear the SIGINT that a test sends.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def running(command: Sequence[str], **more: Any) -> Iterator[subprocess.Popen[Any]]:
+    """A child (the arguments are those of ``Popen``) that has ended when the block is left, whatever happened in it."""
+    with subprocess.Popen(command, **more) as child:
+        try:
+            yield child
+        finally:
+            end(child)
+
+
+def end(child: subprocess.Popen[Any]) -> None:
+    """Terminate ``child`` if it runs, give it a while, then kill it."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(patience(5))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def left_running(folder: Path, *, seconds: float = 5) -> dict[int, str]:
+    """End, and return with their command lines, the processes of tests whose files are under ``folder``.
+
+    Linux tells: each of them has a path below ``folder`` in its environment. What ends by itself meanwhile is not meant.
+    """
+    left = _after(folder, seconds)
+    for pid in left:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    if left:
+        _after(folder, 5)
+    return left
+
+
+def _after(folder: Path, seconds: float) -> dict[int, str]:
+    """Return the processes of ``folder`` that are still there after that time; at once where there are none."""
+    deadline = time.monotonic() + patience(seconds)
+    while (left := _processes_of(folder)) and time.monotonic() < deadline:
+        time.sleep(0.05)  # another process: nothing tells when it is gone
+    return left
+
+
+def _processes_of(folder: Path) -> dict[int, str]:
+    mark, found = os.fsencode(f"{folder}/"), {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if int(process.name) != os.getpid() and mark in (process / "environ").read_bytes():
+                found[int(process.name)] = (
+                    (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                )
+    return found
 
 
 def free_port() -> int:
@@ -25,12 +110,19 @@ def adb_environment(home: Path, port: int) -> dict[str, str]:
     }
 
 
-def start_adb_server(home: Path, port: int) -> subprocess.Popen[bytes]:
+def newest_adb() -> str:
+    """The adb program in the wheel of adbutils: newer than the one that distributions have; empty where it is missing."""
+    found = importlib.util.find_spec("adbutils")
+    program = Path(found.origin).parent / "binaries" / "adb" if found and found.origin else Path()
+    return str(program) if os.access(program, os.X_OK) and program.is_file() else ""
+
+
+def start_adb_server(home: Path, port: int, adb: str = "adb") -> subprocess.Popen[bytes]:
     """The real server in the foreground of this test run; it says when it is ready on a pipe of its own."""
     ready, report = os.pipe()
     try:
         server = subprocess.Popen(
-            ["adb", "-P", str(port), "fork-server", "server", "--reply-fd", str(report)],
+            [adb, "-P", str(port), "fork-server", "server", "--reply-fd", str(report)],
             env=adb_environment(home, port),
             pass_fds=[report],
             stdin=subprocess.DEVNULL,

@@ -10,7 +10,8 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections import deque
 
 from clawperator.app.cli.table import COMMANDS, GROUPS, first_words, subcommands
-from clawperator.app.cli.values import timeout_ms
+from clawperator.app.cli.values import integer, timeout_ms
+from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -30,6 +31,7 @@ _GLOBAL_VALUES = (
     "--format",
     "--timeout-ms",
     "--timeout",
+    "--wait",
     "--log-level",
 )
 LOG_LEVELS = ("debug", "info", "warn", "error")
@@ -177,7 +179,7 @@ def find_command(arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
         elif words in COMMANDS:
             rest.append(argument)
             searching = False
-        elif help_wanted or (words and argument == "help"):
+        elif (help_wanted and not searching) or (words and argument == "help"):
             raise HelpWantedError(words)
         else:
             raise _unknown_word(words, argument)
@@ -209,9 +211,8 @@ def _unknown_word(group: str, word: str) -> EngineError:
     if not group:
         return EngineError(ErrorCode.UNKNOWN_COMMAND, f"Unknown command: {word}.{meant}", extra=extra)
     message = f"Unknown action subcommand '{word}'. Valid: {GROUPS[group]}" if group == "action" else GROUPS[group]
-    return EngineError(
-        ErrorCode.USAGE, message, extra={**extra, "example": f"clawperator {group} {next(subcommands(group))}"}
-    )
+    example = {"example": f"clawperator {group} {next(subcommands(group))}"}
+    return EngineError(ErrorCode.USAGE, message, hint=f"Run `clawperator help {group}`.", extra={**extra, **example})
 
 
 def unrecognised(flag: str, known: Iterable[str]) -> EngineError:
@@ -235,11 +236,11 @@ def build_parser(command: Command) -> Parser:
         epilog=f"examples:\n{examples}" if examples else "",
     )
     command.configure(parser)
-    add_globals(parser)
+    add_globals(parser, command.formats)
     return parser
 
 
-def add_globals(parser: Parser) -> None:
+def add_globals(parser: Parser, formats: Sequence[str] = FORMATS) -> None:
     """The options that every command takes (the ones that ``find_command`` steps over)."""
     parser.value("--device-id", "--device", metavar="<serial>", about="which device", everywhere=True)
     parser.value(
@@ -248,8 +249,8 @@ def add_globals(parser: Parser) -> None:
     parser.value(
         "--output",
         "--format",
-        metavar="<json|pretty>",
-        choices=FORMATS,
+        metavar=f"<{'|'.join(formats)}>",
+        choices=formats,
         about="one JSON document (default), or text for eyes",
         everywhere=True,
     )
@@ -259,6 +260,12 @@ def add_globals(parser: Parser) -> None:
         "--timeout",
         metavar="<ms>",
         about="time for the whole execution, 1000 to 120000",
+        everywhere=True,
+    )
+    parser.value(
+        "--wait",
+        metavar="<ms>",
+        about="wait so long for a device that is in use, first come first served [0]",
         everywhere=True,
     )
     parser.value(
@@ -292,6 +299,7 @@ def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Seq
         if text is not None and not text.strip():
             raise EngineError(ErrorCode.USAGE, f"{flag} value must not be blank")
     options.timeout_ms = timeout_ms(options.timeout_ms)
+    options.wait = integer("--wait", options.wait, 0, MAX_WAIT_MS)
     options.speaks_flat = any(argument.partition("=")[0] in _FLAT_SPELLINGS for argument in arguments)
     return options
 

@@ -26,11 +26,12 @@ def may_ask(options: Namespace) -> bool:
 def confirm(options: Namespace, question: str, *, refusal: str) -> None:
     """Return if the person says yes, or ``--yes`` said it before.
 
-    Raises ``EngineError`` (USAGE): nobody can be asked (``refusal`` says what would have been done), or the answer is no.
+    Raises ``EngineError`` (NOT_CONFIRMED) where there is no terminal to ask on (``refusal`` says what was not done), or the
+    answer is no.
     """
     if options.yes:
         return
     if not may_ask(options):
-        raise EngineError(ErrorCode.USAGE, f"{refusal}: give --yes to confirm it", hint="Nothing was done.")
+        raise EngineError(ErrorCode.NOT_CONFIRMED, f"{refusal}: give --yes to confirm it")
     if not diagnostics.ask(question):
-        raise EngineError(ErrorCode.USAGE, "Not confirmed: nothing was done")
+        raise EngineError(ErrorCode.NOT_CONFIRMED, "Not confirmed: nothing was done")

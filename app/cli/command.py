@@ -20,8 +20,12 @@ class Command:
     usage = "[options]"
     long_lived = False
     """Whether it stays: then its garbage must be collected, which short commands save themselves."""
+    reserved = False
+    """Whether the contract names it and it does not exist yet: then none of its flags is refused, only the command."""
     notes = ""
     examples: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ("json", "pretty")
+    """What ``--output`` may be; the first one is the default."""
 
     def __init__(self, words: str) -> None:
         self.words = words

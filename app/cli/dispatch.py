@@ -51,14 +51,29 @@ def interrupted(arguments: Sequence[str]) -> int:
 
 def _answer(arguments: Sequence[str]) -> Answer | int:
     """Understand the whole line, then run its command. An exit code means that everything is written already."""
+    words = ""
     try:
         words, rest, after_dashes = find_command(arguments)
-        if words in GROUPS:
-            raise EngineError(ErrorCode.USAGE, GROUPS[words])
-        command = load(words or "console")
-        options = read(build_parser(command), words, rest, after_dashes)
+        return _carried_out(words, rest, after_dashes)
     except HelpWantedError as wanted:
         return _explain(wanted.topic)
+    except EngineError as exc:
+        exc.hint = exc.hint.replace("help <command>", f"help {words}" if words else "--help")
+        raise
+
+
+def _carried_out(words: str, rest: Sequence[str], after_dashes: Sequence[str]) -> Answer | int:
+    """The answer of the command ``words``, or its exit code."""
+    if words in GROUPS:
+        raise EngineError(ErrorCode.USAGE, GROUPS[words])
+    command = load(words or "console")
+    parser = build_parser(command)
+    try:
+        options = read(parser, words, rest, after_dashes)
+    except EngineError:
+        if not command.reserved:
+            raise
+        options = parser.parse_args([])
     if options.version:
         from clawperator.engine.version import __version__
 

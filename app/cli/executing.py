@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clawperator.engine import Engine, ExecutionResult, Settings
+    from clawperator.engine.skills.play import PlayReport
 
-_TOLD_ON_STDERR = ("RECEIVER_VARIANT_MISMATCH", "SNAPSHOT_EXTRACTION_FAILED", "SCREENSHOT_CAPTURE_FAILED")
+_TOLD_ON_STDERR = ("SNAPSHOT_EXTRACTION_FAILED", "SCREENSHOT_CAPTURE_FAILED")
 """Warnings that callers of the reference look for on stderr, in ``json`` output too."""
 
 
@@ -36,12 +37,7 @@ def execute(
 
     Commands of the flat surface are answered in its profile and its names (``flat_words``).
     """
-    choices = RunOptions(
-        profile=profile(options),
-        raw_envelope=options.raw_envelope,
-        max_snapshot_bytes=max_snapshot_bytes(options),
-        screenshot_overwrite=getattr(options, "overwrite", False),
-    )
+    choices = _choices(options)
 
     async def use(engine: Engine) -> ExecutionResult:
         asked = _for_skill(payload, engine.settings.environment)
@@ -59,15 +55,36 @@ def execute(
         spent = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in result.phases.items())
         diagnostics.note(f"spent: {spent}")
     if choices.profile == "flat":
-        return Answer(
-            flat_named(document(result)), view="execution", failed=not (result.succeeded and _all_worked(result))
-        )
+        # the flat surface's exit code counts every step, whatever the plan's status is (execution contract §12)
+        return Answer(flat_named(document(result)), view="execution", failed=result.outcome.status != "succeeded")
     return Answer(document(result), view="execution", failed=not result.succeeded)
 
 
-def _all_worked(result: ExecutionResult) -> bool:
-    """The flat surface's exit code counts every step, whatever the plan's status is (execution contract §12)."""
-    return all(step["success"] for step in result.envelope["stepResults"])
+def play_compiled(document: object, options: Namespace) -> Answer:
+    """Run what ``compile-artifact`` printed: its executions in order, then its confirmations and outputs."""
+    from clawperator.engine.policy import load_profile
+    from clawperator.engine.skills.compiled_json import admit_compiled, read_compiled
+    from clawperator.engine.skills.play import play
+
+    compiled = read_compiled(document, timeout_ms=options.timeout_ms)
+    choices = _choices(options)
+
+    async def use(engine: Engine) -> PlayReport:
+        admit_compiled(load_profile(engine.settings), compiled)
+        return await play(engine, compiled, timeout_ms=options.timeout_ms, options=choices)
+
+    report = run(options, use)
+    _warn(report.warnings, options)
+    return Answer(report.to_dict(), view="play_report", failed=report.failed)
+
+
+def _choices(options: Namespace) -> RunOptions:
+    return RunOptions(
+        profile=profile(options),
+        raw_envelope=options.raw_envelope,
+        max_snapshot_bytes=max_snapshot_bytes(options),
+        screenshot_overwrite=getattr(options, "overwrite", False),
+    )
 
 
 def _for_skill(payload: object, env: Mapping[str, str]) -> object:

@@ -75,6 +75,7 @@ def flat_error(error: EngineError) -> EngineError:
     named = flat_named({"code": error.code.value, "details": error.details, "extra": error.extra})
     code = ErrorCode.known(named["code"]) or error.code
     hint = code.hint if error.hint == error.code.hint else error.hint
+    hint = hint.replace("--receiver-package", "--operator-package").replace("receiverPackage", "operatorPackage")
     return EngineError(code, error.message, hint=hint, details=named["details"], extra=named["extra"])
 
 

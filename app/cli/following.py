@@ -52,7 +52,8 @@ def line_of(event: EngineEvent, *, trees: bool = True) -> dict[str, Any] | None:
                 "fields": dict(event.fields),
             }
         case EnvelopeSeen(problem=""):
-            return line | {"event": "envelope", "commandId": event.command_id, "envelope": event.envelope}
+            answer = {"envelope": event.envelope, "outcome": event.outcome}
+            return line | {"event": "envelope", "commandId": event.command_id} | answer
         case EnvelopeSeen():
             return line | {
                 "event": "unreadable",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli.arguments import Parser, add_globals, build_parser, spelled
+from clawperator.app.cli.arguments import Parser, add_globals, build_parser
 from clawperator.app.cli.output import is_terminal
 from clawperator.app.cli.table import COMMANDS, GROUPS, load, subcommands
 
@@ -34,8 +34,7 @@ Exit codes: 0 success, 1 error or failed execution, 130 interrupted.
 
 
 def help_text(topic: str) -> str:
-    """The text for command words or a group; the full help for anything else."""
-    topic = spelled(topic)
+    """The text for command words or a group; the full help for no words."""
     if topic in COMMANDS and topic not in GROUPS:
         return _render(build_parser(load(topic)))
     if topic in GROUPS:

@@ -21,7 +21,7 @@ LISTENING = ("host", "port", "token_file", "no_auth", "allow_origin", "allow_hos
 def add_listening_flags(parser: Parser, port: int) -> None:
     """``port`` is the one that is taken where none is named."""
     parser.value("--host", metavar="<address>", about="the address to listen on (default 127.0.0.1)")
-    parser.value("--port", metavar="<n>", about=f"the port (default {port}; 0 takes a free one)")
+    parser.value("--port", metavar="<n|auto>", about=f"the port (default {port}; auto takes a free one)")
     parser.value(
         "--token-file", metavar="<file>", about="ask for a token of this file; made where there is none", file=True
     )
@@ -89,10 +89,14 @@ def say_where(listening: Listening, url: str, name: str, options: Namespace) -> 
 
 
 def _port(text: str) -> int:
+    """The port to listen on; 0 stands for a free one."""
+    if text == "auto":
+        return 0
     try:
-        port = integer("--port", text, 0, 65_535)
+        port = integer("--port", text, 1, 65_535)
     except EngineError as exc:
-        raise EngineError(ErrorCode.USAGE, "Invalid port number. Must be 1-65535.", hint="0 takes a free one.") from exc
+        hint = "--port auto takes a free one."
+        raise EngineError(ErrorCode.USAGE, "Invalid port number. Must be 1-65535.", hint=hint) from exc
     assert port is not None
     return port
 

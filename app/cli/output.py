@@ -12,7 +12,7 @@ from io import StringIO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from re import Match
     from typing import Any
 
@@ -83,12 +83,12 @@ def print_answer(answer: Answer, fmt: str) -> None:
         print_json(answer.document, indent=answer.indent)
 
 
-def print_json(document: Mapping[str, Any], *, indent: int | None = None) -> None:
+def print_json(document: Mapping[str, Any] | Sequence[Any], *, indent: int | None = None) -> None:
     """Write one JSON document and a newline: compact, or indented."""
     _write(encode(document, indent=indent) + b"\n")
 
 
-def encode(document: Mapping[str, Any], *, indent: int | None = None) -> bytes:
+def encode(document: Mapping[str, Any] | Sequence[Any], *, indent: int | None = None) -> bytes:
     """UTF-8 JSON in which no character can steer a terminal. Lone surrogates stay escapes, because UTF-8 has none."""
     import json
     import re

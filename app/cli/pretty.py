@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from clawperator.engine.adb.parse import DeviceEntry
 
 _LONG_VALUE = 160
+_STATUS_STYLES = {"succeeded": GOOD, "done": GOOD, "partial": UNSURE, "failed": BAD}
 
 
 def document(data: Any) -> Iterator[RenderableType]:
@@ -67,7 +68,9 @@ def error(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield Text.assemble((visible(data["code"]), BAD), "  ", visible(data["message"], lines=True))
     if data.get("hint"):
         yield safe_text(f"  {data['hint']}", UNSURE)
-    spoken = ("code", "message", "hint", "retryable")
+    if steps := data.get("outcome", {}).get("steps"):
+        yield _steps(steps, ())
+    spoken = ("code", "message", "hint", "retryable", "outcome")
     yield from _facts({key: value for key, value in data.items() if key not in spoken and value not in ({}, [], "")})
 
 
@@ -101,20 +104,19 @@ def packages(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 def execution(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     """The verdict, a table of the steps, and long texts (UI trees) below it."""
-    envelope = data["envelope"]
-    succeeded = envelope.get("status") == "success"
+    envelope, outcome = data["envelope"], data["outcome"]
     command = visible(envelope.get("commandId", ""))
-    verdict = (visible(envelope.get("status", "")), GOOD if succeeded else BAD)
+    verdict = (visible(outcome["status"]), _STATUS_STYLES.get(outcome["status"], BAD))
     yield Text.assemble(
         verdict, f"  {command} on {visible(data['deviceId'])}", (f"  {visible(data['executionId'])}", FAINT)
     )
-    for key in ("error", "errorCode", "hint"):
-        if envelope.get(key):
-            yield safe_text(f"  {key}: {envelope[key]}", BAD)
-    steps = envelope.get("stepResults") or []
-    if steps:
-        yield _steps(steps)
-    for step in steps:
+    if error := outcome.get("error"):
+        yield safe_text(f"  {error['code']}  {error['message']}", BAD)
+        yield safe_text(f"  {error['hint']}", UNSURE)
+    results = envelope.get("stepResults") or []
+    if outcome["steps"]:
+        yield _steps(outcome["steps"], results)
+    for step in results:
         text = step.get("data", {}).get("text")
         if isinstance(text, str) and _is_long(text):
             yield safe_text(f"\n{step.get('id', '')}: {len(text.encode(errors='replace'))} bytes", FAINT, lines=True)
@@ -124,18 +126,29 @@ def execution(data: Mapping[str, Any]) -> Iterator[RenderableType]:
             yield from draw_view(view)
 
 
-def _steps(steps: Sequence[Mapping[str, Any]]) -> Table:
-    table = plain_table("step", "action", "result", "data")
+def _steps(steps: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> Table:
+    """The steps of an outcome, with what those found that have a result in the envelope."""
+    data = {result.get("id"): result.get("data", {}) for result in results}
+    table = plain_table("step", "action", "result", "took", "data")
     for step in steps:
-        passed = bool(step.get("success"))
-        result = Text("ok", GOOD) if passed else Text("failed", BAD)
+        code = f" {step['code']}" if step.get("code") else ""
+        took = "" if step["durationMs"] is None else f"{step['durationMs']} ms"
         table.add_row(
-            safe_text(step.get("id", "")),
-            safe_text(step.get("actionType", "")),
-            result,
-            _short_data(step.get("data", {})),
+            safe_text(step["id"]),
+            safe_text(step["type"]),
+            safe_text(f"{step['status'].replace('_', ' ')}{code}", _STATUS_STYLES.get(step["status"], FAINT)),
+            safe_text(took, FAINT),
+            _short_data({**data.get(step["id"], {}), **_taken(step.get("target", {}))}),
         )
     return table
+
+
+def _taken(target: Mapping[str, Any]) -> dict[str, str]:
+    """The node that a step acted on, as far as the step's own data do not say it."""
+    if "bounds" not in target:
+        return {}
+    name = target.get("resourceId") or target.get("text", "")
+    return {"node": f"{name} {target['bounds']}, {target['matched']} matched"}
 
 
 def _short_data(data: Mapping[str, Any]) -> Text:
@@ -148,16 +161,16 @@ def _is_long(text: str) -> bool:
 
 
 def validated(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    payload = data["execution"]
-    yield Text.assemble(("valid", GOOD), f"  {visible(payload['commandId'])}, {len(payload['actions'])} actions")
-    yield _actions(payload["actions"])
+    for payload in data.get("executions") or [data["execution"]]:
+        yield Text.assemble(("valid", GOOD), f"  {visible(payload['commandId'])}, {len(payload['actions'])} actions")
+        yield _actions(payload["actions"])
     yield from warnings(data)
 
 
 def plan(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    steps = data["plan"]
-    yield Text.assemble(("dry run", GOOD), f"  {visible(steps['commandId'])} within {steps['timeoutMs']} ms")
-    yield _actions(steps["actions"])
+    for steps in data.get("plans") or [data["plan"]]:
+        yield Text.assemble(("dry run", GOOD), f"  {visible(steps['commandId'])} within {steps['timeoutMs']} ms")
+        yield _actions(steps["actions"])
     yield from warnings(data)
 
 
@@ -170,14 +183,23 @@ def _actions(actions: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def version(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield safe_text(f"clawperator {data['engineVersion']}, Operator contract {data['cliVersion']}")
+    generations = data["operatorGenerations"]
+    yield safe_text(f"clawperator {data['cliVersion']}, for Operator {' and '.join(generations)}")
+    if "actions" not in data:
+        return
+    table = plain_table("action", "command", *(f"Operator {generation}" for generation in generations))
+    for row in data["actions"]:
+        answers = [row["operator"][generation] for generation in generations]
+        styles = [GOOD if words == "yes" else BAD if words == "no" else UNSURE for words in answers]
+        table.add_row(row["action"], row["command"], *map(Text, answers, styles))
+    yield table
 
 
 def compatibility(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     verdict = ("compatible", GOOD) if data["compatible"] else ("not compatible", BAD)
     apk = data.get("apkVersion", "unknown")
     yield Text.assemble(
-        verdict, f"  host contract {data['cliVersion']}, {visible(data['receiverPackage'])} {visible(apk)}"
+        verdict, f"  clawperator {data['cliVersion']}, {visible(data['receiverPackage'])} {visible(apk)}"
     )
     if data.get("error"):
         yield from error(data["error"])

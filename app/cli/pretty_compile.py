@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 
 def compiled_artifact(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     recipe = data.get("recipe")
+    executions = data.get("executions") or [data["execution"]]
     if recipe:
         named = f"  {recipe['id']} {recipe['version']}, {recipe['type']}"
         yield Text.assemble(("compiled", GOOD), visible(named))
         yield safe_text(f"  needs: {', '.join(data['capabilities'])}", FAINT)
     else:
-        yield Text.assemble(("compiled", GOOD), f"  {visible(data['execution']['source'])}")
+        yield Text.assemble(("compiled", GOOD), f"  {visible(executions[0]['source'])}")
     confirms = {confirm["actionId"]: confirm for confirm in data.get("confirms", ())}
-    for execution in data.get("executions", (data["execution"],)):
+    for execution in executions:
         actions = execution["actions"]
         yield safe_text(
             f"\n{execution['commandId']}: {len(actions)} actions within {execution['timeoutMs']} ms", lines=True
         )
         yield _actions(actions, confirms, data.get("optional", ()))
+    for choice in data.get("choices", ()):
+        yield safe_text(f"{choice['stepId']} takes the one node on screen with {_json(choice['selector'])}", FAINT)
     if data.get("outputs"):
         yield Text("")
         yield _outputs(data["outputs"])

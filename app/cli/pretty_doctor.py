@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _MARKS = {"pass": ("[OK]", GOOD), "warn": ("[WARN]", UNSURE), "fail": ("[FAIL]", BAD)}
+_VERDICTS = {"ready": _MARKS["pass"], "ready_with_hints": _MARKS["warn"], "not_ready": _MARKS["fail"]}
 
 
 def doctor(data: tuple[Mapping[str, Any], Iterable[str]]) -> Iterator[RenderableType]:
@@ -39,26 +40,17 @@ def doctor(data: tuple[Mapping[str, Any], Iterable[str]]) -> Iterator[Renderable
         yield Text("\nFixes that were run:", "bold")
         yield from _fixes(report["fixResults"])
     yield Text("")
-    yield _verdict(report, checks)
+    mark, style = _VERDICTS[report["verdict"]]
+    yield Text.assemble((mark, style), " ", visible(report["summary"]))
     if report.get("nextActions"):
         yield Text("\nNext actions:", "bold")
         for action in report["nextActions"]:
             yield safe_text(f"  - {action}")
 
 
-def _verdict(report: Mapping[str, Any], checks: Sequence[Mapping[str, Any]]) -> Text:
-    if not report["criticalOk"]:
-        return Text("[FAIL] Something critical is missing.", BAD)
-    if any(check["status"] != "pass" for check in checks):
-        return Text("[WARN] Usable, with remarks.", UNSURE)
-    return Text("[OK] Everything is ready.", GOOD)
-
-
 def _check(check: Mapping[str, Any]) -> Iterator[RenderableType]:
     mark, style = _MARKS.get(check["status"], ("[?]", UNSURE))
     yield Text.assemble("  ", (mark, style), " ", visible(check["summary"]))
-    if check["status"] == "pass":
-        return
     lines = [check["detail"]] if check.get("detail") else []
     if fix := check.get("fix"):
         lines += [fix["title"], *(f"  {step['value']}" for step in fix["steps"])]

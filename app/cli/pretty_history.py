@@ -72,6 +72,8 @@ def run(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     if run["phases"]:
         spent = ", ".join(f"{name} {milliseconds:.0f}" for name, milliseconds in run["phases"].items())
         yield safe_text(f"  phases in ms: {spent}", FAINT)
+    if hint := ((run.get("outcome") or {}).get("error") or {}).get("hint"):
+        yield safe_text(f"  {hint}", UNSURE)
     if run["steps"]:
         yield _steps(run)
     if run["lines"]:
@@ -90,7 +92,7 @@ def _steps(run: Mapping[str, Any]) -> Table:
         table.add_row(
             safe_text(step["id"]),
             safe_text(step["type"]),
-            safe_text(f"{step['status']}{code}", _STYLES.get(step["status"], "")),
+            safe_text(f"{step['status'].replace('_', ' ')}{code}", _STYLES.get(step["status"], "")),
             safe_text(_seconds(_between(step["startedAt"], step["endedAt"]))),
             safe_text(data, FAINT),
         )

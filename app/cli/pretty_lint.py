@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from clawperator.app.cli.drawing import BAD, FAINT, GOOD, UNSURE, safe_text
+from clawperator.app.cli.drawing import BAD, FAINT, GOOD, UNSURE, safe_text, warnings
 from clawperator.app.cli.output import visible
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def lint(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     counts = data["counts"]
     words = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in _plurals(counts) if count)
     yield safe_text(words or "nothing found", GOOD if data["ok"] else BAD)
+    yield from warnings(data)
 
 
 def skills_ci(data: Mapping[str, Any]) -> Iterator[RenderableType]:

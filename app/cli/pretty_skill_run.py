@@ -43,17 +43,24 @@ def play_report(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     """The verdict, a table of the steps of every execution, then outputs, variance and errors."""
     verdict = ("failed", BAD) if data["errors"] else ("success", GOOD)
     ran = f"{len(data['executions'])} of {data['planned']} executions in {data['durationMs'] / 1000:.1f} s"
-    what = f"  {visible(data['skillId'])} {visible(data['artifact'])} on {visible(data['deviceId'])}  "
+    named = data.get("skillId") or data.get("recipe", {}).get("id") or "compiled artifact"
+    what = f"  {visible(named)} {visible(data.get('artifact', ''))} on {visible(data['deviceId'])}  "
     yield Text.assemble(verdict, what, (ran, FAINT))
     table = plain_table("command", "step", "action", "result", "data")
     for execution in data["executions"]:
         envelope = execution["envelope"]
-        for step in envelope["stepResults"]:
-            result = Text("ok", GOOD) if step["success"] else Text("failed", BAD)
-            names = (envelope["commandId"], step["id"], step["actionType"])
-            table.add_row(*map(safe_text, names), result, safe_text(_short(step.get("data", {}))))
+        found = {step["id"]: step.get("data", {}) for step in envelope["stepResults"]}
+        for step in execution["outcome"]["steps"]:
+            style = {"done": GOOD, "failed": BAD}.get(step["status"], FAINT)
+            result = safe_text(step["status"].replace("_", " "), style)
+            names = (envelope["commandId"], step["id"], step["type"])
+            table.add_row(*map(safe_text, names), result, safe_text(_short(found.get(step["id"], {}))))
     if table.row_count:
         yield table
+    for choice in data.get("choices", ()):
+        if choice["matcher"] is not None:
+            taken = json.dumps(choice["matcher"], ensure_ascii=False)
+            yield safe_text(f"step {choice['stepId']} took the node with {taken}", FAINT)
     for name, value in data.get("outputs", {}).items():
         yield Text.assemble("output  ", (visible(name), GOOD), f" = {visible(value)}")
     for entry in data.get("variance", ()):

@@ -40,6 +40,7 @@ def skills(data: tuple[Registry, Sequence[Mapping[str, Any]]]) -> Iterator[Rende
                 safe_text(_kinds(entry.get("artifacts")), FAINT),
             )
         yield table
+    yield from _left_out(registry)
     yield _from(registry)
 
 
@@ -55,6 +56,7 @@ def skill(data: tuple[Registry, Mapping[str, Any]]) -> Iterator[RenderableType]:
     for key in entry:
         if key not in _SPOKEN:
             yield safe_text(f"  {key}: {entry[key]}", FAINT)
+    yield from _left_out(registry)
     yield _from(registry)
 
 
@@ -72,6 +74,8 @@ def skills_valid(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 def skill_made(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield Text.assemble(("[OK]", GOOD), f" {visible(data['skillId'])}")
+    if data.get("registryCreated"):
+        yield safe_text(f"  There was no registry: {data['registryPath']} was made.", UNSURE)
     for file in data["files"]:
         yield safe_text(f"  {file}", FAINT)
     yield safe_text(data["next"])
@@ -111,6 +115,11 @@ def _kinds(paths: object) -> str:
 
 def _texts(value: object) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _left_out(registry: Registry) -> Iterator[Text]:
+    for warning in registry.warnings:
+        yield safe_text(warning["message"], UNSURE)
 
 
 def _from(registry: Registry) -> Text:

@@ -19,5 +19,7 @@ def synced(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     verdict = ("offline", UNSURE) if data.get("offline") else ("in sync", GOOD)
     yield Text.assemble(verdict, f"  {visible(data['message'])}")
     yield safe_text(f"  {data['registryPath']}", FAINT)
+    for warning in data.get("warnings", ()):
+        yield safe_text(f"  {warning['message']}", UNSURE)
     if data.get("envInstruction"):
         yield safe_text(f"  Found by every command; for other programs: {data['envInstruction']}", FAINT)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from clawperator.app.cli.values import invalid
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 
 STEPS = ".steps.json"
 RECIPE = ".recipe.md"
+_WHERE = "Give the file that `clawperator record pull` or `record parse` wrote."
 
 
 def path_value(flag: str, text: str | None) -> str | None:
@@ -34,30 +35,17 @@ def read_bytes(path: str, code: ErrorCode) -> bytes:
         with open(path, "rb") as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
     except OSError as exc:
-        raise EngineError(code, f"{path}: {exc.strerror or exc}", hint="", details={"file": path}) from exc
+        raise EngineError(code, f"{path}: {exc.strerror or exc}", hint=_WHERE, details={"file": path}) from exc
     if len(data) > MAX_FILE_BYTES:
-        raise EngineError(code, f"{path}: more than {MAX_FILE_BYTES} bytes", hint="", details={"file": path})
+        raise EngineError(code, f"{path}: more than {MAX_FILE_BYTES} bytes", hint=_WHERE, details={"file": path})
     return data
 
 
 def write_private(path: str, data: bytes, *, replace: bool = True) -> None:
-    """All or nothing, and for this user only: what was typed may be in it."""
-    import os
-    import tempfile
+    """Write a file as ``engine/files.py`` does: what was typed may be in it. Raises ``EngineError`` (``not_writable``)."""
+    from clawperator.engine.files import write_file
 
     try:
-        if not replace and os.path.lexists(path):
-            hint = "Give another --out, or --overwrite."
-            raise EngineError(ErrorCode.USAGE, f"{path} exists already", hint=hint, details={"file": path})
-        descriptor, unfinished = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".recording-")
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(data)
-            os.replace(unfinished, path)
-        except BaseException:
-            os.unlink(unfinished)
-            raise
+        write_file(path, data, replace=replace)
     except OSError as exc:
-        raise EngineError(
-            ErrorCode.USAGE, f"{path} cannot be written: {exc.strerror or exc}", details={"file": path}
-        ) from exc
+        raise not_writable(path, exc, hint="Give another --out, or --overwrite." if not replace else "") from exc

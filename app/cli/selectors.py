@@ -102,16 +102,16 @@ def checked_matcher(options: Namespace) -> tuple[Matcher, list[dict[str, Any]]] 
 
 def _named_by_flag(error: EngineError, options: Namespace) -> EngineError:
     """The contract's refusal of a matcher, in terms of the command line."""
-    issues = [{**issue, "path": _as_flag_path(issue["path"])} for issue in error.details.get("issues", ())]
+    issues = [{key: _as_flag_path(words) for key, words in issue.items()} for issue in error.details.get("issues", ())]
     path = _as_flag_path(error.details.get("path", ""))
     flags = {f"selector.{field}": f"--{name}" for name, field, _ in _FIELDS} if options.selector is None else {}
     return EngineError(
         error.code,
-        f"{flags.get(path, '--selector')}: {error.message}",
+        f"{flags.get(path, '--selector')}: {_as_flag_path(error.message)}",
         hint=error.hint,
         details={"path": path, "issues": issues},
     )
 
 
-def _as_flag_path(path: str) -> str:
-    return path.replace("actions.0.params.matcher", "selector")
+def _as_flag_path(words: str) -> str:
+    return words.replace("actions.0.params.matcher", "selector")

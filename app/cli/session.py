@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 from clawperator.app.cli import afterwards, diagnostics
 from clawperator.app.signals import hearing
 from clawperator.engine import Engine, Settings
+from clawperator.engine.environment import settings_path
 from clawperator.engine.errors import interruption
-from clawperator.engine.settings import settings_path
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -36,6 +36,7 @@ def settings(options: Namespace) -> Settings:
         "policy_path": getattr(options, "policy", None),
         "safe_logs": getattr(options, "safe_logs", False) or None,
         "log_level": options.log_level,
+        "wait_ms": options.wait,
     }
     return Settings.resolve(flags, file=settings_path())
 
@@ -151,7 +152,10 @@ class _Interrupt:
             if isinstance(event, ExecutionFinished):
                 cut_off = event.result.get("error", {})
                 names = {name: cut_off[name] for name in ("executionId", "deviceId") if name in cut_off}
-                return interruption(cut_off.get("broadcastDispatchStatus", "not_sent"), **names)
+                error = interruption(cut_off.get("broadcastDispatchStatus", "not_sent"), **names)
+                if "outcome" in event.result:
+                    error.extra["outcome"] = event.result["outcome"]
+                return error
         return interruption()
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+import os
+from contextlib import asynccontextmanager, suppress
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.cli import output
 from clawperator.engine import EngineError, ErrorCode, Settings
-from clawperator.engine.errors import interruption
+from clawperator.engine.adb.protocol import server_address
 from clawperator.engine.simulator.device import create_device
-from clawperator.engine.simulator.run import Simulation
+from clawperator.engine.simulator.run import SCANNED, Simulation
 from clawperator.engine.simulator.scenario import Scenario, load_scenario
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from clawperator.engine.runtime.payload import Generation
     from clawperator.engine.simulator.device import SimulatedDevice
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @asynccontextmanager
@@ -40,18 +43,33 @@ def simulated_devices(count: int, scenario_file: str | None, generation: Generat
 
 
 def serve(devices: Sequence[SimulatedDevice], *, server: bool, port: int, emulator_pair: bool) -> None:
-    """Offer ``devices`` until SIGINT: as an adb server, or each on a port of its own."""
+    """Offer ``devices`` until SIGINT, which is the normal end: as an adb server, or each on a port of its own."""
     mode: Any = "server" if server else "adbd"
-    try:
-        asyncio.run(_serve(Simulation(devices, mode=mode, port=port, emulator_pair=emulator_pair)))
-    except KeyboardInterrupt:
-        raise interruption() from None
+    with suppress(KeyboardInterrupt):
+        asyncio.run(
+            _serve(Simulation(devices, mode=mode, port=port, emulator_pair=emulator_pair, first_pair=SCANNED.start))
+        )
 
 
 async def _serve(simulation: Simulation) -> None:
     async with _listening(simulation):
-        output.print_json(address(simulation))
+        told = await _announced(simulation) if simulation.emulator_pair else {}
+        output.print_json({**address(simulation), **told})
         await asyncio.get_running_loop().create_future()
+
+
+async def _announced(simulation: Simulation) -> dict[str, Any]:
+    """Tell the adb server that runs on this computer about the emulators, as they do themselves; what is left to do, if it cannot."""
+    host, port, path = server_address(os.environ)
+    if host in LOCAL and not path:
+        with suppress(OSError):
+            await simulation.attach(port, host)
+            return {"adbServer": f"{host}:{port}"}
+    if all(port in SCANNED for port in simulation.ports):
+        hint = "The next adb server that starts lists these devices: adb start-server"
+    else:
+        hint = f"adb looks on the ports {SCANNED[0]} to {SCANNED[-1]} only. Choose --port there, or start adb and then sim again"
+    return {"adbServer": None, "hint": hint}
 
 
 @asynccontextmanager
@@ -59,7 +77,7 @@ async def _listening(simulation: Simulation) -> AsyncIterator[None]:
     try:
         await simulation.__aenter__()
     except OSError as exc:
-        raise EngineError(ErrorCode.USAGE, f"The simulation cannot listen: {exc}") from exc
+        raise EngineError(ErrorCode.ADDRESS_UNAVAILABLE, f"The simulation cannot listen: {exc}") from exc
     try:
         yield
     finally:
@@ -78,4 +96,6 @@ def address(simulation: Simulation) -> dict[str, Any]:
     if simulation.mode == "server":
         network = {"wireless": [phone.to_dict() for phone in simulation.phones]} if simulation.phones else {}
         return {**where, **network, "env": dict(simulation.env())}
+    if simulation.emulator_pair:
+        return where
     return {**where, "connect": [f"adb connect {simulation.host}:{port}" for port in simulation.ports]}

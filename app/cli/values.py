@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 def invalid(message: str, path: str = "") -> EngineError:
     """A flag value that is not acceptable; ``path`` names the place as the payload would."""
+    hint = f"Correct the value of {path}." if path else "Run `clawperator help <command>`."
     return EngineError(
-        ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint="", details={"path": path} if path else None
+        ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": path} if path else None
     )
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on
 from textual.binding import Binding
-from textual.command import CommandPalette
 from textual.worker import Worker, WorkerError
 
 from clawperator.app.console import explaining, going, modes
@@ -27,15 +26,18 @@ from clawperator.app.console.crash import CrashReports, Surviving
 from clawperator.app.console.draft import DraftFile, DraftKeeper, Store, draft_path
 from clawperator.app.console.emulating import Emulating
 from clawperator.app.console.housekeeping import Housekeeping
+from clawperator.app.console.in_order import KeysInOrder
 from clawperator.app.console.messages import DevicesNews, News
-from clawperator.app.console.palette import ConsoleCommands
+from clawperator.app.console.palette import ConsoleCommands, Entry
 from clawperator.app.console.preview import ThemePreview
 from clawperator.app.console.screens import provisioning
 from clawperator.app.console.screens.base import MIN_HEIGHT, MIN_WIDTH, ConsoleScreen
+from clawperator.app.console.screens.commands import PaletteDialog
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
 from clawperator.app.console.screens.inspect import InspectScreen
 from clawperator.app.console.screens.live import LiveDialog
 from clawperator.app.console.screens.lock import show_lock
+from clawperator.app.console.screens.menu import Dialog
 from clawperator.app.console.session import Facet, Session
 from clawperator.app.console.setting_up import SettingUp
 from clawperator.app.console.skill_jobs import Library, library_of
@@ -97,8 +99,7 @@ class ConsoleApp(Surviving):
     MODES: ClassVar[dict[str, Any]] = dict(modes.MODES)
     DEFAULT_MODE = "inspect"
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("app")]
-    COMMANDS: ClassVar[set[Any]] = {ConsoleCommands}
-    COMMAND_PALETTE_BINDING = "ctrl+p"
+    ENABLE_COMMAND_PALETTE = False  # Textual's own; see ``screens/commands.py``
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
@@ -165,6 +166,7 @@ class ConsoleApp(Surviving):
         self.trees_in_use: Callable[[], Iterable[UiTree]] = tuple
         self.animation_level = "none"
         self._fixed_tick = tick is not None
+        self._keys = KeysInOrder(self, super().on_event)
         self._history: list[str] = []
         self._asked = False
         self._packing = False
@@ -229,8 +231,13 @@ class ConsoleApp(Surviving):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.InputEvent):
+            if not self.screen_stack:  # the screens are taken down already: there is nothing to type into
+                return
             self.housekeeping.touched()
-        await super().on_event(event)
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._keys.take(event)
+        else:
+            await super().on_event(event)
 
     def _second(self) -> None:
         self.housekeeping.tick(kept=self.session.nodes_kept, dropped=self.session.nodes_dropped)
@@ -262,12 +269,15 @@ class ConsoleApp(Surviving):
     def on_key(self, event: events.Key) -> None:
         """What no binding took: a dimmed key says why it is dimmed.
 
-        And a letter that was on its way to a pane when ``/`` or ``e`` opened a field belongs to the field.
+        And a letter that was on its way to a pane when ``/`` or ``e`` opened a field, or another key a dialog, belongs to that.
         """
         dimmed = self.screen.active_bindings.get(event.key)
         if dimmed is not None and not dimmed.enabled and (reason := self.why_not(dimmed.binding.action)):
             event.stop()
             self.say(Status.IDLE, reason)
+            return
+        if isinstance(self.screen, Dialog):
+            Dialog.on_key(self.screen, event)
             return
         field = self.focused
         if isinstance(field, FindLine | JsonArea) and event.is_printable and event.character is not None:
@@ -466,13 +476,15 @@ class ConsoleApp(Surviving):
     def _key_pressed(self, message: KeyBar.Pressed) -> None:
         self.simulate_key(message.key)
 
-    @on(CommandPalette.OptionHighlighted)
-    def _palette_moved(self, message: CommandPalette.OptionHighlighted) -> None:
-        self._preview.highlighted(message)
+    def action_command_palette(self) -> None:
+        commands = ConsoleCommands(self.screen)
 
-    @on(CommandPalette.Closed)
-    def _palette_closed(self, message: CommandPalette.Closed) -> None:
-        self._preview.closed(message)
+        def chosen(entry: Entry | None) -> None:
+            self._preview.closed(chosen=entry is not None)
+            if entry is not None:
+                commands.run(entry)
+
+        self.push_screen(PaletteDialog(commands, self._preview), chosen)
 
     def report_failure(self, words: str) -> None:
         self.session.say(Status.FAILED, words, ErrorCode.UNKNOWN_RUNTIME_ERROR.value)
@@ -515,7 +527,9 @@ class ConsoleApp(Surviving):
         if wanted.reason:
             self.say(Status.IDLE, wanted.reason)
         else:
-            self.run_worker(explaining.show(self, wanted), group="explain", exclusive=True, exit_on_error=True)
+            _: Worker[None] = self.run_worker(
+                partial(explaining.show, self, wanted), group="explain", exclusive=True, exit_on_error=True
+            )
 
     def _explained(self) -> explaining.Explained:
         screen = self.mode_screen

@@ -448,16 +448,16 @@ def warm(tree: UiTree) -> None:
 
 
 def _notice_of(error: EngineError) -> Notice:
+    if error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
+        return Notice(Status.WAITING, _conflict_words(error.details), error.code.value)
     hint = f" {error.hint}" if error.hint else ""
-    status = Status.WAITING if error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT else Status.FAILED
-    return Notice(status, f"{_conflict_words(error) or error.message}.{hint}".replace("..", "."), error.code.value)
+    return Notice(Status.FAILED, f"{error.message}.{hint}".replace("..", "."), error.code.value)
 
 
-def _conflict_words(error: EngineError) -> str:
-    """Who has the device, in the words of the lock: nothing was sent."""
-    if error.code is not ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
-        return ""
-    details = error.details
+def _conflict_words(details: Mapping[str, Any]) -> str:
+    """Who has the device, in the words of the lock. The engine's hint is left out: it names flags of other faces."""
+    if "retryAfterMs" in details:
+        return f"Device settling after {details.get('settlingAfter')}. Nothing was sent."
     holder = details.get("inFlightCommandId") or "another execution"
     source = f" from {details['source']}" if details.get("source") else ""
-    return f"Device busy: {holder}{source}. Nothing was sent"
+    return f"Device busy: {holder}{source}. Nothing was sent."

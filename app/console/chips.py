@@ -118,14 +118,15 @@ def _tree_chip(session: Session) -> Chip:
 
 def _doctor_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
     report = session.report
-    status = report.worst()
+    status = report.status()
     if narrow:
         bad = sum(1 for check in report.checks if check.get("status") != "pass")
         sign = status.sign(ascii_only=symbols.ascii)
         spans: tuple[Span, ...] = ((f"{sign} {bad}" if bad else sign, status.role),)
     else:
         running = ((f" {Status.RUNNING.sign(ascii_only=symbols.ascii)}", "run"),) if report.running else ()
-        spans = (*tally_line(report.checks, symbols).spans, *running)
+        blocked = ((f"{status.sign(ascii_only=symbols.ascii)} not ready", status.role),)
+        spans = (*(blocked if status is Status.FAILED else tally_line(report.checks, symbols).spans), *running)
     if session.report_is_old:
         spans = (*spans, (" old", "stale"))
     if session.doctor_watches:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from clawperator.engine.files import private_folder
+
 OSC52_LIMIT = 74_000
 """Bytes that terminals accept by OSC 52; more goes to the file only."""
 
@@ -54,7 +56,7 @@ class SystemClipboard:
     def _keep(self, text: str) -> bool:
         """Write the file so that nobody else can read it; a full or missing disk must not cost the copy itself."""
         with contextlib.suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(str(self._file.parent))
             handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with open(handle, "w", encoding="utf-8", errors="replace") as stream:
                 stream.write(text)

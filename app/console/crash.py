@@ -13,6 +13,7 @@ from rich.text import Text
 from textual import on
 from textual.app import App
 
+from clawperator.engine.files import private_folder
 from clawperator.engine.version import __version__
 from clawperator.widgets.line_pane import LinePane
 
@@ -35,7 +36,7 @@ class CrashReports:
             return False
         self._known.add(place)
         with contextlib.suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(str(self.path.parent))
             begin_anew = self.path.exists() and self.path.stat().st_size > MAX_BYTES
             flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if begin_anew else os.O_APPEND)
             with open(os.open(self.path, flags, 0o600), "w", encoding="utf-8", errors="backslashreplace") as stream:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import Protocol
+
+from clawperator.engine.files import new_file, private_folder, write_file
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """As the command line reads at most; far above any payload that the contract allows."""
@@ -48,11 +48,15 @@ class DraftFile:
             return None
 
     def save(self, text: str) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(str(self.path.parent))
         if self._seen and self._seen != [self._stamp()]:
             raise ChangedElsewhereError(str(self.path))
-        # Its stamp is taken before it is there for others to replace: theirs must not pass for this one's.
-        self._seen = [_stamp_of(replace_file(self.path, text, mode=0o600))]
+        with new_file(str(self.path), replace=True) as stream:
+            stream.write(text.encode())
+            stream.flush()
+            # The stamp is taken before others can replace the file: theirs must not pass for this one's.
+            stamp = _stamp_of(os.fstat(stream.fileno()))
+        self._seen = [stamp]
 
     def _stamp(self) -> _Stamp:
         try:
@@ -102,32 +106,5 @@ def save_as(path: Path, text: str, *, overwrite: bool = False) -> Path:
         raise IsADirectoryError(f"{path} is a folder")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is no folder")
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists")
-    replace_file(path, text, mode=path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+    write_file(str(path), text.encode(), replace=overwrite, mode=None)
     return path
-
-
-def replace_file(path: Path, text: str, *, mode: int) -> os.stat_result:
-    """Write beside ``path``, then take its place at once; what the file system says of the new file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(name, mode)
-        written = os.stat(name)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-    return written
-
-
-def _umask() -> int:
-    """The process's own; asking for it means setting it for a moment."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

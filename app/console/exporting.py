@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from clawperator.engine.files import new_file
 from clawperator.engine.history import bundle
 from clawperator.engine.history.safe import without_texts
 from clawperator.widgets.models.execution import Execution, Item
@@ -98,10 +98,9 @@ def _unread(trees: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     count = 0
-    with open(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
+    with new_file(str(path)) as stream:
         for count, row in enumerate(rows, 1):  # noqa: B007  # the count is the answer
-            stream.write(json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=str))
-            stream.write("\n")
+            line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=str)
+            stream.write(f"{line}\n".encode(errors="backslashreplace"))
     return count

@@ -67,7 +67,11 @@ def refused(what: str, error: EngineError, *, seconds: float, now: float) -> Not
 
 
 def busy(details: Mapping[str, Any], now: float) -> str:
-    """Who has the device, since when and for how long at most."""
+    """Who has the device, since when and for how long at most; or how long it settles."""
+    if left := details.get("retryAfterMs"):
+        return (
+            f"Device settling after {details.get('settlingAfter')}: free in {duration(left / 1000)}. Nothing was sent"
+        )
     holder = details.get("inFlightCommandId") or "another execution"
     source = f" from {details['source']}" if details.get("source") else ""
     since, budget = details.get("since"), details.get("timeoutMs")

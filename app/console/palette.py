@@ -7,9 +7,9 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
-from textual.markup import escape
+from textual.fuzzy import FuzzySearch
+from textual.screen import Screen
 
 from clawperator.app.console import going
 from clawperator.app.console.preview import THEME
@@ -40,12 +40,20 @@ class Entry(NamedTuple):
     reason: str = ""
 
 
-class ConsoleCommands(Provider):
-    """Discovery lists the commands of the screen with their keys; what cannot be done now comes last and says why."""
+class Found(NamedTuple):
+    """One line of the palette: the entry, and its name with what was typed marked in it."""
 
-    @property
-    def console(self) -> ConsoleApp:
-        return cast("ConsoleApp", self.app)
+    entry: Entry
+    shown: Content
+
+
+class ConsoleCommands:
+    """The commands of ``screen`` with their keys; what cannot be done now comes last and says why."""
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self.screen = screen
+        self.console = cast("ConsoleApp", screen.app)
+        self._fuzzy = FuzzySearch()
 
     def entries(self) -> list[Entry]:
         mode = self.console.mode_screen
@@ -62,7 +70,7 @@ class ConsoleCommands(Provider):
             seen.add(binding.id)
             group = binding.group.description if binding.group else ""
             key = binding.key_display or keys.sign(binding.key)
-            run = partial(self.app.run_action, binding.action, node)
+            run = partial(self.console.run_action, binding.action, node)
             reason = "" if enabled else self.console.why_not(binding.action)
             yield Entry(f"{group}: {binding.description}  ({key})", tooltip, run, reason)
 
@@ -77,27 +85,30 @@ class ConsoleCommands(Provider):
 
     def _themes(self) -> Iterator[Entry]:
         for theme in sorted(self.console.available_themes, key=lambda name: (not name.startswith("claw-"), name)):
-            yield Entry(f"{THEME}{theme}", "Colours of the console", partial(setattr, self.app, "theme", theme))
+            yield Entry(f"{THEME}{theme}", "Colours of the console", partial(setattr, self.console, "theme", theme))
 
-    async def discover(self) -> Hits:
+    def find(self, query: str) -> list[Found]:
+        """Everything for an empty ``query``; else what its letters are in, best first, and then the jumps."""
+        if not query:
+            return [Found(entry, Content(entry.name)) for entry in self.entries()]
+        scored: list[tuple[float, Found]] = []
         for entry in self.entries():
-            yield DiscoveryHit(Content(entry.name), self._run(entry), text=entry.name, help=_help(entry))
-
-    async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
-        for entry in self.entries():
-            score, offsets = matcher.fuzzy_search.match(query, entry.name)
+            score, offsets = self._fuzzy.match(query, entry.name)
             if score > 0:
-                # Not ``matcher.highlight``: it would read a device's name as markup.
                 shown = Content(entry.name)
                 for offset in offsets:
-                    shown = shown.stylize(matcher.match_style, offset, offset + 1)
-                yield Hit(score / (1 + bool(entry.reason)), shown, self._run(entry), text=entry.name, help=_help(entry))
-        for place, entry in enumerate(self._jumps(query)):
-            yield Hit(1 / (place + 2), Content(entry.name), entry.run, text=entry.name, help=_help(entry))
+                    shown = shown.stylize("bold underline", offset, offset + 1)
+                scored.append((score / (1 + bool(entry.reason)), Found(entry, shown)))
+        jumps = ((1 / (place + 2), entry) for place, entry in enumerate(self._jumps(query)))
+        scored += ((score, Found(entry, Content(entry.name))) for score, entry in jumps)
+        return [found for _, found in sorted(scored, key=lambda item: item[0], reverse=True)]
 
-    def _run(self, entry: Entry) -> Callable[[], Any]:
-        return partial(self.console.say, Status.IDLE, entry.reason) if entry.reason else entry.run
+    def run(self, entry: Entry) -> None:
+        """Do what ``entry`` stands for, or say why that cannot be done now."""
+        if entry.reason:
+            self.console.say(Status.IDLE, entry.reason)
+        else:
+            self.console.call_later(entry.run)
 
     def _jumps(self, query: str) -> Iterator[Entry]:
         """Straight to what was typed: an execution by its ids, a node by its words."""
@@ -129,7 +140,3 @@ def menu_entries(screen: ConsoleScreen) -> Iterator[Entry]:
 def _nodes_with(tree: UiTree, words: str) -> Iterable[UiNode]:
     columns = zip(tree.nodes, tree.folded_labels, tree.folded_descriptions, strict=True)
     return (node for node, label, description in columns if words in label or words in description)
-
-
-def _help(entry: Entry) -> str:
-    return escape(f"not now: {entry.reason}" if entry.reason else entry.help)

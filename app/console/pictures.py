@@ -10,7 +10,9 @@ import asyncio
 import importlib.util
 import io
 import os
+import re
 import struct
+import sys
 import zlib
 from base64 import b64encode
 from collections.abc import Mapping
@@ -37,6 +39,9 @@ MAX_PIXELS = 40_000_000
 """An 8K screen has 33 million pixels; decoded they take three bytes each for a moment."""
 KEPT_SIDE = 1_280
 """The longer side of what is kept: finer than any pane of a terminal, 2 MB for a phone's screen."""
+
+ANSWER_SECONDS = 0.3
+"""So long a terminal may take to say whether it has placeholders; after that half blocks serve."""
 
 _BAR_SHARE = 0.08
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
@@ -81,7 +86,11 @@ def _protocol_of(env: Mapping[str, str]) -> str:
     term, program = env.get("TERM", ""), env.get("TERM_PROGRAM", "").lower()
     if env.get("KITTY_WINDOW_ID") or term in ("xterm-kitty", "xterm-ghostty") or program == "ghostty":
         return "kitty"
-    if term.startswith(("foot", "mlterm", "contour")) or program in ("wezterm", "iterm.app", "mintty", "contour"):
+    if (
+        env.get("XTERM_VERSION")
+        or term.startswith(("foot", "mlterm", "contour"))
+        or program in ("wezterm", "iterm.app", "mintty", "contour")
+    ):
         return "sixel"
     return ""
 
@@ -92,7 +101,7 @@ def open_graphics(choice: str, *, asked: bool = False) -> Graphics | None:
     ``asked``: the user named the protocol. Then it is used whatever the terminal answers, and a missing extra raises EngineError
     (HOST_DEPENDENCY_MISSING); else half blocks serve.
     """
-    if choice not in ("kitty", "sixel"):
+    if choice not in ("kitty", "sixel") or _lacks_size():
         return None
     try:
         from textual_image import renderable
@@ -107,13 +116,46 @@ def open_graphics(choice: str, *, asked: bool = False) -> Graphics | None:
         ) from exc
     size = (get_cell_size().width, get_cell_size().height)
     answer = renderable.TGPImage if choice == "kitty" else renderable.SixelImage
-    if not asked and renderable.Image is not answer:
+    if not asked and (renderable.Image is not answer or (choice == "kitty" and not _takes_placeholders())):
         return None
     return KittyGraphics(size) if choice == "kitty" else SixelGraphics(size)
 
 
+def _lacks_size() -> bool:
+    """Return whether the terminal reports 0 columns or rows, as one opened by a program may; textual-image divides by them."""
+    try:
+        return 0 in os.get_terminal_size(1)
+    except OSError:
+        return False
+
+
+def _takes_placeholders() -> bool:
+    """Ask the terminal for what ``KittyGraphics`` does with an image; kitty has it from 0.28 on, and is silent before."""
+    from textual_image._terminal import TerminalError, capture_terminal_response
+
+    stdout = sys.__stdout__
+    assert stdout is not None
+    pixel = _kitty(f"i={_KITTY_ID},s=1,v=1,f=24,q=2", "AAAA")
+    try:
+        with capture_terminal_response("\x1b_G", "\x1b\\", timeout=ANSWER_SECONDS) as answer:
+            stdout.write(pixel + _kitty(f"a=p,U=1,i={_KITTY_ID},c=1,r=1"))
+            stdout.flush()
+    except (TerminalError, TimeoutError):
+        return False
+    finally:
+        stdout.write(_kitty(f"a=d,d=I,i={_KITTY_ID},q=2"))
+        stdout.flush()
+    return bool(answer.sequence.endswith(";OK\x1b\\"))
+
+
+_DEFINED = re.compile(r"(#\d+);2;\d+;\d+;\d+")
+
+
 class SixelGraphics:
-    """Sixels as textual-image encodes them."""
+    """Sixels as textual-image encodes them, but for one thing: it takes a colour that it defines to be chosen by that.
+
+    xterm and foot go on in the colour before until ``#n`` alone chooses the new one: whole bands came in wrong colours.
+    """
 
     name = "sixel"
 
@@ -127,7 +169,8 @@ class SixelGraphics:
         console = Console(file=io.StringIO(), width=columns, height=rows)
         options = console.options.update(width=columns, height=rows)
         texts = (segment.text for segment in console.render(SixelImage(image, columns, rows), options))
-        return Drawing(next(text for text in texts if text.startswith("\x1bP")))
+        sixels = next(text for text in texts if text.startswith("\x1bP"))
+        return Drawing(_DEFINED.sub(r"\g<0>\1", sixels))
 
 
 class KittyGraphics:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from textual.app import App
-from textual.command import Command, CommandPalette
 
 THEME = "Theme: "
 """How the entries begin that choose a theme."""
@@ -16,17 +15,17 @@ class ThemePreview:
         self._app = app
         self._before = ""
 
-    def highlighted(self, message: CommandPalette.OptionHighlighted) -> None:
-        option = message.highlighted_event.option
-        text = str(option.hit.text or "") if isinstance(option, Command) else ""
-        if text.startswith(THEME):
+    def highlighted(self, name: str) -> None:
+        """The entry ``name`` has the cursor; empty: none has."""
+        if name.startswith(THEME):
             self._before = self._before or self._app.theme
-            self._app.theme = text.removeprefix(THEME)
+            self._app.theme = name.removeprefix(THEME)
         else:
             self._put_back()
 
-    def closed(self, message: CommandPalette.Closed) -> None:
-        if message.option_selected:
+    def closed(self, *, chosen: bool) -> None:
+        """The palette has closed, with an entry ``chosen`` or without."""
+        if chosen:
             self._before = ""  # what was chosen runs next, and sets the theme if it was one
         else:
             self._put_back()

@@ -18,6 +18,13 @@ FRAMES_PER_SECOND = "120"
 def prepare(env: MutableMapping[str, str]) -> None:
     """What Textual reads when it is imported; to be called before that."""
     env.setdefault("TEXTUAL_FPS", FRAMES_PER_SECOND)
+    if _is_plain_xterm(env):
+        env.setdefault("TEXTUAL_COLOR_SYSTEM", "truecolor")
+
+
+def _is_plain_xterm(env: Mapping[str, str]) -> bool:
+    """Whether this is an xterm that would get 16 colours: it takes 24 bits, but says so in none of TERM and COLORTERM."""
+    return env.get("TERM") == "xterm" and bool(env.get("XTERM_VERSION")) and not env.get("COLORTERM")
 
 
 class Look(NamedTuple):

@@ -40,18 +40,29 @@ _MESSAGE_BYTES = 1024 * 1024
 """Of a page at once: what is pasted."""
 _TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONUTF8": "1"}
 """What the page is, whatever terminal started the server."""
+_FOCUS = """<script>
+  new MutationObserver((_, observer) => {
+    if (document.body.classList.contains("-loaded")) {
+      observer.disconnect();
+      document.querySelector(".xterm-helper-textarea").focus();
+    }
+  }).observe(document.body, { attributeFilter: ["class"] });
+</script>
+"""
+"""Gives the terminal the keyboard as soon as its socket is open; textual-serve's page waits for a click."""
 
 
 def serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> None:
     """Show the Textual program ``command`` in browsers until SIGINT or SIGTERM; ``port`` 0 takes a free one.
 
-    ``tell`` hears the address, and what consoles that failed had to say. Raises ``EngineError`` (USAGE) for a port that is taken.
+    ``tell`` hears the address, and what consoles that failed had to say. Raises ``EngineError`` (ADDRESS_UNAVAILABLE) for a port that is taken.
     """
     logging.getLogger("textual-serve").addHandler(logging.NullHandler())
     try:
         listener = socket.create_server((HOST, port))
     except OSError as exc:
-        raise EngineError(ErrorCode.USAGE, f"Port {port} of {HOST} cannot be used: {exc.strerror}") from exc
+        message = f"Port {port} of {HOST} cannot be used: {exc.strerror}"
+        raise EngineError(ErrorCode.ADDRESS_UNAVAILABLE, message) from exc
     with listener, redirect_stdout(_Told(tell)):  # textual-serve prints what its programs print
         asyncio.run(_serve(Pages(command, listener.getsockname()[1]), listener, tell))
 
@@ -117,6 +128,14 @@ class Pages(Server):
                 "X-Content-Type-Options": "nosniff",
             }
         )
+
+    async def handle_index(self, request: web.Request) -> web.StreamResponse:
+        """Return textual-serve's page with ``_FOCUS`` at its end."""
+        page = await super().handle_index(request)
+        assert isinstance(page, web.Response)
+        assert page.text is not None
+        page.text = page.text.replace("</body>", f"{_FOCUS}</body>")
+        return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         """One page: a console of its own, for as long as the page is open."""

@@ -36,4 +36,10 @@ def status_of(code: ErrorCode) -> int:
 
 
 def failure(error: EngineError, headers: Mapping[str, str] | None = None) -> Response:
-    return answer(error.to_answer(), status_of(error.code), headers)
+    return answer(error.to_answer(), status_of(error.code), {**retry_after(error), **(headers or {})})
+
+
+def retry_after(error: EngineError) -> dict[str, str]:
+    """The header that says when the same request may succeed, in whole seconds, where that is known."""
+    left = error.details.get("retryAfterMs")
+    return {"Retry-After": str(-(-left // 1000))} if isinstance(left, int) else {}

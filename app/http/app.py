@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_origin
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -23,17 +23,19 @@ def create_app(room: Room, tokens: Tokens | None = None, *, report: Report = lam
 
     ``report`` gets the tracebacks of faults of our own; a caller only hears that there was one.
     """
-    framework = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    framework = FastAPI(
+        docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, dependencies=[Depends(_once)]
+    )
     framework.state.room = room
     for router in ROUTERS:
         framework.include_router(router)
     described: dict[str, Any] = {}
 
     @framework.get("/openapi.json", include_in_schema=False)
-    async def openapi() -> dict[str, Any]:
+    async def openapi(request: Request) -> dict[str, Any]:
         if not described:
             described.update(describing.document(framework))
-        return described
+        return {**described, "servers": [{"url": str(request.base_url).rstrip("/")}]}
 
     framework.add_exception_handler(EngineError, _engine_error)
     framework.add_exception_handler(HTTPException, _no_route)
@@ -71,6 +73,19 @@ class Swift:
                 await send({"type": "http.response.body", "body": body})
                 return
         await self._app(scope, receive, send)
+
+
+async def _once(request: Request) -> None:
+    """Refuse a query key that was given twice where the route reads one value. Raises INVALID_PARAMETER."""
+    for parameter in request.scope["route"].dependant.query_params:
+        count = len(request.query_params.getlist(parameter.alias))
+        if count > 1 and get_origin(parameter.field_info.annotation) is not list:
+            raise EngineError(
+                ErrorCode.INVALID_PARAMETER,
+                f"'{parameter.alias}' was given {count} times",
+                hint="Give it once.",
+                details={"path": parameter.alias},
+            )
 
 
 async def _fault(_: Request, __: Exception) -> Response:

@@ -1,4 +1,7 @@
-"""Request bodies, read in the documented order of checks: each wrong thing has its own code (HTTP contract §1, §3)."""
+"""Request bodies, read in the documented order of checks: each wrong thing has its own code (HTTP contract §1, §3).
+
+A field that is ``null`` has the wrong type; a field without a value is left out.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ from typing import Any
 
 from starlette.requests import Request
 
+from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.settings import package_name
 
 Body = Mapping[str, Any]
+_EXECUTION_HINT = "GET /schemas/execution returns the JSON Schema of an execution."
 _PACKAGES = {
     "receiverPackage": ErrorCode.INVALID_RECEIVER_PACKAGE,
     "operatorPackage": ErrorCode.INVALID_OPERATOR_PACKAGE,
@@ -40,19 +45,24 @@ async def read_object(request: Request, *, required: bool = True) -> Body:
 
 
 def execution_of(body: Body) -> Any:
-    """What stands under ``execution``; whether it is a valid one is the engine's to say. Raises MISSING_EXECUTION."""
+    """The value of ``execution``, which the engine validates.
+
+    Raises MISSING_EXECUTION for none and for ``null``, ``false``, 0 and ``""``; EXECUTION_VALIDATION_FAILED at the path ``""``
+    for an object without keys.
+    """
     execution = body.get("execution")
-    if not execution:
+    if execution in (None, False, 0, ""):
         raise EngineError(ErrorCode.MISSING_EXECUTION, "Missing 'execution' in body")
+    if execution == {}:
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED, "The execution is empty", hint=_EXECUTION_HINT, details={"path": ""}
+        )
     return execution
 
 
 def device_of(body: Body) -> str | None:
     """``deviceId``; empty and absent mean the same. Raises INVALID_DEVICE_ID."""
-    device = body.get("deviceId")
-    if device is not None and not isinstance(device, str):
-        raise EngineError(ErrorCode.INVALID_DEVICE_ID, "'deviceId' must be a string", details={"path": "deviceId"})
-    return device or None
+    return text_of(body, "deviceId", ErrorCode.INVALID_DEVICE_ID) or None
 
 
 def package_of(body: Body) -> str | None:
@@ -62,9 +72,9 @@ def package_of(body: Body) -> str | None:
     """
     found: dict[str, str] = {}
     for name, code in _PACKAGES.items():
-        value = body.get(name)
-        if value is None:
+        if name not in body:
             continue
+        value = body[name]
         if not isinstance(value, str) or not value.strip():
             words = "must be a string" if not isinstance(value, str) else "must not be blank"
             raise EngineError(code, f"'{name}' {words}", details={"path": name})
@@ -83,7 +93,7 @@ def package_of(body: Body) -> str | None:
 def path_of(body: Body) -> str | None:
     """``path`` of a screenshot. Raises INVALID_PATH."""
     path = body.get("path")
-    if path is not None and not (isinstance(path, str) and path.strip()):
+    if "path" in body and not (isinstance(path, str) and path.strip()):
         raise EngineError(ErrorCode.INVALID_PATH, "'path' must be a non-empty string", details={"path": "path"})
     return path
 
@@ -91,7 +101,7 @@ def path_of(body: Body) -> str | None:
 def timeout_of(body: Body) -> int | None:
     """``timeoutMs``: a positive number of milliseconds. Raises INVALID_TIMEOUT_MS."""
     value = body.get("timeoutMs")
-    if value is None:
+    if "timeoutMs" not in body:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
         raise EngineError(
@@ -100,10 +110,21 @@ def timeout_of(body: Body) -> int | None:
     return value
 
 
+def wait_of(body: Body) -> int | None:
+    """``waitMs``: how long to wait for a device that is taken. Raises INVALID_BODY."""
+    value = body.get("waitMs")
+    if "waitMs" not in body:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_WAIT_MS:
+        words = f"'waitMs' must be an integer in [0, {MAX_WAIT_MS}]"
+        raise EngineError(ErrorCode.INVALID_BODY, words, details={"path": "waitMs"})
+    return value
+
+
 def text_of(body: Body, name: str, code: ErrorCode = ErrorCode.INVALID_BODY) -> str | None:
     """An optional text. Raises ``code``."""
     value = body.get(name)
-    if value is not None and not isinstance(value, str):
+    if name in body and not isinstance(value, str):
         raise EngineError(code, f"'{name}' must be a string", details={"path": name})
     return value
 
@@ -111,6 +132,6 @@ def text_of(body: Body, name: str, code: ErrorCode = ErrorCode.INVALID_BODY) -> 
 def flag_of(body: Body, name: str) -> bool | None:
     """An optional truth value. Raises INVALID_BODY."""
     value = body.get(name)
-    if value is not None and not isinstance(value, bool):
+    if name in body and not isinstance(value, bool):
         raise EngineError(ErrorCode.INVALID_BODY, f"'{name}' must be true or false", details={"path": name})
     return value

@@ -1,4 +1,4 @@
-"""The OpenAPI document: routes say which contract they take and give, the schemas are those that validate."""
+"""The OpenAPI document: routes name the contract that they take and give, the schemas are those that validate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,21 @@ from clawperator.engine.errors import ErrorCode
 from clawperator.engine.version import __version__
 
 Schema = dict[str, Any]
-CONTRACTS = ("execution", "result", "envelope", "error", "matcher", "skill")
+CONTRACTS = ("execution", "result", "skill")
+"""The contracts whose definitions are the components, each under its own name."""
+_DEFINITIONS = "#/$defs/"
+_COMPONENTS = "#/components/schemas/"
+TAGS = {
+    "devices": "The devices that adb knows",
+    "executions": "Run executions",
+    "observe": "Trees, pictures and packages of a device, and questions about a tree",
+    "skills": "The skills of the server's computer",
+    "emulators": "The virtual devices of the server's computer",
+    "history": "What ran, and the audit",
+    "readiness": "Whether devices are ready, and who holds them",
+    "events": "Server-sent events",
+    "server": "The server itself",
+}
 _EVERYWHERE = (
     ErrorCode.UNAUTHORIZED,
     ErrorCode.ORIGIN_NOT_ALLOWED,
@@ -23,9 +37,12 @@ _EVERYWHERE = (
 )
 
 
+YES = {"type": "boolean", "const": True}
+
+
 def ref(name: str) -> Schema:
-    """A contract, or a model of ``models.py``, by name."""
-    return {"$ref": f"#/components/schemas/{name}"}
+    """A component, by name."""
+    return {"$ref": f"{_COMPONENTS}{name}"}
 
 
 def obj(properties: Mapping[str, Any], required: Iterable[str] = (), **more: Any) -> Schema:
@@ -37,18 +54,13 @@ def obj(properties: Mapping[str, Any], required: Iterable[str] = (), **more: Any
 def ok_with(properties: Mapping[str, Any], *, optional: Iterable[str] = ()) -> Schema:
     """``{"ok": true}`` and ``properties``, all of them present but the ``optional`` ones."""
     absent = set(optional)
-    return obj({"ok": {"const": True}, **properties}, ["ok", *(name for name in properties if name not in absent)])
+    return obj({"ok": YES, **properties}, ["ok", *(name for name in properties if name not in absent)])
 
 
-FAILURE = obj(
-    {
-        "ok": {"const": False},
-        "error": ref("error"),
-        "deviceId": {"type": "string"},
-        "executionId": {"type": "string"},
-    },
-    ["ok", "error"],
-)
+def list_of(properties: Mapping[str, Any], *, optional: Iterable[str] = ()) -> Schema:
+    """An array of objects of ``properties``, all of them present but the ``optional`` ones."""
+    absent = set(optional)
+    return {"type": "array", "items": obj(properties, (name for name in properties if name not in absent))}
 
 
 def takes(schema: Schema, *, required: bool = True) -> Schema:
@@ -57,7 +69,7 @@ def takes(schema: Schema, *, required: bool = True) -> Schema:
 
 
 def gives(
-    schema: Schema, *codes: ErrorCode, kind: str = "application/json", about: str = "As asked for."
+    schema: Schema, *codes: ErrorCode, kind: str = "application/json", about: str = "Success"
 ) -> dict[int | str, dict[str, Any]]:
     """For ``responses``: what 200 brings, and the codes that a route can answer with, by their status."""
     responses: dict[int | str, dict[str, Any]] = {200: {"description": about, "content": {kind: {"schema": schema}}}}
@@ -67,37 +79,42 @@ def gives(
     for status, named in sorted(by_status.items()):
         words = "; ".join(f"`{code.value}`: {code.meaning}" for code in dict.fromkeys(named))
         responses[status] = _failure(words)
+    responses["default"] = _failure("Any other error")
     return responses
 
 
 def document(app: FastAPI) -> Schema:
-    """The OpenAPI 3.1 document of ``app``, with the contracts among its components."""
+    """The OpenAPI 3.1 document of ``app``, but for ``servers``."""
     described = get_openapi(
         title="Clawperator",
         version=__version__,
         summary="The deterministic hand that drives Android devices",
         description="Exactly one result per command; nothing is retried, planned or guessed.",
+        license_info={"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        tags=[{"name": name, "description": words} for name, words in TAGS.items()],
         routes=app.routes,
     )
     for methods in described["paths"].values():
         for operation in methods.values():
-            _own_refusal(operation["responses"])
-    schemas: Schema = {"failure": FAILURE}
+            if "parameters" in operation:
+                _refuses_parameters(operation["responses"])
+    schemas: Schema = {}
     for name in CONTRACTS:
-        schemas |= _components(name)
-    components = described.setdefault("components", {})
-    components["schemas"] = {**components.get("schemas", {}), **schemas}
-    components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+        schema = json_schema(name)
+        schemas |= schema.pop("$defs", {})
+        del schema["$schema"], schema["$id"], schema["title"]
+        if name != "result":  # its two branches are answers of different statuses
+            schemas[name] = schema
+    described["components"] = {
+        "schemas": _moved(schemas),
+        "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+    }
     described["security"] = [{}, {"bearer": []}]
-    for name in ("HTTPValidationError", "ValidationError"):
-        components["schemas"].pop(name, None)
     return described
 
 
-def _own_refusal(responses: dict[str, Any]) -> None:
+def _refuses_parameters(responses: dict[str, Any]) -> None:
     """A wrong parameter is a 400 of ours, not the framework's 422."""
-    if responses.pop("422", None) is None:
-        return
     code = ErrorCode.INVALID_PARAMETER
     words = f"`{code.value}`: {code.meaning}"
     known = responses.setdefault("400", _failure(words))
@@ -109,20 +126,12 @@ def _failure(words: str) -> dict[str, Any]:
     return {"description": words, "content": {"application/json": {"schema": ref("failure")}}}
 
 
-def _components(name: str) -> Schema:
-    """A contract and its definitions as components; what it refers to becomes ``<name>.<definition>``."""
-    schema = json_schema(name)
-    definitions = schema.pop("$defs", {})
-    del schema["$schema"], schema["$id"]
-    found = {name: schema, **{f"{name}.{inner}": value for inner, value in definitions.items()}}
-    return {key: _moved(value, name) for key, value in found.items()}
-
-
-def _moved(value: Any, name: str) -> Any:
+def _moved(value: Any) -> Any:
+    """``value`` with every reference to a definition, those of discriminators included, made one to a component."""
     if isinstance(value, dict):
-        moved = {key: _moved(inner, name) for key, inner in value.items()}
-        target = moved.get("$ref")
-        if isinstance(target, str) and target.startswith("#/$defs/"):
-            moved["$ref"] = f"#/components/schemas/{name}.{target.removeprefix('#/$defs/')}"
-        return moved
-    return [_moved(item, name) for item in value] if isinstance(value, list) else value
+        return {key: _moved(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_moved(item) for item in value]
+    if isinstance(value, str) and value.startswith(_DEFINITIONS):
+        return f"{_COMPONENTS}{value.removeprefix(_DEFINITIONS)}"
+    return value

@@ -1,8 +1,8 @@
 """What every request passes before anything of it is looked at: host, origin, token, rate, size. Plain ASGI.
 
-A browser is made to call any address by any page it shows. So a request that carries an ``Origin`` is refused unless that
-origin was allowed, and a ``Host`` that is neither this computer nor the address that is listened on is somebody's rebound
-name. Off loopback a token is needed besides.
+Any page can make a browser call any address. So a request with an ``Origin`` is refused unless that origin was allowed, and so
+is one that the browser itself marks as another site's, such as that of an ``<img>``, which has no ``Origin``. A ``Host`` that is
+neither this computer nor the address that is listened on is a rebound name. Off loopback a token is needed besides.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from ipaddress import ip_address
 from typing import Any
+
+from starlette.requests import Request
 
 from clawperator.app.http import answers
 from clawperator.app.http.tokens import ANYBODY, Caller, Tokens
@@ -34,6 +36,10 @@ CALLER = "clawperator.caller"
 _OPEN = frozenset({"/healthz", "/health"})
 """What needs no token: whether somebody is there."""
 _READ_OF_PAGES = b"authorization, content-type, if-none-match, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name"
+_ONCE = frozenset({b"host", b"origin", b"sec-fetch-site"})
+_OTHER_SITES = frozenset({b"cross-site", b"same-site"})
+_SAY_WHO_ASKS = ("origin", "sec-fetch-site", "authorization")
+"""What a browser sends by itself, or a page cannot make it send to another site without asking first."""
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - compared with, not bound to
 _KNOWN = 1_000
 
@@ -86,6 +92,7 @@ class Gate:
                     message = {**message, "headers": [*message.get("headers", ()), *_shared_with(origin)]}
             await send(message)
 
+        scope["path"] = scope["path"].removesuffix("/") or "/"  # with and without a trailing slash: the same route
         body = Body(receive)
         try:
             origin = self._admit(scope)
@@ -107,29 +114,30 @@ class Gate:
 
     def _admit(self, scope: Scope) -> str:
         """The origin that this is shared with, empty for no browser's request. Raises ``EngineError``."""
-        host = origin = authorization = b""
+        host = origin = site = authorization = b""
+        seen: set[bytes] = set()
         for name, value in scope["headers"]:
+            if name in _ONCE and name in seen:
+                raise _refused(f"The request has more than one {name.decode().title()} header", "Send it once.")
+            seen.add(name)
             if name == b"host":
                 host = value
             elif name == b"origin":
                 origin = value
+            elif name == b"sec-fetch-site":
+                site = value.lower()
             elif name == b"authorization":
                 authorization = value
         if not self._is_us(host):
-            raise EngineError(
-                ErrorCode.ORIGIN_NOT_ALLOWED,
-                "This server does not answer to that Host",
-                hint="Call it by its address, or start it with --allow-host <name>.",
-                details={"host": host.decode("latin-1")[:255]},
-            )
+            hint = "Call it by its address, or start it with --allow-host <name>."
+            raise _refused("This server does not answer to that Host", hint, host=host.decode("latin-1")[:255])
         shared_with = origin.decode("latin-1")
         if shared_with and shared_with.rstrip("/").lower() not in self._origins:
-            raise EngineError(
-                ErrorCode.ORIGIN_NOT_ALLOWED,
-                "Requests of web pages are refused",
-                hint="Start the server with --allow-origin <origin> to let a page call it.",
-                details={"origin": shared_with[:255]},
-            )
+            hint = "Start the server with --allow-origin <origin> to let a page call it."
+            raise _refused("Requests of web pages are refused", hint, origin=shared_with[:255])
+        if site in _OTHER_SITES and not shared_with:
+            hint = "A page of an allowed origin has to call it in the mode cors, with fetch() or the attribute crossorigin."
+            raise _refused("Requests of web pages are refused", hint, site=site.decode())
         caller = ANYBODY
         preflight = shared_with and scope["method"] == "OPTIONS"  # browsers send no token with it
         if self._tokens is not None and scope["path"] not in _OPEN and not preflight:
@@ -198,6 +206,21 @@ class Body:
         if self._read > MAX_BODY_BYTES:
             raise too_large()
         return message
+
+
+async def not_of_a_page(request: Request) -> None:
+    """Refuse what an old browser may have sent for a page: no ``Origin``, and no ``Sec-Fetch-Site`` that could say so.
+
+    A dependency of the routes that touch a device on GET. Raises ORIGIN_NOT_ALLOWED.
+    """
+    headers = request.headers
+    if "mozilla/" in headers.get("user-agent", "").lower() and not any(name in headers for name in _SAY_WHO_ASKS):
+        hint = "Use a client that is not a browser, or a browser that sends Sec-Fetch-Site."
+        raise _refused("This browser does not say which page asks", hint)
+
+
+def _refused(message: str, hint: str, **details: str) -> EngineError:
+    return EngineError(ErrorCode.ORIGIN_NOT_ALLOWED, message, hint=hint, details=details)
 
 
 def too_large() -> EngineError:

@@ -45,7 +45,7 @@ Ready = Callable[[Listening], object]
 class Host:
     """Where and for whom to serve. ``tokens`` are what the gate has to ask for; ``None`` for nothing.
 
-    Raises ``EngineError`` (USAGE) where it cannot listen or the token file is not usable. ``close`` it in the end.
+    Raises ``EngineError``: ADDRESS_UNAVAILABLE where it cannot listen, TOKEN_FILE_INVALID, USAGE. ``close`` it in the end.
     """
 
     def __init__(self, options: ServeOptions) -> None:
@@ -158,9 +158,9 @@ def _listen(options: ServeOptions) -> socket.socket:
         listener.close()
         reason = getattr(exc, "strerror", None) or exc
         raise EngineError(
-            ErrorCode.USAGE,
+            ErrorCode.ADDRESS_UNAVAILABLE,
             f"Cannot listen on {options.host}:{options.port}: {reason}",
-            hint="Choose another --port (0 takes a free one) or --host.",
+            hint="Choose another --port (auto takes a free one) or --host.",
         ) from exc
     return listener
 

@@ -9,13 +9,12 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.http.answers import encode
-from clawperator.app.http.events.frames import device_row
 from clawperator.app.http.events.hub import Hub
 from clawperator.app.http.followers import Followers
 from clawperator.app.http.gate import CALLER
 from clawperator.app.http.metrics import Metrics
 from clawperator.app.http.tokens import ANYBODY, Caller
-from clawperator.engine.errors import EngineError, ErrorCode, interruption
+from clawperator.engine.errors import interruption
 from clawperator.engine.events import AdbServerLost, DevicesChanged, ExecutionFinished, LogBatch, SnapshotSeen
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.in_flight import InFlight
@@ -98,7 +97,7 @@ class Room:
 
     def _take(self, devices: tuple[DeviceEntry, ...]) -> None:
         self.devices = devices
-        self.device_list = encode({"ok": True, "devices": [device_row(entry) for entry in devices]})
+        self.device_list = encode({"ok": True, "devices": [entry.to_dict() for entry in devices]})
         usable = {entry.serial for entry in devices if entry.usable}
         for serial in usable - self._watchers.keys():
             self._watchers[serial] = asyncio.create_task(self.engine.watch_log(serial), name=f"log of {serial}")
@@ -115,6 +114,7 @@ class Room:
         device_id: str | None = None,
         receiver_package: str | None = None,
         timeout_ms: object = None,
+        wait_ms: int | None = None,
         options: RunOptions | None = None,
     ) -> ExecutionResult:
         """Run ``payload`` for whoever sent ``request``, under the profile of their token.
@@ -129,6 +129,7 @@ class Room:
                     device_id=device_id,
                     receiver_package=receiver_package,
                     timeout_ms=timeout_ms,
+                    wait_ms=wait_ms,
                     options=options,
                     profile=self.profile(caller),
                     caller=caller.name,
@@ -160,13 +161,10 @@ class Room:
         admit(self.profile(caller_of(request)), self.engine.validate(payload).execution)
 
     @contextmanager
-    def acting(self, request: Request, what: str) -> Iterator[None]:
-        """Something that changes this computer: refused to those who may only look. Raises ``EngineError`` (READ_ONLY)."""
-        profile = self.profile(caller_of(request))
-        if profile.read_only:
-            raise EngineError(ErrorCode.READ_ONLY, f"The profile {profile.name} may only observe, and not be {what}")
+    def acting(self, request: Request) -> Iterator[Engine]:
+        """Give the engine under the caller's profile for something that the server waits for before it ends."""
         with self.flight():
-            yield
+            yield self.engine.under(caller_of(request).profile)
 
     def profile(self, caller: Caller) -> Profile:
         """The profile that binds ``caller``: the policy's active one where their token names none."""

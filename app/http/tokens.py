@@ -14,7 +14,8 @@ import secrets
 import stat
 from dataclasses import dataclass
 
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
+from clawperator.engine.files import private_folder, write_file
 
 _BYTES = 32
 _SHORTEST = 16
@@ -64,13 +65,17 @@ def _digest(token: str) -> bytes:
 def open_tokens(path: str) -> tuple[Tokens, bool]:
     """The tokens of ``path``, and whether the file was made just now.
 
-    Raises ``EngineError`` (USAGE) for a file that others may read, that cannot be read or written, or has a wrong line.
+    Raises ``EngineError``: TOKEN_FILE_INVALID for a file that others may read or that has a wrong line, and those of
+    ``not_writable`` and ``not_readable``.
     """
     try:
         made = _make(path)
+    except OSError as exc:
+        raise not_writable(path, exc, what="The token file") from exc
+    try:
         text = _read(path)
     except OSError as exc:
-        raise EngineError(ErrorCode.USAGE, f"The token file {path} cannot be used: {exc.strerror or exc}") from exc
+        raise not_readable(path, exc, what="The token file") from exc
     return Tokens(_parse(text, path)), made
 
 
@@ -78,10 +83,8 @@ def _make(path: str) -> bool:
     """Write a new token where there is no file yet."""
     if os.path.lexists(path):
         return False
-    os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
-        stream.write(f"{secrets.token_urlsafe(_BYTES)} owner\n")
+    private_folder(os.path.dirname(path) or ".")
+    write_file(path, f"{secrets.token_urlsafe(_BYTES)} owner\n".encode())
     return True
 
 
@@ -89,14 +92,16 @@ def _read(path: str) -> str:
     with open(path, "rb") as stream:
         mode = os.fstat(stream.fileno()).st_mode
         if not stat.S_ISREG(mode):
-            raise EngineError(ErrorCode.USAGE, f"The token file {path} is no file")
+            raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"The token file {path} is no file")
         if os.name == "posix" and mode & 0o077:
             raise EngineError(
-                ErrorCode.USAGE, f"The token file {path} can be read by others", hint=f"Run: chmod 600 {path}"
+                ErrorCode.TOKEN_FILE_INVALID,
+                f"The token file {path} can be read by others",
+                hint=f"Run: chmod 600 {path}",
             )
         data = stream.read(_LONGEST_FILE + 1)
     if len(data) > _LONGEST_FILE:
-        raise EngineError(ErrorCode.USAGE, f"The token file {path} is longer than {_LONGEST_FILE} bytes")
+        raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"The token file {path} is longer than {_LONGEST_FILE} bytes")
     return data.decode("utf-8", "replace")
 
 
@@ -115,10 +120,14 @@ def _parse(text: str, path: str) -> dict[str, Caller]:
         elif token in callers:
             problem = "this token stands there twice"
         if problem:
-            raise EngineError(ErrorCode.USAGE, f"{path}:{number}: {problem}", details={"file": path, "line": number})
+            raise EngineError(
+                ErrorCode.TOKEN_FILE_INVALID, f"{path}:{number}: {problem}", details={"file": path, "line": number}
+            )
         callers[token] = Caller(*names)
     if not callers:
         raise EngineError(
-            ErrorCode.USAGE, f"The token file {path} has no token", hint="Remove it, and the next start makes one."
+            ErrorCode.TOKEN_FILE_INVALID,
+            f"The token file {path} has no token",
+            hint="Remove it, and the next start makes one.",
         )
     return callers

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.contracts.limits import RENDERED_FORMATS
+from clawperator.engine.errors import EngineError
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.observe.trees import viewed
 
@@ -16,6 +17,20 @@ DEFAULT_BYTES = 8_192
 """What a view of a tree may take unless the caller says otherwise: some 2,500 tokens."""
 _ERROR_TEXT = 4_096
 """The end of each long text in an error: what a script said last tells most."""
+
+_TOOL_WORDS = {
+    "--device-id": "`deviceId`",
+    "--vars": "`variables`",
+    "with --artifact": "with the argument `artifact` of `skill_run`",
+    "--artifact": "`artifact`",
+    "Run `clawperator skills search`.": "List the skills with `skills_search`.",
+    "Run `clawperator skills get`.": "`skills_search` with `skillId` lists the artifacts.",
+    "Run `clawperator skills sync`.": "The skills of this server are incomplete; `skills_search` lists the others.",
+    "Run `clawperator skills install`, or check CLAWPERATOR_SKILLS_REGISTRY.": "This server's registry cannot be read.",
+    "Run `clawperator skills validate` for the skill, or fetch the skills again.": "The file of this server cannot be read.",
+    "Quote the JSON for the shell.": "Send `variables` as an object of strings, numbers and booleans.",
+}
+"""What hints say on a command line, and what they say to a client of MCP."""
 
 
 class Reply(NamedTuple):
@@ -47,7 +62,18 @@ def _is_sound(text: str) -> bool:
 
 def refusal(error: EngineError) -> Reply:
     """An error as the answer: code, message, hint and whether the same call may be repeated."""
-    return Reply(bounded(error.to_answer(), _ERROR_TEXT), failed=True)
+    document = bounded(error.to_answer(), _ERROR_TEXT)
+    for key in ("message", "hint"):
+        if isinstance(text := document["error"].get(key), str):
+            document["error"][key] = in_tool_words(text)
+    return Reply(document, failed=True)
+
+
+def in_tool_words(text: str) -> str:
+    """``text`` with tools and arguments where it names commands and flags: an agent has no command line."""
+    for flag, word in _TOOL_WORDS.items():
+        text = text.replace(flag, word)
+    return text
 
 
 def bounded(value: Any, limit: int) -> Any:
@@ -74,6 +100,11 @@ def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
     for step in envelope.get("stepResults", ()):
         data = step["data"]
         if step["actionType"] == "snapshot_ui" and isinstance(data.get("text"), str):
+            if data.get("actual_format") in RENDERED_FORMATS:  # rendered as the plan asks
+                raw = data["text"].encode("utf-8", "surrogatepass")
+                if len(raw) > max_bytes:
+                    data |= {"text": raw[:max_bytes].decode("utf-8", "ignore"), "truncated": "true"}
+                continue
             xml = data.pop("text")
             try:
                 data["view"] = viewed(xml, parse(xml, recover=True), view, max_bytes)
@@ -82,17 +113,8 @@ def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
 
 
 def outcome(document: Mapping[str, Any]) -> Reply:
-    """The engine result ``document``; beside an envelope of which not everything worked stands why, as errors say it."""
-    envelope = document["envelope"]
-    step = next((step for step in envelope["stepResults"] if not step["success"]), None)
-    if envelope["status"] == "success" and step is None:
+    """The engine result ``document``; ``failure`` is what went wrong, where not everything worked."""
+    error = document["outcome"].get("error")
+    if error is None:
         return Reply(document)
-    found = envelope.get("errorCode") or (step or {"data": {}})["data"].get("error") or ""
-    code = ErrorCode.known(found)
-    failure = {
-        "code": found or "UNKNOWN",
-        "message": envelope.get("error") or f"Step {(step or {}).get('id')} failed",
-        "hint": envelope.get("hint") or (code.hint if code else "Take a snapshot, then decide."),
-        "retryable": code.retryable if code else False,
-    }
-    return Reply({**document, "failure": failure}, failed=True)
+    return Reply({**document, "failure": error}, failed=True)

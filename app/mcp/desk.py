@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.http.tokens import ANYBODY, Caller
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import ExecutionResult
     from clawperator.engine.executions.run import RunOptions
     from clawperator.engine.facade import Engine
-    from clawperator.engine.settings import Settings
 
 SOURCE = "clawperator-mcp"
 _REMEMBERED = 256
@@ -31,11 +30,15 @@ _REMEMBERED = 256
 
 @dataclass(slots=True)
 class Call:
-    """One request of a client: who asks, and how it is told of progress. ``ran`` is its last execution that came to its end."""
+    """One request of a client: who asks, how it is told of progress, and how long it waits for a device that is taken.
+
+    ``ran`` is its last execution that came to its end.
+    """
 
     progress: Progress
     caller: Caller = ANYBODY
     ran: ExecutionResult | None = None
+    wait_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +85,10 @@ class Desk:
         admit(self.profile(call), self.engine.validate(payload).execution)
 
     @contextmanager
-    def acting(self, call: Call, what: str) -> Iterator[Settings]:
-        """Something of which nobody knows what it does; gives the settings that bind it, too. Raises READ_ONLY."""
-        settings = self.engine.settings
-        if self.profile(call).read_only or settings.read_only:
-            raise EngineError(ErrorCode.READ_ONLY, f"This session may only observe: {what} could act on the device")
-        if call.caller.profile:
-            settings = replace(settings, policy_profile=call.caller.profile)
+    def acting(self, call: Call) -> Iterator[Engine]:
+        """Give the engine under the caller's profile for something that the server waits for before it ends."""
         with self.work.one():
-            yield settings
+            yield self.engine.under(call.caller.profile)
 
     # -- executing
 
@@ -117,6 +115,7 @@ class Desk:
                         with_confined_pictures(payload, self._pictures),
                         device_id=device_id or None,
                         timeout_ms=timeout_ms,
+                        wait_ms=call.wait_ms,
                         options=options,
                         profile=self.profile(call),
                         caller=call.caller.name,

@@ -90,7 +90,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Tell) -> None:
     """Serve until SIGINT or SIGTERM; a second one gives up what still runs.
 
-    Raises ``EngineError`` (USAGE) where it cannot listen or the token file is not usable, before anything is served.
+    Raises ``EngineError``: ADDRESS_UNAVAILABLE where it cannot listen, TOKEN_FILE_INVALID, USAGE; before anything is served.
     """
     host = Host(options)
     try:

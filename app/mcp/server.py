@@ -111,7 +111,9 @@ def entry(tool: Tool) -> ToolEntry:
 async def answered(desk: Desk, tool: Tool, call: Call, arguments: Mapping[str, Any] | None) -> Reply:
     """What ``tool`` answers, whatever happens; a fault of ours is told to people, not to the client."""
     try:
-        reply = await tool.run(desk, call, tool.read(arguments))
+        given = tool.read(arguments)
+        call.wait_ms = given.get("waitMs")
+        reply = await tool.run(desk, call, given)
     except asyncio.CancelledError:
         desk.given_up(call)
         raise

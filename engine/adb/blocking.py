@@ -10,7 +10,7 @@ import os
 import socket
 from time import monotonic
 
-from clawperator.engine.adb.failures import broken, timed_out, unreachable
+from clawperator.engine.adb.failures import broken, endless, timed_out, unreachable
 from clawperator.engine.adb.presence import parse_devices
 from clawperator.engine.adb.protocol import (
     CLOSE_STDIN,
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 _READ = 64 * 1024
+MAX_OUTPUT = 16 * 1024 * 1024
+"""Bytes of one command's output: light commands ask for lists."""
 
 
 def devices(env: Mapping[str, str] | None = None, *, timeout: float = 10.0) -> list[DeviceEntry]:
@@ -141,9 +143,13 @@ class _Line:
         decoder = ShellDecoder()
         parts: dict[int, list[bytes]] = {STDOUT: [], STDERR: []}
         data, self._ahead = self._ahead, b""
+        size = 0
         while True:
             for channel, piece in decoder.feed(data):
                 parts[channel].append(piece)
+                size += len(piece)
+            if size > MAX_OUTPUT:
+                raise endless(MAX_OUTPUT, serial=self._serial)
             if decoder.exit_code is not None:
                 return b"".join(parts[STDOUT]), b"".join(parts[STDERR]), decoder.exit_code
             data = self._receive()

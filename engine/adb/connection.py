@@ -23,7 +23,6 @@ MAX_OUTPUT = 128 * 1024 * 1024
 """Bytes of one command's output that are collected in memory: far above any picture, dump or log buffer of a sane device."""
 _SMALL_READ = 64 * 1024
 _LARGE_READ = 256 * 1024
-_SEND_SLICE = 256 * 1024
 _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 
 
@@ -49,6 +48,8 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._ahead = b""
         self._read_size = _SMALL_READ
+        self._unshared = 0
+        """Bytes that were asked for since other tasks had their turn."""
         # The server leaves Nagle's algorithm on: what it sends after an OKAY waits for our acknowledgement, which Linux
         # delays by 40 ms unless told otherwise, and it has to be told again after every read (facts 9a, 9b).
         self._hasten = _QUICKACK is not None and sock.family in (socket.AF_INET, socket.AF_INET6)
@@ -121,6 +122,10 @@ class Connection:
             raise broken(f"the adb server stopped taking data: {exc}", serial=self.serial) from exc
 
     async def _receive(self) -> bytes:
+        self._unshared += self._read_size
+        if self._unshared > _LARGE_READ:  # sock_recv returns at once while data waits: a flood would own the loop
+            self._unshared = 0
+            await asyncio.sleep(0)
         try:
             data = await self._loop.sock_recv(self._sock, self._read_size)
             if self._hasten and _QUICKACK is not None:
@@ -130,6 +135,16 @@ class Connection:
         if len(data) == self._read_size:
             self._read_size = _LARGE_READ  # a bulk stream: fewer, larger reads from now on
         return data
+
+    @property
+    def ended(self) -> bool:
+        """Whether the other side has closed an idle connection."""
+        try:
+            return not self._sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def close(self) -> None:
         self._sock.close()

@@ -151,6 +151,8 @@ class PlainStream(ShellStream):
 
 
 _EXIT_MARKER = b"clawperator-exit:"
+_LONGEST_ANSWER = 64 * 1024
+"""Bytes of what the package manager may say about an installation."""
 _LONGEST_EXIT_CODE = 3
 
 
@@ -431,7 +433,7 @@ def _install_service(features: frozenset[str], flags: Sequence[str], size: int) 
 async def _stream_apk(connection: Connection, source: Source, size: int, progress: Progress | None) -> InstallResult:
     """Exactly ``size`` bytes, then the package manager's words up to the end of the stream."""
     sent = 0
-    answer: list[bytes] = []
+    answer = bytearray()
     with suppress(TransportError):  # it may hang up before it has read everything: what it has said counts
         async with aclosing(batches(source)) as pieces:
             async for piece in pieces:
@@ -440,8 +442,8 @@ async def _stream_apk(connection: Connection, source: Source, size: int, progres
                 if progress:
                     progress(sent)
     with suppress(TransportError):
-        while data := await connection.read():
-            answer.append(data)
+        while len(answer) < _LONGEST_ANSWER and (data := await connection.read()):
+            answer += data
     if not answer:
         raise broken(f"the installation broke off after {sent} of {size} bytes", serial=connection.serial)
-    return parse_install_result(b"".join(answer).decode(errors="replace"))
+    return parse_install_result(answer.decode(errors="replace"))

@@ -67,40 +67,27 @@ def check_code(code: str) -> str:
 
 
 def pair_outcome(words: str, address: str, code: str) -> Paired:
-    """The server's answer to ``host:pair``. Raises ``EngineError`` for every other answer than success."""
+    """Return what the server's answer to ``host:pair`` says. Raises ``EngineError`` (PAIRING_FAILED) with its words otherwise."""
     if match := _PAIRED.fullmatch(" ".join(words.split())):
         return Paired(address, match[2] or "")
     said = " ".join(words.replace(code, "***").split())
     lowered = said.lower()
     details = {"address": address, "adb": said}
     if "wrong password" in lowered or "connection was dropped" in lowered:
-        raise _refused(
-            ErrorCode.DEVICE_UNAUTHORIZED,
-            f"{address} did not accept the pairing code, or ended the pairing",
+        hint = (
             "Each dialog has a code of its own: leave it open, and give the code that it shows now. "
-            "Where the code is right, switch Wireless debugging off and on.",
-            details,
+            "Where the code is right, switch Wireless debugging off and on."
         )
-    if "unable to start pairing client" in lowered or "refused" in lowered or "route" in lowered:
-        raise _refused(
-            ErrorCode.DEVICE_NOT_FOUND,
-            f"nothing answers at {address} for pairing",
-            "Use the address of the pairing dialog, not the one above it: the port is another one, and new each time. "
-            "Leave the dialog open; computer and device must be in the same network.",
-            details,
+    elif "unable to start pairing client" in lowered or "refused" in lowered or "route" in lowered:
+        hint = (
+            "Nothing answers there. Use the address of the pairing dialog, not the one above it: the port is another one, and "
+            "new each time. Leave the dialog open; computer and device must be in the same network."
         )
-    if "parse" in lowered or "invalid port" in lowered:
-        raise _refused(ErrorCode.EXECUTION_VALIDATION_FAILED, f"adb: {said}", "", {**details, "path": "address"})
-    raise _refused(
-        ErrorCode.ADB_SERVER_FAILED,
-        f"adb: {said or 'no word on the pairing'}",
-        "Open the pairing dialog again and repeat; then restart the adb server.",
-        details,
+    else:
+        hint = None
+    raise EngineError(
+        ErrorCode.PAIRING_FAILED, f"adb: {said or 'no answer to the pairing'}", hint=hint, details=details
     )
-
-
-def _refused(code: ErrorCode, message: str, hint: str, details: dict[str, Any]) -> EngineError:
-    return EngineError(code, message, hint=hint, details=details)
 
 
 def unanswered(target: str, timeout: float) -> EngineError:

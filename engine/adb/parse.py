@@ -33,7 +33,6 @@ __all__ = [
     "parse_getprop",
     "parse_install_result",
     "parse_package_rows",
-    "parse_package_uids",
     "parse_packages",
     "parse_settings_list",
     "parse_wm_density",
@@ -76,11 +75,6 @@ def parse_packages(text: str) -> list[str]:
     return [package.name for package in parse_package_rows(text) if package.name]
 
 
-def parse_package_uids(text: str) -> dict[str, int]:
-    """``{name: uid}`` of ``pm list packages -U``; rows without a uid are left out."""
-    return {package.name: package.uid for package in parse_package_rows(text) if package.uid >= 0}
-
-
 def parse_getprop(text: str) -> dict[str, str]:
     """All properties of ``getprop``; a value may span lines."""
     properties: dict[str, str] = {}
@@ -102,8 +96,11 @@ def parse_getprop(text: str) -> dict[str, str]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines as a device ends them: LF or CR LF only (``splitlines`` would also cut at U+2028 inside a value)."""
-    return (line.removesuffix("\r") for line in text.split("\n"))
+    """Lines as a device ends them: LF, CR LF or, through the pseudo-terminals of old releases, CR CR LF.
+
+    ``splitlines`` would also cut at U+2028 inside a value.
+    """
+    return (line.rstrip("\r") for line in text.split("\n"))
 
 
 def parse_settings_list(text: str) -> dict[str, str]:

@@ -58,6 +58,18 @@ class DeviceEntry(
         """Whether commands can be sent to it."""
         return self.state == DeviceState.DEVICE
 
+    def to_dict(self) -> dict[str, str | int]:
+        """Return the row as JSON data: ``serial`` and ``state``, and the other keys where adb gave a value."""
+        more: dict[str, str | int] = {
+            "model": self.model,
+            "product": self.product,
+            "device": self.device,
+            "transportId": self.transport_id,
+            "usb": self.usb,
+            "detail": self.detail,
+        }
+        return {"serial": self.serial, "state": str(self.state), **{key: value for key, value in more.items() if value}}
+
     @property
     def is_emulator(self) -> bool:
         return self.serial.startswith("emulator-")

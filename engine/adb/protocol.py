@@ -158,8 +158,13 @@ def expect_okay(serial: str = "") -> Conversation[None]:
 
 
 def read_text() -> Conversation[str]:
-    """A block with four hexadecimal digits of length before it."""
+    """Return a block with four hexadecimal digits of length before it.
+
+    Raises ``EngineError`` for a ``FAIL`` in its place: servers from 36 on refuse a pairing so, after the OKAY.
+    """
     digits = yield 4
+    if digits == b"FAIL":
+        raise refusal((yield from read_text()))
     try:
         size = int(digits, 16)
     except ValueError:
@@ -219,7 +224,10 @@ class ShellDecoder:
         self._rest = b""
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
-        """``(STDOUT | STDERR, bytes)`` in order, neighbours of one channel joined; part of a packet is not held back."""
+        """``(STDOUT | STDERR, bytes)`` in order, neighbours of one channel joined; part of a packet is not held back.
+
+        Empty packets leave nothing behind, however many there are.
+        """
         if self._rest:
             data, self._rest = self._rest + data, b""
         runs: list[tuple[int, list[bytes]]] = []
@@ -247,4 +255,4 @@ class ShellDecoder:
             elif channel == EXIT and piece:
                 self.exit_code = piece[0]
         self._channel, self._left = channel, left
-        return [(name, b"".join(parts)) for name, parts in runs]
+        return [(name, joined) for name, parts in runs if (joined := b"".join(parts))]

@@ -32,6 +32,7 @@ from clawperator.engine.adb.mdns import (
 )
 from clawperator.engine.adb.pairing import Paired, QrOffer, check_code, pair_outcome, unanswered
 from clawperator.engine.adb.presence import DeviceState
+from clawperator.engine.adb.protocol import is_unknown_service
 from clawperator.engine.adb.reachability import (
     Connected,
     connect_outcome,
@@ -75,8 +76,8 @@ _WAITING = {
 class Wireless:
     """Pairs and connects through ``server``. Every coroutine may be cancelled at any point and leaves no task behind.
 
-    All raise ``EngineError``: PAIRING_UNSUPPORTED (the server is too old, or discovers nothing), DEVICE_NOT_FOUND (nothing
-    answers or announces itself), DEVICE_UNAUTHORIZED (wrong code, or the dialog is not confirmed), DEVICE_OFFLINE,
+    All raise ``EngineError``: PAIRING_UNSUPPORTED (the server is too old, or discovers nothing), PAIRING_FAILED (wrong code, or
+    nothing answers for pairing), DEVICE_NOT_FOUND (nothing answers or announces itself), DEVICE_UNAUTHORIZED, DEVICE_OFFLINE,
     EXECUTION_VALIDATION_FAILED (address or code, ``details.path``), and what ``AdbServer`` raises. Times are in seconds.
     Stages of the job "wireless": discover, pair, find, connect.
     """
@@ -111,7 +112,9 @@ class Wireless:
             except AdbTimeoutError:
                 raise unanswered(target, timeout) from None
             except EngineError as error:
-                raise await self._discovery.explained(error, secret) from None
+                if "adb" not in error.details or is_unknown_service(error):
+                    raise await self._discovery.explained(error, secret) from None
+                words = str(error.details["adb"])
             return pair_outcome(words, target, secret)
 
     async def pair_by_qr(

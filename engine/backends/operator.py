@@ -6,13 +6,14 @@ import asyncio
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.backends.base import Outcome
+from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.generation import fits_every_generation, require_generation
@@ -29,11 +30,19 @@ from clawperator.engine.logcat.operator_log import (
     Signal,
 )
 from clawperator.engine.observe.log import DeviceLog, LogRoom, log_parser, logcat_words, new_nonce, nonce_command
-from clawperator.engine.observe.probe import Probe, variants
+from clawperator.engine.observe.probe import DeviceFacts, Probe, ask, variants
+from clawperator.engine.operator.identity import RELEASE_PACKAGE
 from clawperator.engine.suggestions import command_line
+
+if TYPE_CHECKING:
+    from clawperator.engine.doctor.device_state import DeviceState
 
 _LOOK_AGAIN_SECONDS = 2.0
 """Beyond the time that the caller granted, so a device that hangs must not make it much longer."""
+_HESITATION_SECONDS = 1.0
+"""How long after the dispatch the device is asked why the Operator says nothing, or repeats an attempt."""
+_STATE_SECONDS = 3.0
+"""How long that one read may take; the answer is waited for meanwhile."""
 
 
 class OperatorBackend:
@@ -50,28 +59,38 @@ class OperatorBackend:
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:
         """What the installed app cannot do, before anything is dispatched; returns warnings.
 
-        Raises ``EngineError``: RECEIVER_NOT_INSTALLED where no broadcast could be received, EXECUTION_ACTION_UNSUPPORTED where
-        the app is too old for ``execution`` and would ignore parts of it silently.
+        Raises ``EngineError``: RECEIVER_NOT_INSTALLED where the app is known to be absent, EXECUTION_ACTION_UNSUPPORTED where
+        it is too old for ``execution`` and would ignore parts of it silently.
         """
         facts = await self._probe.facts(device, self._package)
         if self._package in facts.packages:
             if execution is not None and not fits_every_generation(execution):
                 require_generation(execution, await self._probe.apk_version(device, self._package))
-            return ()
-        other = variants(self._package)[1]
-        if other in facts.packages:
-            message = (
-                f"{self._package} is not installed on {device.serial}, {other} is: pass --receiver-package {other}"
-            )
-            return ({"code": ErrorCode.RECEIVER_VARIANT_MISMATCH, "path": "receiverPackage", "message": message},)
-        raise EngineError(
+        elif facts.listed:
+            raise await self._absent(device, facts)
+        return ()
+
+    async def _absent(self, device: AdbDevice, facts: DeviceFacts) -> EngineError:
+        """RECEIVER_NOT_INSTALLED, which names the Operator apps that are installed instead."""
+        if not facts.packages and self._package not in variants(RELEASE_PACKAGE):
+            facts = await ask(device, RELEASE_PACKAGE)
+        setup = f"{command_line('operator setup', device.serial)} --apk <path>"
+        installed = list(facts.packages)
+        detail = "Neither the release nor the debug variant is listed by the package manager."
+        hint = f"Install the Operator app: `{setup}`."
+        if installed:
+            detail = f"{' and '.join(installed)} is installed."
+            hint = f"Pass --receiver-package {installed[0]} (HTTP: receiverPackage), or install {self._package}."
+        return EngineError(
             ErrorCode.RECEIVER_NOT_INSTALLED,
             f"The Operator app {self._package} is not installed on {device.serial}",
+            hint=hint,
             details={
                 "checkId": "readiness.apk.presence",
                 "summary": f"{self._package} is not installed",
-                "detail": "Neither the release nor the debug variant is listed by the package manager.",
-                "installCommand": f"{command_line('operator setup', device.serial)} --apk <path>",
+                "detail": detail,
+                "installed": installed,
+                "installCommand": setup,
             },
         )
 
@@ -80,6 +99,7 @@ class OperatorBackend:
         facts = await self._probe.facts(device, self._package)
         run = _Run(command, device.serial, self._package, trace)
         async with self._logs.open(device, facts, facts.uid_of(self._package), run.command_id) as log:
+            trace.tree_before = log.last_tree
             leave = log.listen(run)
             try:
                 return await self._converse(run, log)
@@ -89,15 +109,20 @@ class OperatorBackend:
     async def _converse(self, run: _Run, log: DeviceLog) -> Outcome:
         read_before = log.reading
         broadcast = asyncio.create_task(self._broadcast(run, log.device), name=f"broadcast {run.command_id}")
+        inquiry = _Inquiry(run, log.device, self._package)
         try:
-            async with asyncio.timeout(run.wait_seconds):
-                await run.answered.wait()
-        except TimeoutError:
-            await self._look_again(run, log)
+            try:
+                async with asyncio.timeout(run.wait_seconds):
+                    await run.answered.wait()
+            except TimeoutError:
+                await self._look_again(run, log)
+            if run.needs_reason:
+                await inquiry.finish()
         finally:
-            broadcast.cancel()
-            await asyncio.gather(broadcast, return_exceptions=True)
+            await _stop(broadcast, *inquiry.close())
             run.ended(log.reading - read_before)
+        if run.not_running:
+            self._probe.forget(log.device.serial)  # the app may have been removed as well
         return run.outcome()
 
     async def _broadcast(self, run: _Run, device: AdbDevice) -> None:
@@ -140,6 +165,51 @@ class OperatorBackend:
                     run.on_signal(signal)
 
 
+async def _stop(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Inquiry:
+    """The one read of the device's state that an execution may cost: begun when it hesitates, or when it has failed."""
+
+    def __init__(self, run: _Run, device: AdbDevice, package: str) -> None:
+        self._run = run
+        self._device = device
+        self._package = package
+        self._task: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(_HESITATION_SECONDS, self._hesitation)
+
+    def _hesitation(self) -> None:
+        if self._run.hesitates:
+            self._begin()
+
+    def _begin(self) -> asyncio.Task[None]:
+        if self._task is None:
+            self._task = asyncio.create_task(self._read(), name=f"state of {self._device.serial}")
+        return self._task
+
+    async def finish(self) -> None:
+        """Return when the state is known, or cannot be."""
+        self._timer.cancel()
+        await self._begin()
+
+    def close(self) -> Sequence[asyncio.Task[None]]:
+        """Nothing is begun any more; what has begun is the caller's to end."""
+        self._timer.cancel()
+        return [self._task] if self._task is not None else []
+
+    async def _read(self) -> None:
+        from clawperator.engine.doctor.device_state import read_state
+
+        try:
+            state = await read_state(self._device, self._package, timeout=_STATE_SECONDS)
+        except EngineError:
+            return  # unknown: nothing is refused for it
+        self._run.learn(state)
+
+
 class _Run:
     """One execution as the log tells it: collects until there is exactly one answer, the envelope or an error."""
 
@@ -160,6 +230,9 @@ class _Run:
         self._error: EngineError | None = None
         self._lines = CorrelatedLines(command.command_id)
         self._last_stage = ""
+        self._heard = self._retrying = False
+        self.not_running = False
+        """The accessibility service is known not to run, and the Operator has said nothing."""
 
     # -- the dispatch
 
@@ -170,7 +243,8 @@ class _Run:
 
     def dispatch_unclear(self, complaint: str) -> None:
         """The link broke while the command was on its way: it may have arrived, and only the log can tell."""
-        self._status = f"error: {complaint}"
+        if not self._heard:
+            self._status = f"error: {complaint}"
 
     def dispatch_failed(self, complaint: str, status: str, cause: EngineError | None) -> None:
         self._status = status
@@ -196,6 +270,8 @@ class _Run:
     def on_signal(self, signal: Signal) -> None:
         if not self._armed or self.answered.is_set():
             return
+        if isinstance(signal, RefusalSignal) or signal.command_id in (self.command_id, ""):
+            self._heard, self._status = True, "sent"  # though the link broke while the command was on its way
         match signal:
             case EnvelopeSignal() if signal.command_id == self.command_id:
                 self._take_envelope(signal)
@@ -233,6 +309,7 @@ class _Run:
     def _note(self, signal: ProgressSignal) -> None:
         self._lines.add(signal.entry)
         self._trace.note(signal)
+        self._retrying = signal.kind == "stage-retry"
         if signal.kind in ("stage-start", "stage-retry"):
             self._last_stage = signal.fields.get("id", self._last_stage)
 
@@ -247,6 +324,34 @@ class _Run:
                 extra=self._circumstances(),
             )
         )
+
+    # -- the device's state
+
+    @property
+    def hesitates(self) -> bool:
+        """Whether the Operator has said nothing yet, or tries something once more."""
+        return not self.answered.is_set() and (not self._heard or self._retrying)
+
+    @property
+    def needs_reason(self) -> bool:
+        """Whether the state of the device may explain that there is no answer, or none but a failure."""
+        if self._envelope is None:
+            return self._error is None
+        if self._envelope.status == "success":
+            return False
+        no_tree = derived_code(self._envelope.error or "") is ErrorCode.UI_TREE_UNAVAILABLE
+        return no_tree or time.monotonic() - self._dispatched_at >= _HESITATION_SECONDS
+
+    def learn(self, state: DeviceState) -> None:
+        """A screen that is off or locked is a remark; a service that does not run ends the wait, unless the Operator spoke."""
+        if (warning := state.warning()) is not None:
+            self._trace.warnings.append(warning)
+        error = state.error()
+        if error is not None and not self._heard and not self.answered.is_set():
+            self.not_running = True
+            error.details |= {"commandId": self.command_id, "taskId": self._command.task_id}
+            error.extra |= self._circumstances()
+            self._fail(error)
 
     # -- the answer
 

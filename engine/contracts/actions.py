@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from pydantic import Field, GetJsonSchemaHandler, ValidationError, create_model
+from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails
@@ -16,8 +17,9 @@ from clawperator.engine.contracts.aliases import spelled
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.engine.contracts.matcher import NodeMatcher
 from clawperator.engine.contracts.pattern import pattern_complaint
-from clawperator.engine.contracts.strict import RULES, Strict, again, problem, unknown
+from clawperator.engine.contracts.strict import ABSENT, RULES, Strict, again, none_of, problem, unknown
 from clawperator.engine.contracts.values import (
+    NOT_BLANK,
     ApplicationId,
     ClickType,
     Coordinate,
@@ -28,6 +30,7 @@ from clawperator.engine.contracts.values import (
     Pattern,
     Retry,
     SessionId,
+    SnapshotFormat,
     Text,
     Uri,
     Validator,
@@ -39,9 +42,6 @@ FIRST_GENERATION = "0.3"
 _0_3_2 = "0.3.2"
 _0_5 = "0.5"
 _PACKAGE_NAME = "Android package name, such as `com.android.settings`."
-_FORMAT_REMOVED = {
-    "format": "The parameter format of snapshot_ui was removed: leave it out, snapshots are always hierarchy_xml."
-}
 _IGNORED = "Accepted and ignored."
 
 
@@ -53,11 +53,14 @@ class Params(Strict):
     """The parameters of any action. They are one flat vocabulary: a known one is accepted on every action (§3).
 
     ``since`` is the Operator version that first knows the action type; of the parameters ``one_of`` one is needed.
+    ``host_only`` are parameters that are not sent. ``refused`` is what ``problems`` refuses, as JSON Schemas. Not among them, because JSON Schema cannot compare values or
+    judge a pattern: a ``target`` that differs from ``matcher``, ``validatorPattern`` that is no regular expression.
     """
 
     since: ClassVar[str] = FIRST_GENERATION
     one_of: ClassVar[tuple[str, ...]] = ()
-    removed: ClassVar[Mapping[str, str]] = {}
+    refused: ClassVar[tuple[JsonDict, ...]] = ()
+    host_only: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def other_keys(cls, given: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
@@ -68,13 +71,14 @@ class Params(Strict):
                 _vocabulary().model_validate(unused)
             except ValidationError as exc:
                 yield from (again(error) for error in exc.errors(include_url=False) if error["type"] not in RULES)
-        yield from unknown(given, VOCABULARY, cls.removed)
+        yield from unknown(given, VOCABULARY)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         answer = handler(schema)
-        if cls.one_of:
-            handler.resolve_ref_schema(answer)["anyOf"] = [{"required": [name]} for name in cls.one_of]
+        none: JsonDict = {"properties": dict.fromkeys(cls.one_of, ABSENT)}
+        if refused := [*([none] if cls.one_of else []), *cls.refused]:
+            handler.resolve_ref_schema(answer).update(none_of(*refused))
         return answer
 
 
@@ -111,6 +115,10 @@ class Click(Params):
     """Click the first node that satisfies the matcher, or a point of the screen; exactly one of the two."""
 
     one_of = ("matcher", "coordinate")
+    refused = (
+        {"required": ["matcher", "coordinate"], "properties": {"matcher": {}, "coordinate": {}}},
+        {"required": ["coordinate", "clickType"], "properties": {"coordinate": {}, "clickType": {"const": "focus"}}},
+    )
 
     matcher: NodeMatcher = optional("The node to click.")
     coordinate: Coordinate = optional("The point to click.", since=_0_5)
@@ -132,6 +140,13 @@ class Click(Params):
 
 class ReadText(Params):
     """Read the label of the first node that satisfies the matcher."""
+
+    refused = (
+        {
+            "required": ["validator"],
+            "properties": {"validator": {"const": "regex"}, "validatorPattern": {"not": {"pattern": NOT_BLANK}}},
+        },
+    )
 
     matcher: NodeMatcher = Field(description="The node to read.")
     validator: Validator = optional("What the text must look like.")
@@ -166,8 +181,13 @@ class EnterText(Params):
 class SnapshotUi(Params):
     """Dump the tree of the active window."""
 
-    removed = _FORMAT_REMOVED
+    host_only = frozenset({"format"})
 
+    format: SnapshotFormat = optional(
+        "How `data.text` shows the tree; the host renders it from the device's dump. `hierarchy_xml` (default): the dump itself. "
+        "`ascii`: what is on screen as indented lines, one node each, unlabelled containers folded. `json`: the whole tree as JSON "
+        "text. `data.actual_format` says what the text is."
+    )
     retry: Retry = _retry("UiReadiness")
 
 
@@ -214,6 +234,8 @@ class Scroll(_Scrolling):
 
 class ScrollUntil(_Scrolling):
     """Scroll until an end, a limit or a node is reached."""
+
+    refused = ({"required": ["clickAfter"], "properties": {"clickAfter": {"const": True}, "matcher": ABSENT}},)
 
     maxScrolls: Whole = optional("Most swipes.", default=20, ge=1, le=200)
     maxDurationMs: Whole = optional("Longest time, in milliseconds.", default=10_000, ge=0, le=MAX_EXECUTION_TIMEOUT_MS)

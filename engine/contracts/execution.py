@@ -27,7 +27,8 @@ class Action:
     def to_wire(self) -> dict[str, Any]:
         """What the device gets: only parameters that the action type reads, under every name any generation reads."""
         known = ACTIONS.get(self.type)
-        params = {name: value for name, value in self.params.items() if known is None or name in known.model_fields}
+        sent = None if known is None else known.model_fields.keys() - known.host_only
+        params = {name: value for name, value in self.params.items() if sent is None or name in sent}
         if self.type == "scroll_and_click" and (target := params.get("target") or params.get("matcher")):
             params |= {"target": target, "matcher": target}
         return _action(self, params)
@@ -58,6 +59,11 @@ class Execution:
             ),
             mode=payload.get("mode", DEFAULT_MODE),
         )
+
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        """Id and type of each action."""
+        return [(action.id, action.type) for action in self.actions]
 
     def with_timeout(self, timeout_ms: int) -> Self:
         return replace(self, timeout_ms=timeout_ms)

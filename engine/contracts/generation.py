@@ -1,17 +1,100 @@
-"""What an installed Operator is too old for (wire §4): it would ignore a newer parameter and be silent at a newer type."""
+"""Which Operator generation answers which action and parameter (wire §4): the one table, and refusals that derive from it.
+
+An older Operator ignores a newer parameter and does not answer a newer action type, so both are refused before dispatch.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from clawperator.engine.contracts.actions import ACTIONS, FIRST_GENERATION, VALUES_SINCE
+from clawperator.engine.contracts.actions import ACTIONS, FIRST_GENERATION, VALUES_SINCE, Params
 from clawperator.engine.contracts.execution import Action, Execution
 from clawperator.engine.contracts.values import SINCE
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.version import OPERATOR_RELEASES
 
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
 _FIRST = (0, 3, 0)
+COMMANDS: Mapping[str, str] = {
+    "open_app": "open",
+    "open_uri": "open",
+    "close_app": "close",
+    "wait_for_node": "wait",
+    "click": "click",
+    "read_text": "read",
+    "enter_text": "type",
+    "snapshot_ui": "snapshot",
+    "take_screenshot": "screenshot",
+    "sleep": "sleep",
+    "press_key": "press",
+    "scroll": "scroll",
+    "scroll_until": "scroll-until",
+    "scroll_and_click": "scroll-and-click",
+    "wait_for_navigation": "wait-for-nav",
+    "read_key_value_pair": "read-value",
+    "start_recording": "record start",
+    "stop_recording": "record stop",
+}
+"""The command that sends each action type."""
+
+
+class Support(NamedTuple):
+    """One row of the table: an action type, its command, the first Operator version that answers it, and what came later.
+
+    ``later`` has the name of each later parameter (or parameter and value) with its first version.
+    """
+
+    action: str
+    command: str
+    since: str
+    later: tuple[tuple[str, str], ...]
+
+    def lacking(self, version: str) -> tuple[str, ...] | None:
+        """The later parts that Operator ``version`` lacks; ``None`` where it lacks the whole action."""
+        installed = _parsed(version) or _FIRST
+        if installed < (_parsed(self.since) or _FIRST):
+            return None
+        return tuple(name for name, since in self.later if installed < (_parsed(since) or _FIRST))
+
+    def words(self, generation: str) -> str:
+        """Whether a supported generation answers it: ``yes``, ``no``, or ``without coordinate``."""
+        lacking = self.lacking(OPERATOR_RELEASES[generation])
+        if lacking is None:
+            return "no"
+        return f"without {', '.join(lacking)}" if lacking else "yes"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON data."""
+        answers = {generation: self.words(generation) for generation in OPERATOR_RELEASES}
+        return {"action": self.action, "command": self.command, "since": self.since, "operator": answers}
+
+
+def support_table() -> tuple[Support, ...]:
+    """The row of every action type, in the order of the contract."""
+    return tuple(Support(name, COMMANDS[name], spec.since, tuple(_later(name, spec))) for name, spec in ACTIONS.items())
+
+
+def _later(name: str, spec: type[Params]) -> Iterator[tuple[str, str]]:
+    for field in spec.model_fields:
+        if added := _field_since(spec, field):
+            yield field, added
+        for value, since in VALUES_SINCE.get((name, field), {}).items():
+            yield f"{field} {value}", since
+
+
+def lacking_words(version: str) -> str:
+    """What Operator ``version`` lacks, by command: ``read-value, click (coordinate)``; empty where it lacks nothing."""
+    found = [(row.command, row.lacking(version)) for row in support_table()]
+    whole = [command for command, lacking in found if lacking is None]
+    parts = [f"{command} ({', '.join(lacking)})" for command, lacking in found if lacking]
+    return ", ".join([*whole, *parts])
+
+
+def requirement(since: str) -> str:
+    """The words for what an older Operator lacks, the same in refusals and in help texts."""
+    return f"requires Operator {since} or newer"
 
 
 def require_generation(execution: Execution, apk_version: str) -> None:
@@ -27,7 +110,7 @@ def require_generation(execution: Execution, apk_version: str) -> None:
             if installed < (_parsed(since) or _FIRST):
                 raise EngineError(
                     ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
-                    f"{what} requires Operator {since} or newer; {apk_version} is installed",
+                    f"{what} {requirement(since)}; {apk_version} is installed",
                     hint=f"Update the Operator app to {since} or newer.",
                     details={
                         "path": f"actions.{index}.{path}",
@@ -54,11 +137,16 @@ def _needs(action: Action) -> Iterator[tuple[str, str, str]]:
     for name, value in action.params.items():
         if name not in spec.model_fields:
             continue
-        extra = spec.model_fields[name].json_schema_extra
-        if isinstance(extra, dict) and SINCE in extra:
-            yield f"params.{name}", f"{action.type} params.{name}", str(extra[SINCE])
+        if added := _field_since(spec, name):
+            yield f"params.{name}", f"{action.type} params.{name}", added
         if since := VALUES_SINCE.get((action.type, name), {}).get(value if isinstance(value, str) else ""):
             yield f"params.{name}", f"{action.type} params.{name} {value!r}", since
+
+
+def _field_since(spec: type[Params], name: str) -> str:
+    """The first Operator version that knows a parameter; empty where it is as old as its action."""
+    extra = spec.model_fields[name].json_schema_extra
+    return str(extra[SINCE]) if isinstance(extra, dict) and SINCE in extra else ""
 
 
 def _parsed(version: str) -> tuple[int, int, int] | None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 EXPECTED_FORMAT = "android-ui-automator"
+DUMP_FORMAT = "hierarchy_xml"
+RENDERED_FORMATS = ("ascii", "json")
+"""What the host makes of the device's dump where a snapshot asks for it."""
 MODES = ("artifact_compiled", "direct")
 DEFAULT_MODE = "direct"
 
@@ -26,6 +29,8 @@ MAX_SNAPSHOT_BYTES = 262_144
 ENVELOPE_WAIT_BUFFER_MS = 5_000
 """How long the host waits beyond the device's own budget."""
 POST_TIMEOUT_SETTLE_MS = 2_000
+MAX_WAIT_MS = 600_000
+"""How long an execution may be asked to wait for its device."""
 
 MAX_JSON_DEPTH = 64
 """Far above what any document of the contract nests, far below what exhausts a stack."""

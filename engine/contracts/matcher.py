@@ -10,7 +10,7 @@ from pydantic import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails
 
-from clawperator.engine.contracts.strict import Strict, problem
+from clawperator.engine.contracts.strict import Strict, none_of, problem
 from clawperator.engine.contracts.values import Value, optional
 
 
@@ -38,13 +38,12 @@ class NodeMatcher(Strict):
     @classmethod
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
         if not cls.known(given):
-            yield problem("form", "Matcher must have at least one field")
+            yield problem("form", "must have at least one field")
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         answer = handler(schema)
-        non_empty = [{"required": [field], "properties": {field: {"minLength": 1}}} for field in FIELDS]
-        handler.resolve_ref_schema(answer)["anyOf"] = non_empty
+        handler.resolve_ref_schema(answer).update(none_of({"properties": {field: {"const": ""} for field in FIELDS}}))
         return answer
 
 

@@ -9,13 +9,14 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo, create_model
+from pydantic.config import JsonDict
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from clawperator.engine.contracts import limits
 from clawperator.engine.contracts.actions import ACTIONS, FIRST_GENERATION, Params
 from clawperator.engine.contracts.aliases import ALIASES, IMPLIED_PARAMS, canonical, spelled
 from clawperator.engine.contracts.issues import shown, suggestion
-from clawperator.engine.contracts.strict import Strict, problem
+from clawperator.engine.contracts.strict import Strict, none_of, problem
 from clawperator.engine.contracts.values import NOT_BLANK, SINCE, Id, Units, Whole, click_word
 
 
@@ -74,7 +75,10 @@ class Plan(Strict):
         description="Budget of the whole plan on the device, in milliseconds; sleeping uses it up.",
     )
     actions: list[Step] = Field(
-        min_length=1, max_length=limits.MAX_EXECUTION_ACTIONS, description="What to do, in order. Ids are unique."
+        min_length=1,
+        max_length=limits.MAX_EXECUTION_ACTIONS,
+        description="What to do, in order. Ids are unique.",
+        json_schema_extra={"uniqueItems": True},  # as near as JSON Schema comes to unique ids
     )
     mode: Literal["artifact_compiled", "direct"] = Field(
         "direct", description="Whether the plan was compiled from a skill's artifact."
@@ -93,7 +97,7 @@ class Plan(Strict):
         if not isinstance(actions, list):
             return
         if len(actions) > limits.MAX_EXECUTION_ACTIONS:
-            yield problem("form", f"Array must contain at most {limits.MAX_EXECUTION_ACTIONS} element(s)", "actions")
+            yield problem("form", f"must not have more than {limits.MAX_EXECUTION_ACTIONS} elements", "actions")
         seen: set[str] = set()
         for index, action in enumerate(actions[: limits.MAX_EXECUTION_ACTIONS]):
             name = action.get("id") if isinstance(action, dict) else None
@@ -105,17 +109,27 @@ class Plan(Strict):
             seen.add(name)
 
 
+def _contradiction(alias: str) -> JsonDict:
+    """What ``Step.problems`` refuses of an alias, as a JSON Schema."""
+    implied = IMPLIED_PARAMS[alias]
+    others: JsonDict = {name: {"not": {"const": value}} for name, value in implied.items()}
+    return {"properties": {"type": {"const": alias}, "params": {"required": list(implied), "properties": others}}}
+
+
 @cache
 def step_model(name: str) -> type[Step]:
     """The model of an action of the type ``name``, by all of its names."""
     params = ACTIONS[name]
     names = (name, *(alias for alias, meant in ALIASES.items() if meant == name != alias))
     needed = params.one_of or any(field.is_required() for field in params.model_fields.values())
+    extra: JsonDict = {SINCE: params.since} if params.since != FIRST_GENERATION else {}
+    if contradictions := [_contradiction(each) for each in names if each in IMPLIED_PARAMS]:
+        extra |= none_of(*contradictions)
     return create_model(
         name,
         __base__=Step,
         __doc__=params.__doc__,
-        __cls_kwargs__={"json_schema_extra": {SINCE: params.since} if params.since != FIRST_GENERATION else None},
+        __cls_kwargs__={"json_schema_extra": extra},
         type=(Literal[names], ...),  # type: ignore[arg-type]  # a type made at run time
         params=(params, Field() if needed else Field(default_factory=params)),
     )

@@ -1,7 +1,9 @@
 """JSON Schema (draft 2020-12) of everything that crosses the border; what callers send comes from the models that validate.
 
 The schemas describe the form to write, which is narrower than what is accepted: parameters that an action does not use and
-other spellings of a word pass validation, but are not in the schema. To show a schema in an OpenAPI document, annotate a
+other spellings of a word pass validation, but are not in the schema. It is wider where JSON Schema has no word for a rule:
+unique ids, ``maxDelayMs`` not below ``initialDelayMs``, ``target`` equal to ``matcher``, a pattern that compiles, lengths in
+UTF-16 units, the size of the whole. To show a schema in an OpenAPI document, annotate a
 plain ``dict`` with pydantic's ``WithJsonSchema(json_schema("execution"))``.
 """
 
@@ -28,6 +30,7 @@ DIALECT = GenerateJsonSchema.schema_dialect
 _REFERENCE = "#/$defs/"
 
 Schema = dict[str, Any]
+_TEXT: Schema = {"type": "string"}
 
 
 def json_schema(name: str) -> Schema:
@@ -116,25 +119,94 @@ def _envelope() -> Schema:
     properties: Schema = {
         "commandId": {"type": "string"},
         "taskId": {"type": "string"},
-        "status": {"enum": list(STATUSES), "description": "`success`: the plan ran to its end, even if steps failed."},
+        "status": {
+            "type": "string",
+            "enum": list(STATUSES),
+            "description": "`success`: the plan ran to its end, even if steps failed.",
+        },
         "stepResults": {"type": "array", "items": step, "description": "Empty when the plan was broken off."},
         "error": {"type": ["string", "null"], "description": "Why the plan was broken off, in words; branch on codes."},
         "errorCode": {"type": "string", "description": "Why the plan was broken off, as a code."},
-        "errorCodeSource": {"const": "host", "description": "The host derived `errorCode` from `error`."},
+        "errorCodeSource": {
+            "type": "string",
+            "const": "host",
+            "description": "The host derived `errorCode` from `error`.",
+        },
         "hint": {"type": "string"},
     }
     required = ["commandId", "taskId", "status", "stepResults", "error"]
     return _object(properties, required, "The device's answer, finished by the host.")
 
 
-def _error() -> Schema:
-    codes = [{"const": code.value, "description": code.meaning} for code in ErrorCode]
+def _outcome() -> Schema:
+    number = {"type": "integer", "minimum": 0}
+    text: Schema = {"type": "string"}
+    target = {
+        "type": "object",
+        "description": "The node that the step acted on, as far as the log or a tree of the run says it.",
+        "properties": {
+            "resourceId": text,
+            "text": text,
+            "bounds": {"type": "array", "items": {"type": "integer"}, "description": "Left, top, right, bottom."},
+            "matched": {**number, "description": "How many nodes on screen satisfied the matcher."},
+            "tree": {"type": "object", "description": "The tree that says so."},
+        },
+    }
+    step = _object(
+        {
+            "id": text,
+            "type": text,
+            "status": {
+                "type": "string",
+                "enum": ["done", "failed", "not_run", "unknown"],
+                "description": "`unknown`: neither the device's log nor its answer says.",
+            },
+            "durationMs": {"type": ["integer", "null"], "minimum": 0},
+            "code": {**text, "description": "Why it failed."},
+            "target": target,
+        },
+        ["id", "type", "status", "durationMs"],
+        "What became of one action.",
+    )
+    named = {"id": text, "index": number, "type": text}
+    error = dict.fromkeys(("code", "message", "hint"), text)
     properties: Schema = {
-        "code": {"oneOf": codes, "description": "Stable; the only part to branch on."},
+        "status": {
+            "type": "string",
+            "enum": ["succeeded", "partial", "failed", "unknown"],
+            "description": "`partial`: the plan ran to its end, and a step of it failed; `unknown`: no result came back.",
+        },
+        "steps": {"type": "array", "items": step},
+        "failedStep": _object(named, list(named), "The step that failed first, or that ended the plan."),
+        "error": _object(
+            {**error, "retryable": {"type": "boolean"}, "details": {"type": "object"}},
+            [*error, "retryable"],
+            "What went wrong; a code that the device alone knows is passed on.",
+        ),
+    }
+    return _object(properties, ["status", "steps"], "What became of an execution, step by step.")
+
+
+def _error() -> Schema:
+    properties: Schema = {
+        "code": {
+            "type": "string",
+            "enum": [code.value for code in ErrorCode],
+            "x-enumDescriptions": {code.value: code.meaning for code in ErrorCode},
+            "description": "Stable; the only part to branch on.",
+        },
         "message": {"type": "string"},
         "hint": {"type": "string", "description": "What to do next."},
         "details": {"type": "object"},
         "retryable": {"type": "boolean", "description": "Whether the very same call may be repeated after a pause."},
+        "deviceId": _TEXT,
+        "receiverPackage": _TEXT,
+        "broadcastDispatchStatus": {**_TEXT, "description": "`not_sent`, `sent`, or `failed: …` and `error: …`."},
+        "lastCorrelatedEvents": {"type": "array", "items": _TEXT, "description": "The Operator's last lines about it."},
+        "skillId": _TEXT,
+        "exitCode": {"type": "integer", "description": "Of a skill's script."},
+        "stdout": _TEXT,
+        "stderr": _TEXT,
     }
     return _object(properties, ["code", "message", "retryable"], "Why there is no usable result.")
 
@@ -147,23 +219,33 @@ def _warning() -> Schema:
 def _result() -> Schema:
     common: Schema = {"deviceId": {"type": "string"}, "executionId": {"type": "string"}}
     success: Schema = {
-        "ok": {"const": True},
+        "ok": {"type": "boolean", "const": True},
         "envelope": _ref("envelope"),
         **common,
-        "terminalSource": {"const": "clawperator_result"},
-        "mode": {"enum": list(limits.MODES)},
+        "terminalSource": {"type": "string", "const": "clawperator_result"},
+        "mode": {"type": "string", "enum": list(limits.MODES)},
         "backend": {"type": "string"},
+        "outcome": _ref("outcome"),
         "warnings": {"type": "array", "items": _ref("warning")},
     }
-    failure: Schema = {"ok": {"const": False}, "error": _ref("error"), **common}
-    required = ["ok", "envelope", "deviceId", "terminalSource"]
+    failure: Schema = {
+        "ok": {"type": "boolean", "const": False},
+        "error": _ref("error"),
+        **common,
+        "outcome": _ref("outcome"),
+    }
+    required = ["ok", "envelope", "deviceId", "terminalSource", "outcome"]
     return {
         "description": "What running an execution comes to.",
-        "oneOf": [
-            _object(success, required, "The device answered; its plan may have failed."),
-            _object(failure, ["ok", "error"], "The device gave no usable answer."),
-        ],
-        "$defs": {"envelope": _envelope(), "error": _error(), "warning": _warning()},
+        "oneOf": [_ref("success"), _ref("failure")],
+        "$defs": {
+            "success": _object(success, required, "The device answered; its plan may have failed."),
+            "failure": _object(failure, ["ok", "error"], "The device gave no usable answer."),
+            "envelope": _envelope(),
+            "outcome": _outcome(),
+            "error": _error(),
+            "warning": _warning(),
+        },
     }
 
 
@@ -192,6 +274,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "coordinate": _of(lambda: Coordinate),
     "retry": _of(lambda: Retry),
     "envelope": _envelope,
+    "outcome": _outcome,
     "result": _result,
     "error": _error,
     "warning": _warning,

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from clawperator.engine.contracts.values import optional
+
 _NAME = r"[a-zA-Z0-9_-][a-zA-Z0-9._-]*"  # no name begins with a dot, so no path climbs
 _FOLDER = rf"skills/(utils/)?{_NAME}"
 
@@ -59,7 +61,7 @@ class Skill(_Open):
     """One skill."""
 
     id: Id
-    applicationId: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._]+$")]  # noqa: N815
+    applicationId: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]+$")]  # noqa: N815
     intent: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
     summary: Annotated[str, Field(min_length=1)]
     path: Annotated[str, Field(pattern=rf"^{_FOLDER}$", description="The skill's folder.")]
@@ -67,6 +69,9 @@ class Skill(_Open):
     scripts: Annotated[list[ScriptPath], Field(min_length=1)]
     artifacts: list[ArtifactPath] = []
     keywords: Annotated[list[Word], AfterValidator(_unique), Field(json_schema_extra={"uniqueItems": True})] = []
+    fallback_instructions_path: Annotated[str, Field(pattern=rf"^{_FOLDER}/({_NAME}/)*{_NAME}$")] = optional(
+        "A document for readers of a failed run."
+    )
     agent: SkillAgent | None = None
     contract: SkillContract | None = None
 

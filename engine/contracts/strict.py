@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
+from pydantic.config import JsonDict
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, PydanticKnownError
 
 from clawperator.engine.contracts.issues import shown, suggestion
@@ -76,19 +76,15 @@ def problem(kind: str, text: str, *loc: str | int, **context: Any) -> InitErrorD
     )
 
 
-def unknown(
-    given: Iterable[str], known: Mapping[str, object], removed: Mapping[str, str] = MappingProxyType({})
-) -> Iterator[InitErrorDetails]:
-    """One problem for all keys of ``given`` that are not ``known`` (of very many, it names the first).
-
-    ``removed`` are hints about keys that there used to be.
-    """
+def unknown(given: Iterable[str], known: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    """One problem for all keys of ``given`` that are not ``known`` (of very many, it names the first)."""
     keys = [shown(str(key)) for key in given if key not in known][:_KEYS_TO_NAME]
     if keys:
-        hints = (removed.get(key) or suggestion(key, known) for key in keys[:_KEYS_TO_SUGGEST_FOR])
+        hints = (suggestion(key, known) for key in keys[:_KEYS_TO_SUGGEST_FOR])
         hint = next(filter(None, hints), "")
         names = ", ".join(f"'{key}'" for key in keys)
-        yield problem("unknown_keys", f"Unrecognized key(s) in object: {names}", keys=tuple(keys), hint=hint)
+        words = f"has an unknown key: {names}" if len(keys) == 1 else f"has unknown keys: {names}"
+        yield problem("unknown_keys", words, keys=tuple(keys), hint=hint)
 
 
 def again(error: ErrorDetails) -> InitErrorDetails:
@@ -97,3 +93,15 @@ def again(error: ErrorDetails) -> InitErrorDetails:
     return InitErrorDetails(
         type=PydanticCustomError(error["type"], "{text}", context), loc=error["loc"], input=error["input"]
     )
+
+
+ABSENT: JsonDict = {"not": {}}
+"""The JSON Schema of a property that must not be there; generators of clients stumble over a plain ``false``."""
+
+
+def none_of(*schemas: JsonDict) -> JsonDict:
+    """The JSON Schema keyword that refuses ``schemas``.
+
+    It is ``not`` because generators of clients take an ``anyOf`` or ``oneOf`` beside ``properties`` for a union of models.
+    """
+    return {"not": schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}}

@@ -12,15 +12,23 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 
 def parse_json(text: str | bytes) -> object:
-    """The value of ``text`` (UTF-8 when bytes; a byte order mark is skipped).
+    """The value of ``text`` (UTF-8 when bytes).
 
-    Refuses NaN, infinities (written or by overflow), duplicate keys and nesting beyond 64 levels. Raises
-    ``EXECUTION_VALIDATION_FAILED`` with the position, where there is one, in ``details.reason``.
+    Refuses a byte order mark, NaN, infinities (written or by overflow), duplicate keys and nesting beyond 64 levels. Raises
+    ``EXECUTION_VALIDATION_FAILED`` with the position, where there is one, in ``details.reason``, and with the path of a number
+    that is too large.
     """
+    overflows: list[str] = []
+
+    def number(digits: str) -> float:
+        value = float(digits)
+        if math.isinf(value):
+            overflows.append(digits[:40])
+        return value
+
     try:
-        document = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
         value: object = json.loads(
-            document, object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant
+            _unmarked(text), object_pairs_hook=_object, parse_float=number, parse_constant=_refuse_constant
         )
     except _RefusalError as exc:
         raise _error(str(exc), exc.key) from None
@@ -34,7 +42,16 @@ def parse_json(text: str | bytes) -> object:
         raise _error("a number has too many digits") from exc
     if _deeper_than(MAX_JSON_DEPTH, value):
         raise _error(_TOO_DEEP)
+    if overflows:
+        raise _error(f"the number {overflows[0]} is too large", path=_infinite(value) or "")
     return value
+
+
+def _unmarked(text: str | bytes) -> str:
+    document = text.decode() if isinstance(text, bytes) else text
+    if document.startswith("\ufeff"):
+        raise _RefusalError("it begins with a byte order mark")
+    return document
 
 
 _TOO_DEEP = f"nested more than {MAX_JSON_DEPTH} levels deep"
@@ -46,11 +63,11 @@ class _RefusalError(ValueError):
         self.key = key
 
 
-def _error(reason: str, key: str = "") -> EngineError:
-    details: dict[str, Any] = {"path": "", "reason": reason} | ({"invalidKeys": [key]} if key else {})
-    return EngineError(
-        ErrorCode.EXECUTION_VALIDATION_FAILED, f"Invalid JSON: {reason}", hint="Correct the JSON text.", details=details
-    )
+def _error(reason: str, key: str = "", path: str = "") -> EngineError:
+    details: dict[str, Any] = {"path": path, "reason": reason} | ({"invalidKeys": [key]} if key else {})
+    message = f"Invalid JSON at `{path}`: {reason}" if path else f"Invalid JSON: {reason}"
+    hint = f"Correct the value at details.path: {reason}." if path else f"Correct the JSON text: {reason}."
+    return EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details=details)
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -70,15 +87,19 @@ def _first_repeated(keys: Iterable[str]) -> str:
     return ""
 
 
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if math.isinf(value):
-        raise _RefusalError(f"the number {digits[:40]} is too large")
-    return value
-
-
 def _refuse_constant(name: str) -> NoReturn:
     raise _RefusalError(f"{name} is not a JSON value")
+
+
+def _infinite(value: object) -> str | None:
+    """The dotted path of the first infinite number in ``value``, whose depth is bounded; ``None`` where there is none."""
+    if isinstance(value, float):
+        return "" if math.isinf(value) else None
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, child in pairs:
+        if (path := _infinite(child)) is not None:
+            return f"{name}.{path}" if path else str(name)
+    return None
 
 
 def _deeper_than(limit: int, value: object) -> bool:

@@ -88,6 +88,7 @@ def click_word(value: object) -> str:
 Direction = Annotated[Literal["down", "up", "left", "right"], BeforeValidator(word)]
 Key = Annotated[Literal["back", "home", "recents"], BeforeValidator(word)]
 Validator = Annotated[Literal["temperature", "version", "regex"], BeforeValidator(word)]
+SnapshotFormat = Annotated[Literal["hierarchy_xml", "ascii", "json"], BeforeValidator(word)]
 ClickType = Annotated[Literal["default", "long_click", "focus"], BeforeValidator(click_word)]
 
 

@@ -15,27 +15,35 @@ from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.contracts.strict import RULES
 from clawperator.engine.contracts.values import SESSION_ID
 
-_JSON_NAMES = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+_JSON_NAMES = {
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}
 _EXPECTED = {
-    "string_type": "string",
-    "bool_type": "boolean",
-    "int_type": "number",
-    "float_type": "number",
-    "finite_number": "number",
-    "list_type": "array",
-    "dict_type": "object",
+    "string_type": "a string",
+    "bool_type": "a boolean",
+    "int_type": "a number",
+    "float_type": "a number",
+    "finite_number": "a number",
+    "list_type": "an array",
+    "dict_type": "an object",
 }
 """Errors of type, with the type that was expected."""
 _FORM = {
-    "missing": "Required",
-    "string_unicode": "String must not contain unpaired surrogates",
-    "string_too_short": "String must contain at least {min_length} character(s)",
-    "string_too_long": "String must contain at most {max_length} character(s)",
-    "too_short": "Array must contain at least {min_length} element(s)",
-    "greater_than_equal": "Number must be greater than or equal to {ge}",
-    "less_than_equal": "Number must be less than or equal to {le}",
-    "int_from_float": "Expected integer, received float",
+    "missing": "is missing",
+    "string_unicode": "must not contain unpaired surrogates",
+    "string_too_short": "must not be empty",
+    "string_too_long": "must not be longer than {max_length} characters",
+    "too_short": "must not be empty",
+    "greater_than_equal": "must be {ge} or more",
+    "less_than_equal": "must be {le} or less",
+    "int_from_float": "must be a whole number",
 }
+"""What follows the name of the field."""
 _PATTERNS = {PACKAGE: "be an Android package name", SESSION_ID: "consist of A-Z, a-z, 0-9, _ and -"}
 _OWN_WORDS = {
     "enter_text params.text missing": "enter_text requires non-empty params.text",
@@ -95,31 +103,30 @@ def _is_rule(error: ErrorDetails) -> bool:
 
 def _issue(error: ErrorDetails, payload: Any) -> Issue:
     context, loc = error.get("ctx", {}), error["loc"]
-    if error["type"] in ("form", "unknown_keys", "unsupported", *_SAID):
+    if error["type"] in ("unsupported", *_SAID):
         message = context["text"]
     elif _is_rule(error) and len(loc) >= _PARAM_DEPTH:
         message = _broken_rule(error, canonical(payload["actions"][loc[1]]["type"]))
     else:
-        message = _bad_form(error)
+        message = f"{f'`{joined(*loc)}`' if loc else 'The payload'} {_bad_form(error)}"
     make = UnsupportedType if error["type"] == "unsupported" else Issue
     return make(joined(*loc), message, context.get("keys", ()), context.get("hint", ""))
 
 
 def _bad_form(error: ErrorDetails) -> str:
-    kind, name, value, context = error["type"], error["loc"][-1:], error["input"], error.get("ctx", {})
+    """What is wrong with the value, and what is expected: the words behind the name of the field."""
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    if kind in ("form", "unknown_keys"):
+        return str(context["text"])
     if kind in _EXPECTED:
-        if _EXPECTED[kind] == "number" and is_number(value):
-            return "Number must be finite"
-        return f"Expected {_EXPECTED[kind]}, received {_received(value)}"
+        if _EXPECTED[kind] == "a number" and is_number(value):
+            return "must be a finite number"
+        return f"must be {_EXPECTED[kind]}, not {_received(value)}"
     if kind == "string_pattern_mismatch":
-        return f"{name[0]} must not be blank"
-    if kind == "literal_error" and name == ("expectedFormat",):
-        return f"Invalid literal value, expected {context['expected']}".replace("'", '"')
+        return "must not be blank"
     if kind == "literal_error":
-        expected = context["expected"].replace(" or ", " | ")
-        if isinstance(value, str):
-            return f"Invalid enum value. Expected {expected}, received '{shown(value)}'"
-        return f"Expected {expected}, received {_received(value)}"
+        given = f"'{shown(value)}'" if isinstance(value, str) else _received(value)
+        return f"must be {context['expected']}, not {given}"
     return _FORM[kind].format(**context)
 
 
@@ -159,5 +166,5 @@ def _range(field: FieldInfo, error: ErrorDetails) -> str:
 def _received(value: object) -> str:
     """What JSON calls the type of ``value``; Python's name for what JSON does not know."""
     if isinstance(value, float) and math.isnan(value):
-        return "nan"
+        return "NaN"
     return "null" if value is None else _JSON_NAMES.get(type(value), type(value).__name__)

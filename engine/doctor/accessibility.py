@@ -17,6 +17,11 @@ from clawperator.engine.operator.batch import Part
 from clawperator.engine.operator.identity import service_of
 from clawperator.engine.operator.secure_list import contains, entries
 
+SWITCHES = (
+    ("settings", "get", "secure", "accessibility_enabled"),
+    ("settings", "get", "secure", "enabled_accessibility_services"),
+)
+DUMP = ("dumpsys", "accessibility")
 _NOT_RUNNING = ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING
 _PROCESSES = 20_000
 _CLIENT = re.compile(

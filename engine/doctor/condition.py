@@ -8,6 +8,8 @@ from clawperator.engine.doctor.check import Check, manual, unreadable
 from clawperator.engine.operator.batch import Part
 from clawperator.engine.suggestions import adb_line
 
+SCREEN = (("dumpsys", "power"), ("dumpsys", "window", "policy"))
+"""What ``screen`` reads."""
 SMALLEST_LOG = 256 * 1024
 """Bytes of the main log buffer: one dump of a large screen and what other apps write meanwhile must fit."""
 CLOCK_SECONDS = 60

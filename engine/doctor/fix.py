@@ -31,7 +31,7 @@ SERVER_SECONDS = 15.0
 class PlannedFix:
     """One shell step that can be run. ``step`` is its text exactly as in the check, ``preview`` the commands behind it.
 
-    ``dangerous`` ones disturb others too (``adb kill-server`` drops everybody's connection) and need a yes.
+    ``dangerous`` ones affect other programs too: ``adb kill-server`` ends their connections to this adb server.
     """
 
     check_id: str

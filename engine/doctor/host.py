@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.doctor.check import Check, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.adb_servers import ServerProcess
+    from clawperator.engine.skills.registry import Registry
 
 MINIMUM_PYTHON = (3, 11)
 MINIMUM_NODE = 22
+_LISTED = 5
+"""How many entries of a registry are named."""
 _VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9}){1,5}", re.ASCII)
 _PROTOCOL = re.compile(r"Android Debug Bridge version 1\.0\.(\d{1,6})", re.ASCII)
 _JAVA = ('version "17', 'version "21', "openjdk 17", "openjdk 21")
@@ -76,6 +79,26 @@ def git_presence(said: str | None) -> Check:
         )
     version = _VERSION.search(said)
     return Check(check_id, "pass", f"git {version[0] if version else 'found'}")
+
+
+def skills_registry(found: Registry | EngineError) -> Check:
+    """Advisory: whether every entry of the skills registry is usable. ``found``: the registry, or why there is none."""
+    check_id = "host.skills.registry"
+    if isinstance(found, EngineError):
+        if "checked" in found.details:
+            return Check(check_id, "pass", "No skills are installed: the built-in ones are available")
+        summary = "The skills registry cannot be read"
+        return Check(check_id, "warn", summary, found.code, found.message, "Correct the registry", manual(found.hint))
+    evidence: dict[str, Any] = {"path": found.path, "skills": len(found.skills)}
+    count = len(found.left_out)
+    if not count:
+        return Check(check_id, "pass", f"{len(found.skills)} skills in the registry", evidence=evidence)
+    evidence["warnings"] = found.warnings[:_LISTED]
+    summary = f"{count} {'entry' if count == 1 else 'entries'} of the skills registry left out"
+    detail = "\n".join(warning["message"] for warning in evidence["warnings"])
+    code = ErrorCode.REGISTRY_READ_FAILED
+    fix = manual(f"Correct {'it' if count == 1 else 'them'} in {found.path}.")
+    return Check(check_id, "warn", summary, code, detail, "Correct the registry", fix, evidence=evidence)
 
 
 def adb_presence(path: str, said: str | None, *, server_at: str = "") -> Check:
@@ -156,9 +179,7 @@ def adb_servers(found: Sequence[ServerProcess] | None, port: int) -> Check:
         check_id,
         "warn",
         f"{len(others)} other adb server{'s run' if len(others) > 1 else ' runs'} on this computer",
-        detail=f"{named}. A USB device is seen by one of them only.",
-        fix_title="End the servers that nobody needs",
-        fix=manual(*(f"adb -P {server.port} kill-server" for server in others if server.port)),
+        detail=f"{named}. A USB device is visible to only one of them. They belong to other programs: leave them running.",
         evidence=evidence,
     )
 

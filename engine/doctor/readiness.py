@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.envelope import Envelope
+from clawperator.engine.contracts.generation import lacking_words
 from clawperator.engine.doctor.check import Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
@@ -76,13 +77,15 @@ def version_compatibility(
         key: value for key, value in found.to_dict().items() if key not in ("compatible", "error", "remediation")
     }
     if found.error is None:
-        return Check(check_id, "pass", f"Operator {found.apk_version} fits", evidence=evidence)
+        lacking = lacking_words(found.apk_version)
+        detail = f"This generation does not answer: {lacking}." if lacking else ""
+        return Check(check_id, "pass", f"Operator {found.apk_version} is supported", detail=detail, evidence=evidence)
     return Check(
         check_id,
         "fail",
         found.error.message,
         found.error.code,
-        fix_title="Make the versions fit",
+        fix_title="Install a supported version",
         fix=manual(*found.remediation),
         evidence=evidence,
     )
@@ -132,27 +135,32 @@ async def handshake(send: Send, device_id: str, package: str) -> Check:
     """One ping through the whole way: broadcast, app, log, envelope."""
     check_id = "readiness.handshake"
     began = time.monotonic()
-    grant = granting(device_id, package)
     try:
         envelope = await send(device_id, Command.internal(build.doctor_ping(), spare_seconds=PING_SPARE_SECONDS))
     except EngineError as exc:
+        if exc.code is ErrorCode.SERVICE_UNAVAILABLE:
+            return _not_running(exc.message, device_id, package)
         return _unanswered(exc, device_id, package)
     if envelope.status != "success":
-        return Check(
-            check_id,
-            "fail",
-            "The Operator's accessibility service is not running",
-            ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING,
-            envelope.error or "",
-            "Switch the accessibility service on",
-            grant,
-            SETTINGS_SCREEN,
-            SETTINGS_STEPS,
-        )
+        return _not_running(envelope.error or "", device_id, package)
     elapsed = round((time.monotonic() - began) * 1000)
     data = dict(envelope.step_results[0].data) if envelope.step_results else {}
     return Check(
         check_id, "pass", f"The Operator app answered in {elapsed} ms", evidence={**data, "roundTripMs": elapsed}
+    )
+
+
+def _not_running(reason: str, device_id: str, package: str) -> Check:
+    return Check(
+        "readiness.handshake",
+        "fail",
+        "The Operator's accessibility service is not running",
+        ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING,
+        reason,
+        "Switch the accessibility service on",
+        granting(device_id, package),
+        SETTINGS_SCREEN,
+        SETTINGS_STEPS,
     )
 
 

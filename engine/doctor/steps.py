@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from clawperator.engine.doctor import device as device_checks
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.visit import BlockedError, Visit
 from clawperator.engine.errors import EngineError
+from clawperator.engine.skills.registry import open_registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,14 @@ async def _node(visit: Visit) -> Check:
 
 async def _git(visit: Visit) -> Check:
     return host.git_presence(await visit.tool("git", "--version"))
+
+
+async def _skills(visit: Visit) -> Check:
+    try:
+        found = await asyncio.to_thread(open_registry, visit.env, visit.settings.skills_registry or None)
+    except EngineError as exc:
+        return host.skills_registry(exc)
+    return host.skills_registry(found)
 
 
 async def _adb(visit: Visit) -> Check:
@@ -172,6 +182,7 @@ STEPS = (
     Step("host.python.version", _python),
     Step("host.node.version", _node, "node"),
     Step("host.git.presence", _git, "git"),
+    Step("host.skills.registry", _skills),
     Step("host.adb.presence", _adb, "adb"),
     Step("host.adb.server", _server, "server"),
     Step("host.adb.version", _adb_version),
@@ -195,4 +206,4 @@ STEPS = (
     Step("readiness.handshake", _handshake, "handshake"),
     Step("readiness.smoke", _smoke, "smoke", full=True),
 )
-"""The ids that are not of the contract are advisory: adb version and servers, accessibility, UiAutomation, screen, log, clock."""
+"""The ids that are not of the contract are advisory: skills registry, adb version and servers, accessibility, UiAutomation, screen, log, clock."""

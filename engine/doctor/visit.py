@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clawperator.engine.adb.binary import find_adb
+from clawperator.engine.doctor import accessibility, condition
 from clawperator.engine.doctor.adb_servers import ServerProcess, running_servers
 from clawperator.engine.doctor.check import ANSWER_SECONDS, Check
 from clawperator.engine.doctor.device import discovery
@@ -42,12 +43,10 @@ SYSTEM = (
 SETTINGS = (
     ("settings", "get", "global", "development_settings_enabled"),
     ("settings", "get", "global", "adb_enabled"),
-    ("settings", "get", "secure", "accessibility_enabled"),
-    ("settings", "get", "secure", "enabled_accessibility_services"),
+    *accessibility.SWITCHES,
 )
-SERVICES = (("dumpsys", "accessibility"), ("ps", "-A", "-o", "PID,USER,ARGS"), ("ps",))
+SERVICES = (accessibility.DUMP, ("ps", "-A", "-o", "PID,USER,ARGS"), ("ps",))
 """The second ``ps`` is for Android before 8, which knows no options."""
-SCREEN = (("dumpsys", "power"), ("dumpsys", "window", "policy"))
 
 
 class BlockedError(Exception):
@@ -224,7 +223,7 @@ class Visit:
         return await self._parts("services", SERVICES)
 
     async def screen(self) -> list[Part]:
-        return await self._parts("screen", SCREEN)
+        return await self._parts("screen", condition.SCREEN)
 
     async def _parts(self, name: str, commands: Sequence[Sequence[str]]) -> list[Part]:
         device = await self._ready()

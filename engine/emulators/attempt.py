@@ -48,6 +48,8 @@ class Attempt:
         return EngineError(
             ErrorCode.EMULATOR_START_FAILED,
             f"{message}: {last}" if last else message,
-            hint="" if last else "Start it with --log <file> to read what it says.",
+            hint="Correct what the emulator reports, then start it again."
+            if last
+            else "Start it with --log <file> to read what it says.",
             details={"name": self.name, "exitCode": code},
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ DEVICE_PROFILE = "pixel_7"
 DEVICE_PROFILES = (DEVICE_PROFILE,)
 PLAY_STORE_TAG = "google_apis_playstore"
 PLAIN_TAG = "google_apis"
+
+DOCUMENTED_ABI = "arm64-v8a"
+_X86_64 = "x86_64"
 
 MISSING_PLAY_STORE = "missing_play_store"
 UNSUPPORTED_API_LEVEL = "unsupported_api_level"
@@ -72,6 +76,11 @@ class Avd:
             "supported": self.supported,
             "unsupportedReasons": list(self.unsupported_reasons),
         }
+
+
+def machine_abi(machine: str = "") -> str:
+    """Return the ABI of virtual devices on ``machine`` (default: this one): arm64 images do not run on x86-64 processors."""
+    return _X86_64 if (machine or platform.machine()).lower() in ("x86_64", "amd64") else DOCUMENTED_ABI
 
 
 # -- names and places
@@ -256,4 +265,6 @@ def recipe(
 
 def _impossible(path: str, value: object) -> EngineError:
     message = f"{path} cannot be {str(value)[:_LONGEST_NAME]!r}"
-    return EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint="", details={"path": path})
+    return EngineError(
+        ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=f"Give another value for {path}.", details={"path": path}
+    )

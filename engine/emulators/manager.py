@@ -5,9 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
+from copy import copy
+from typing import Self
 
 from clawperator.engine.adb.server import AdbServer
-from clawperator.engine.emulators.avds import DEFAULT_NAME, Avd, avd_home, checked_name, is_name, recipe
+from clawperator.engine.emulators.avds import (
+    DEFAULT_NAME,
+    DOCUMENTED_ABI,
+    Avd,
+    avd_home,
+    checked_name,
+    is_name,
+    machine_abi,
+    recipe,
+)
 from clawperator.engine.emulators.lifecycle import Lifecycle, Stopped
 from clawperator.engine.emulators.limits import Limits
 from clawperator.engine.emulators.provision import Provisioned, Provisioning, ProvisionPlan
@@ -16,8 +27,11 @@ from clawperator.engine.emulators.sdk import Sdk, ToolTimeoutError
 from clawperator.engine.emulators.telling import Telling
 from clawperator.engine.emulators.words import advice, complaint
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.policy import permit
 from clawperator.engine.progress import Tell, untold
 from clawperator.engine.settings import Settings
+
+_LISTING = "Run `emulator -list-avds` to see what it reports."
 
 _LOG_LINES = ("INFO", "WARNING", "HAX")
 
@@ -25,20 +39,31 @@ _LOG_LINES = ("INFO", "WARNING", "HAX")
 class EmulatorManager:
     """The AVDs of this computer and the emulators that run. ``home`` is the folder of the AVD files.
 
-    All methods raise ``EngineError``: INVALID_NAME for what cannot be a name, READ_ONLY where the settings forbid changes, and
-    what they say themselves. Whoever is cancelled leaves nothing running that it had started.
+    All methods raise ``EngineError``: INVALID_NAME for what cannot be a name, READ_ONLY and CAPABILITY_DENIED for
+    changes that are not allowed, and what they say themselves. Whoever is cancelled leaves nothing running that it had started.
     """
 
     def __init__(self, server: AdbServer, settings: Settings, limits: Limits | None = None) -> None:
         env = settings.environment or dict(os.environ)
         self.home = avd_home(env)
-        self.supported_abis = tuple(settings.emulator_supported_abis)
+        own = machine_abi()
+        self.supported_abis = tuple(settings.emulator_supported_abis) or (own,)
+        self.abi_note = ""
+        """Why the default ABI is not the documented one; empty where it is, or where the settings choose."""
+        if own != DOCUMENTED_ABI and not settings.emulator_supported_abis:
+            self.abi_note = f"{DOCUMENTED_ABI} images do not run on this computer: its own ABI is used, {own}"
         self.limits = limits or Limits(install_image=settings.emulator_image_seconds)
         self._settings = settings
         self._sdk = Sdk(env, settings.adb_path)
         self._scanner = Scanner(server, env, self.home, self.supported_abis, self.limits)
         self._lifecycle = Lifecycle(self._sdk, self._scanner, self.home, self.supported_abis, self.limits)
         self._provisioning = asyncio.Lock()
+
+    def under(self, settings: Settings) -> Self:
+        """Bind a copy to a caller whom ``settings`` describe: they name the policy's profile."""
+        bound = copy(self)
+        bound._settings = settings  # noqa: SLF001 -- a copy of our own
+        return bound
 
     # -- looking
 
@@ -78,7 +103,7 @@ class EmulatorManager:
         Raises ``EngineError`` ANDROID_AVD_CREATE_FAILED (also where it exists and ``force`` is not given),
         ANDROID_SYSTEM_IMAGE_INSTALL_FAILED, ANDROID_SDK_TOOL_MISSING, EXECUTION_VALIDATION_FAILED.
         """
-        self._refuse_read_only("creating a virtual device")
+        self._permit("create")
         wanted = recipe(
             name or DEFAULT_NAME,
             self.supported_abis,
@@ -95,12 +120,12 @@ class EmulatorManager:
         Raises ``EngineError`` EMULATOR_NOT_FOUND, EMULATOR_ALREADY_RUNNING, EMULATOR_START_FAILED, EMULATOR_BOOT_TIMEOUT,
         ANDROID_SDK_TOOL_MISSING.
         """
-        self._refuse_read_only("starting a virtual device")
+        self._permit("start")
         return await self._lifecycle.start(name, Telling("start", tell), log=log)
 
     async def stop(self, name: str, *, tell: Tell = untold) -> Stopped:
         """Stop a running AVD. Raises ``EngineError`` EMULATOR_NOT_RUNNING, EMULATOR_STOP_FAILED."""
-        self._refuse_read_only("stopping a virtual device")
+        self._permit("stop")
         return await self._lifecycle.stop(name, Telling("stop", tell))
 
     async def delete(self, name: str) -> None:
@@ -108,7 +133,7 @@ class EmulatorManager:
 
         Raises ``EngineError`` EMULATOR_ALREADY_RUNNING, EMULATOR_NOT_FOUND, EMULATOR_DELETE_FAILED, ANDROID_SDK_TOOL_MISSING.
         """
-        self._refuse_read_only("deleting a virtual device")
+        self._permit("delete")
         await self._lifecycle.delete(name)
 
     async def provision(self, name: str = "", *, tell: Tell = untold) -> Provisioned:
@@ -116,7 +141,7 @@ class EmulatorManager:
 
         Raises ``EngineError`` EMULATOR_UNSUPPORTED, and what ``create`` and ``start`` raise.
         """
-        self._refuse_read_only("provisioning a virtual device")
+        self._permit("provision")
         wish = self._wish(name)
         async with self._provisioning:  # of two wishes at once, the second reuses what the first has got
             return await wish.provision(Telling("provision", tell))
@@ -131,9 +156,9 @@ class EmulatorManager:
         try:
             done = await self._sdk.run("emulator", ["-list-avds"], timeout=self.limits.list_names)
         except ToolTimeoutError as exc:
-            raise EngineError(ErrorCode.UNKNOWN, str(exc), hint="") from exc
+            raise EngineError(ErrorCode.UNKNOWN, str(exc), hint=_LISTING) from exc
         if not done.ok:
-            raise EngineError(ErrorCode.UNKNOWN, complaint("emulator", done), hint=advice(done) or "")
+            raise EngineError(ErrorCode.UNKNOWN, complaint("emulator", done), hint=advice(done) or _LISTING)
         return listed_names(done.stdout)
 
     async def _running_names(self) -> set[str]:
@@ -142,11 +167,8 @@ class EmulatorManager:
             return {emulator.avd_name for emulator in await self._scanner.running()}
         return set()
 
-    def _refuse_read_only(self, what: str) -> None:
-        if self._settings.read_only:
-            raise EngineError(
-                ErrorCode.READ_ONLY, f"{what} is refused: this session only observes", hint="Leave read-only mode."
-            )
+    def _permit(self, verb: str) -> None:
+        permit(self._settings, "manage_emulators", f"{verb} a virtual device")
 
 
 def listed_names(text: str) -> list[str]:

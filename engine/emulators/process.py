@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import not_writable
 
 _TAIL_BYTES = 2000
 
@@ -47,13 +47,12 @@ class Detached:
     def start(cls, command: Sequence[str], env: Mapping[str, str], log: str = "") -> Detached:
         """Start ``command``; its output goes to the end of the file ``log``, or nowhere.
 
-        Raises ``OSError`` where it cannot be started, ``EngineError`` (USAGE) where the log file cannot be written.
+        Raises ``OSError`` where it cannot be started, ``EngineError`` (``not_writable``) for the log file.
         """
         try:
             output = open(log or os.devnull, "ab")  # noqa: SIM115 - closed below
         except (OSError, ValueError) as exc:
-            reason = exc.strerror if isinstance(exc, OSError) else str(exc)
-            raise EngineError(ErrorCode.USAGE, f"the log file {log} cannot be written: {reason}") from exc
+            raise not_writable(log, exc, what="the log file") from exc
         with output:
             process = subprocess.Popen(  # noqa: S603 - an argument vector: a tool the user chose, a checked name
                 list(command),

@@ -14,18 +14,27 @@ from clawperator.engine.bus import EventBus
 from clawperator.engine.contracts.limits import DEFAULT_MODE
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions.flight import Flight
+from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated
 
-_UNSETTLED = (ErrorCode.RESULT_ENVELOPE_TIMEOUT, ErrorCode.LOGCAT_UNAVAILABLE)
+_UNSETTLED = (
+    ErrorCode.RESULT_ENVELOPE_TIMEOUT,
+    ErrorCode.LOGCAT_UNAVAILABLE,
+    ErrorCode.SERVICE_UNAVAILABLE,  # nothing answered, but a service that starts later may still take the command
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionResult:
-    """A terminal envelope and where it came from. ``phases``: durations in milliseconds by phase name."""
+    """A terminal envelope and where it came from. ``phases``: durations in milliseconds by phase name.
+
+    ``outcome`` says what became of each step, also where a failed plan's envelope has no step results.
+    """
 
     envelope: dict[str, Any]
+    outcome: ExecutionOutcome
     device_id: str
     execution_id: str
     mode: str
@@ -48,6 +57,7 @@ class ExecutionResult:
             "executionId": self.execution_id,
             "mode": self.mode,
             "backend": self.backend,
+            "outcome": self.outcome.to_dict(),
         }
         if self.warnings:
             answer["warnings"] = [dict(warning) for warning in self.warnings]
@@ -83,6 +93,8 @@ class Attempt:
         self.caller = caller
         self.warnings: list[Mapping[str, Any]] = []
         """What the caller should know whatever the outcome: stands in results and in errors."""
+        self.outcome: ExecutionOutcome | None = None
+        """Known at its end; ``None`` where nothing was dispatched."""
         self.trace = Trace(self._dispatched)
         self._bus = bus
         self._keepers = keepers
@@ -135,9 +147,11 @@ class Attempt:
     def finish(self, finished: Finished) -> ExecutionResult:
         assert self.device_id is not None
         self.trace.enter("")
-        self.warnings += finished.warnings
+        self.warnings += (*self.trace.warnings, *finished.warnings)
+        self.outcome = finished.outcome
         result = ExecutionResult(
             finished.envelope,
+            finished.outcome,
             self.device_id,
             self.execution_id,
             self.mode,
@@ -174,14 +188,15 @@ class Attempt:
             error.extra.setdefault("deviceId", self.device_id)
         if self.warnings:
             error.extra.setdefault("warnings", [dict(warning) for warning in self.warnings])
+        if dispatched and self.validated is not None:
+            self.outcome = outcome_of(self.validated.execution.steps, self.trace.live_lines, error=error)
+            error.extra.setdefault("outcome", self.outcome.to_dict())
 
     def _end_with(self, error: EngineError) -> None:
         self.trace.enter("")
+        self.warnings += self.trace.warnings
         self._name(error)
-        answer: dict[str, Any] = {"ok": False, "error": error.to_dict(), "executionId": self.execution_id}
-        if self.device_id is not None:
-            answer["deviceId"] = self.device_id
-        self._end(answer)
+        self._end(error.to_answer())
 
     def _end(self, result: Mapping[str, Any]) -> None:
         duration_ms = (time.monotonic() - self._began) * 1000

@@ -8,6 +8,7 @@ from typing import Any
 
 from clawperator.engine.contracts.aliases import canonical
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files import private_folder
 
 
 def confined(path: str, folder: str, name: str = "path") -> str:
@@ -51,5 +52,5 @@ def _confine(action: Any, index: int, folder: str) -> Any:
     path = params.get("path")
     if not isinstance(path, str) or not path:
         return action
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    private_folder(folder)
     return {**action, "params": {**params, "path": confined(path, folder, f"actions.{index}.params.path")}}

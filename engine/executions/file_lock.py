@@ -13,8 +13,9 @@ _CONTENT_BYTES = 16 * 1024
 class FileLock:
     """An exclusive, non-blocking OS lock on one file, with a few bytes of content beside it. Raises ``OSError``."""
 
-    def __init__(self, path: str) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    def __init__(self, path: str, *, create: bool = True) -> None:
+        flags = os.O_RDWR | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)  # a link may lead to any file
+        self._fd = os.open(path, flags | (os.O_CREAT if create else 0), 0o600)
 
     def try_acquire(self) -> bool:
         try:

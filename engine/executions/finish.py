@@ -13,8 +13,8 @@ from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_, joined
-from clawperator.engine.contracts.limits import MAX_SNAPSHOT_BYTES, MAX_SNAPSHOT_LINES
-from clawperator.engine.errors import ErrorCode
+from clawperator.engine.contracts.limits import DUMP_FORMAT, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOT_LINES
+from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
 
 Step = dict[str, Any]
@@ -64,6 +64,7 @@ def finish(
     _finish_closes(steps, execution, closed, options)
     _attach_snapshots(steps, snapshots)
     warnings += _missing_snapshots(steps)
+    warnings += _render_snapshots(steps, execution)
     _look_at_snapshots(steps, execution, options)
     warnings += _finish_screenshots(steps, screenshots, options)
     _derive_code(answer, options)
@@ -121,6 +122,25 @@ def _missing_snapshots(steps: list[Step]) -> Iterator[Warning_]:
             f'snapshot_ui step "{step["id"]}" UI hierarchy extraction produced no output. '
             "Run `clawperator doctor` and `clawperator version --check-compat`.",
         )
+
+
+def _render_snapshots(steps: list[Step], execution: Execution) -> Iterator[Warning_]:
+    """Show trees in the format that the plan asks for; one that cannot be rendered stays what the device said."""
+    formats = {action.id: action.params.get("format", DUMP_FORMAT) for action in execution.actions}
+    for index, step in enumerate(steps):
+        chosen, data = formats.get(step["id"], DUMP_FORMAT), step["data"]
+        if chosen == DUMP_FORMAT or step["actionType"] != "snapshot_ui" or not data.get("text"):
+            continue
+        from clawperator.engine.hierarchy.tree import parse
+        from clawperator.engine.hierarchy.views import as_json, as_text
+
+        try:
+            tree = parse(data["text"], recover=True)
+            data |= {"text": as_text(tree) if chosen == "ascii" else as_json(tree), "actual_format": chosen}
+        except (EngineError, RecursionError) as exc:
+            reason = exc.message if isinstance(exc, EngineError) else "the tree is too deep"
+            message = f'snapshot_ui step "{step["id"]}" is left as {DUMP_FORMAT}: {reason}'
+            yield Warning_("SNAPSHOT_NOT_RENDERED", joined("stepResults", index), message)
 
 
 def _look_at_snapshots(steps: list[Step], execution: Execution, options: FinishOptions) -> None:
@@ -202,8 +222,9 @@ def _reconcile(answer: dict[str, Any]) -> None:
         answer.pop("errorCode", None)
         answer.pop("errorCodeSource", None)
         return
-    reason = failed["data"].get("error", "failed without a code")
-    answer |= {"status": "failed", "error": f"Step {failed['id']} ({failed['actionType']}) failed: {reason}"}
+    words = f"Step {failed['id']} ({failed['actionType']}) failed"
+    code = failed["data"].get("error")
+    answer |= {"status": "failed", "error": f"{words}: {code}" if code else words}
 
 
 def _hint(answer: dict[str, Any]) -> None:

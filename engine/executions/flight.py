@@ -3,15 +3,16 @@
 An OS lock on one small file per serial: it falls with its process, so nothing can be left locked behind. The file says who
 holds it, for whoever is turned away. A lock file is never removed (removing one would let two processes hold "the same" lock).
 
-Who only keeps a picture of the screen fresh *yields*: executions wait for the moment that it takes instead of being turned
-away. Whoever waits so holds the lock of a second file, and no yielding one begins while somebody does: of two programs that
-take turns, the one that yields can never be the faster one again and again.
+A caller that waits for the device draws a ticket (``device_queue``); no later caller gets the device first. A holder that only
+keeps a tree fresh *yields*: executions wait for it, with a ticket, instead of being refused, and no yielding holder starts
+while the queue holds a ticket.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import re
 import time
@@ -23,7 +24,9 @@ from typing import Any
 from clawperator.engine.contracts.limits import POST_TIMEOUT_SETTLE_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.device_queue import DeviceQueue, Ticket
 from clawperator.engine.executions.file_lock import FileLock
+from clawperator.engine.files import private_folder
 
 SETTLE_SECONDS = POST_TIMEOUT_SETTLE_MS / 1000
 """How long a device stays taken after its outcome became unknown (execution contract §10)."""
@@ -31,7 +34,11 @@ SETTLE_SECONDS = POST_TIMEOUT_SETTLE_MS / 1000
 YIELD_SECONDS = 2.0
 """How long an execution waits for a holder that yields. Such a holder plans for less (``engine/observe/follow.py``)."""
 
-_YIELD_LOOK_SECONDS = 0.005
+_LOOK_SECONDS = 0.005
+_LATER_LOOK_SECONDS = 0.02
+"""Seconds between two checks of a caller that has waited for longer than ``YIELD_SECONDS``."""
+_SETTLE_WAIT_MS = 2 * POST_TIMEOUT_SETTLE_MS
+"""What hints suggest: more than a device that settles can take."""
 _LOOKS = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -111,11 +118,14 @@ class SingleFlight:
         self._clock = clock
 
     @asynccontextmanager
-    async def hold(self, device_id: str, command: Command, *, yields: bool = False) -> AsyncIterator[Flight]:
+    async def hold(
+        self, device_id: str, command: Command, *, yields: bool = False, wait_ms: int = 0
+    ) -> AsyncIterator[Flight]:
         """Hold ``device_id`` for the block, in the name of ``command``; ``yields``: for a moment, and after everybody else.
 
-        Raises ``EngineError`` at once: EXECUTION_CONFLICT_IN_FLIGHT, naming the holder, when somebody has it; USAGE when
-        the folder of the locks cannot be used. For a holder that yields, one that does not waits a little first.
+        ``wait_ms`` is how long to wait for a device that is taken, or that settles, behind those who came before. Raises
+        ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT, naming the holder, when the device is taken for longer;
+        LOCKS_UNAVAILABLE when the folder of the locks cannot be used. For a holder that yields, one that does not waits a little in any case.
         """
         holder = Holder(
             device_id,
@@ -128,7 +138,7 @@ class SingleFlight:
             yields=yields,
         )
         try:
-            flight = await self._acquire(device_id, holder)
+            flight = await self._acquire(device_id, holder, wait_ms)
         except OSError as exc:
             raise self._unusable(exc) from exc
         try:
@@ -136,16 +146,21 @@ class SingleFlight:
         finally:
             flight.release()
 
-    async def _acquire(self, device_id: str, holder: Holder) -> Flight:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        if holder.yields and self._awaited(device_id):
-            raise _conflict(device_id, holder, _UNNAMED)
-        found = await self._contend(device_id, holder)
-        if isinstance(found, Holder) and found.yields and not holder.yields:
-            found = await self._outlast(device_id, holder)
+    async def _acquire(self, device_id: str, holder: Holder, wait_ms: int) -> Flight:
+        private_folder(self._folder)
+        queue = DeviceQueue(self._path(device_id).removesuffix(".lock") + ".queue")
+        found = self._seen(device_id) if queue.busy else await self._contend(device_id, holder)
+        if isinstance(found, Holder) and not holder.yields and (wait_ms or found.yields):
+            with queue.ticket() as ticket:
+                found = await self._outlast(device_id, holder, ticket, wait_ms / 1000)
         if isinstance(found, Holder):
-            raise _conflict(device_id, holder, found)
+            raise self._conflict(device_id, holder, found, wait_ms)
         return found
+
+    def _seen(self, device_id: str) -> Holder:
+        """Return the holder, settling included; an unnamed one where the device is about to be taken."""
+        status = self._look(self._path(device_id), device_id)
+        return _UNNAMED if status.state == "free" or status.holder is None else status.holder
 
     async def _contend(self, device_id: str, holder: Holder) -> Flight | Holder:
         """Take the device for ``holder``; whoever has it instead."""
@@ -175,38 +190,28 @@ class SingleFlight:
             await asyncio.sleep(0.001)
         return other or _UNNAMED
 
-    async def _outlast(self, device_id: str, holder: Holder) -> Flight | Holder:
-        """Take the device for ``holder`` as soon as the one that yields has done; whoever has it instead.
+    async def _outlast(self, device_id: str, holder: Holder, ticket: Ticket, wait: float) -> Flight | Holder:
+        """Take the device for ``holder`` when it is free and nobody waits longer; whoever has it after ``wait`` seconds.
 
-        What a yielding holder left with an unknown outcome settles as everything does (execution contract §10): the device
-        may still be writing that tree into its log, where the lines of two trees cannot be told apart, so to begin earlier
-        could cost the execution its own tree. But that rest has a known end, ``SETTLE_SECONDS`` after the release and no
-        other such holder in between, so it is waited for and not made an error of somebody who did nothing wrong.
+        A holder that yields is waited for in any case. What it left with an unknown outcome settles as everything does
+        (execution contract §10): the device may still be writing that tree into its log, where the lines of two trees cannot
+        be told apart, so to begin earlier could cost the execution its own tree. But that rest has a known end,
+        ``SETTLE_SECONDS`` after the release and no other such holder in between, so it is waited for and not made an error
+        of somebody who did nothing wrong.
         """
-        turn = FileLock(self._turn_path(device_id))
-        try:
-            mine, patience = False, time.monotonic() + YIELD_SECONDS
-            while True:
-                mine = mine or turn.try_acquire()
+        began = time.monotonic()
+        while True:
+            waited = time.monotonic() - began
+            if ticket.first:
                 found = await self._contend(device_id, holder)
-                if isinstance(found, Flight) or not found.yields:
+                if isinstance(found, Flight):
                     return found
-                if time.monotonic() > patience and not found.not_before:
-                    return found
-                await asyncio.sleep(_YIELD_LOOK_SECONDS)
-        finally:
-            turn.close()
-
-    def _awaited(self, device_id: str) -> bool:
-        """Whether an execution waits for a yielding holder of ``device_id`` to end."""
-        path = self._turn_path(device_id)
-        if not os.path.exists(path):
-            return False
-        turn = FileLock(path)
-        try:
-            return not turn.try_acquire()
-        finally:
-            turn.close()
+            else:
+                found = self._seen(device_id)
+            hangs = waited > YIELD_SECONDS and not found.not_before
+            if waited >= wait and (hangs or not found.yields):
+                return found
+            await asyncio.sleep(_LOOK_SECONDS if waited < YIELD_SECONDS else _LATER_LOOK_SECONDS)
 
     def status(self, device_id: str) -> LockStatus:
         """How ``device_id``'s lock looks now. Takes the lock for an instant where it is free.
@@ -250,18 +255,37 @@ class SingleFlight:
         """Whether the device still settles after ``holder``. A clock that was set back must not keep it for hours."""
         return 0 < holder.not_before - self._clock() <= 2 * SETTLE_SECONDS
 
+    def _conflict(self, device_id: str, wanted: Holder, other: Holder, wait_ms: int) -> EngineError:
+        """The refusal of ``wanted``; ``retryAfterMs`` where it is known when the device will be free."""
+        details: dict[str, Any] = {"deviceId": device_id, "commandId": wanted.command_id}
+        if wait_ms:
+            details["waitedMs"] = wait_ms
+        if other.not_before:
+            left = max(1, math.ceil((other.not_before - self._clock()) * 1000))
+            details |= {"settlingAfter": other.command_id, "notBefore": other.not_before, "retryAfterMs": left}
+            message = "The device is settling after an execution whose outcome is unknown"
+            hint = f"Retry in {left} ms, or wait for it: --wait {_SETTLE_WAIT_MS} (HTTP, MCP: waitMs)."
+            return EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, message, hint=hint, details=details)
+        if other.pid:
+            details |= {
+                "inFlightCommandId": other.command_id,
+                "pid": other.pid,
+                "source": other.source,
+                "since": other.since,
+                "timeoutMs": other.timeout_ms,
+            }
+        return EngineError(
+            ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight on this device", details=details
+        )
+
     def _unusable(self, exc: OSError) -> EngineError:
         reason = exc.strerror or str(exc)
         return EngineError(
-            ErrorCode.USAGE,
+            ErrorCode.LOCKS_UNAVAILABLE,
             f"The folder of the device locks, {self._folder}, cannot be used: {reason}",
             hint="Set HOME to a folder that this user can write: the locks keep two programs off one device.",
             details={"path": self._folder, "reason": reason},
         )
-
-    def _turn_path(self, device_id: str) -> str:
-        """The file whose lock an execution holds while it waits for a yielding holder. Only such a wait makes it."""
-        return self._path(device_id).removesuffix(".lock") + ".turn"
 
     def _path(self, device_id: str) -> str:
         """A file name that no serial can escape from: unsafe characters replaced, told apart by a hash where any were."""
@@ -300,20 +324,3 @@ def _decode(content: bytes) -> Holder | None:
     names = (holder.device_id, holder.command_id, holder.task_id, holder.source)
     ours = all(isinstance(value, int | float) for value in numbers) and all(isinstance(name, str) for name in names)
     return holder if ours and isinstance(holder.yields, bool) else None
-
-
-def _conflict(device_id: str, wanted: Holder, other: Holder) -> EngineError:
-    details: dict[str, Any] = {"deviceId": device_id, "commandId": wanted.command_id}
-    if other.pid:
-        details |= {
-            "inFlightCommandId": other.command_id,
-            "pid": other.pid,
-            "source": other.source,
-            "since": other.since,
-            "timeoutMs": other.timeout_ms,
-        }
-    if other.not_before:
-        details["notBefore"] = other.not_before
-    return EngineError(
-        ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight on this device", details=details
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import time
@@ -14,12 +15,14 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.backends.base import Backend
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
+from clawperator.engine.contracts.issues import Warning_
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import FinishOptions, Shot, finish
+from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Profile, Validated
-from clawperator.engine.observe.screenshot import CaptureError, capture
+from clawperator.engine.observe.screenshot import CaptureError, capture, target_problem
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _REFUSED_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT"
@@ -40,9 +43,10 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The finished envelope as JSON data."""
+    """The finished envelope as JSON data, and what became of each step."""
 
     envelope: dict[str, Any]
+    outcome: ExecutionOutcome
     warnings: Sequence[Mapping[str, Any]] = ()
 
 
@@ -69,7 +73,23 @@ async def run_held(
             max_snapshot_bytes=options.max_snapshot_bytes,
         ),
     )
-    return Finished(envelope, [warning.to_dict() for warning in warnings])
+    steps = outcome_of(validated.execution.steps, trace.live_lines, envelope, device_status=outcome.envelope.status)
+    steps, ambiguous = await _with_nodes(steps, validated.execution, trace, device.serial)
+    return Finished(envelope, steps, [warning.to_dict() for warning in (*warnings, *ambiguous)])
+
+
+async def _with_nodes(
+    outcome: ExecutionOutcome, execution: Execution, trace: Trace, device_id: str
+) -> tuple[ExecutionOutcome, Sequence[Warning_]]:
+    """``outcome`` with the nodes that its steps took or missed; large trees are read beside the event loop."""
+    from clawperator.engine.executions.targets import SeenTrees, wants_nodes, with_nodes
+
+    trees = SeenTrees.of(trace)
+    if not wants_nodes(outcome, execution, trees):
+        return outcome, ()
+    if not trees.all:
+        return with_nodes(outcome, execution, trees, device_id)
+    return await asyncio.to_thread(with_nodes, outcome, execution, trees, device_id)
 
 
 async def close_apps(device: AdbDevice, execution: Execution, trace: Trace) -> dict[str, bool]:
@@ -121,6 +141,26 @@ async def take_screenshots(
             else:
                 shots[action.id] = Shot(path=path, error="")
     return shots
+
+
+async def refuse_unwritable_pictures(execution: Execution, *, overwrite: bool) -> None:
+    """Raise ``EngineError`` where a picture of the plan cannot be written: FILE_EXISTS, FILE_NOT_WRITABLE.
+
+    ``details.path`` is the place in the payload. A disk that is full shows when the picture is there only.
+    """
+    seen: set[str] = set()
+    for index, action in enumerate(execution.actions):
+        if action.type != "take_screenshot":
+            continue
+        wanted = action.to_payload().get("params", {}).get("path")
+        path = picture_path(wanted, execution.command_id, action.id)
+        problem = await asyncio.to_thread(target_problem, path, overwrite=overwrite)
+        if problem is None and path in seen and not overwrite:
+            problem = EngineError(ErrorCode.FILE_EXISTS, f"{path} is written by two steps", details={"file": path})
+        if problem is not None:
+            problem.details = {"path": f"actions.{index}.params.path", "actionId": action.id, **problem.details}
+            raise problem
+        seen.add(path)
 
 
 def picture_path(wanted: str | None, command_id: str, step_id: str) -> str:

@@ -18,7 +18,11 @@ def checked_matcher(fields: object, name: str = "selector") -> Matcher:
     try:
         checked = validate(single("match", "wait_for_node", {"matcher": {} if fields is None else fields}))
     except EngineError as exc:
-        issues = [{**issue, "path": issue["path"].replace(_PLACE, name)} for issue in exc.details.get("issues", ())]
+        issues = [
+            {key: words.replace(_PLACE, name) for key, words in issue.items()}
+            for issue in exc.details.get("issues", ())
+        ]
         details = {"path": exc.details.get("path", "").replace(_PLACE, name), "issues": issues}
-        raise EngineError(exc.code, exc.message, hint=exc.hint, details=details) from exc
+        message = exc.message.replace(_PLACE, name)
+        raise EngineError(exc.code, message, hint=exc.hint, details=details) from exc
     return Matcher.from_fields(checked.payload["actions"][0]["params"]["matcher"])

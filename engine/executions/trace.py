@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
+from clawperator.engine.executions.outcome import LiveLine
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
 from clawperator.engine.logcat.operator_log import ProgressSignal
 
@@ -36,7 +37,11 @@ class Trace:
         self.lines: list[tuple[float, ProgressSignal]] = []
         self.lines_left_out = 0
         self.trees: list[tuple[float, CapturedHierarchy]] = []
+        self.tree_before: tuple[float, CapturedHierarchy] | None = None
+        """The newest tree of the same log stream from before the run; its ``screen`` says whether it still counts."""
         self.raw: list[str] = []
+        self.warnings: list[Mapping[str, str]] = []
+        """What the caller should know of the device, whatever the outcome."""
         self._on_dispatch = on_dispatch
         self._phase = ""
         self._since = time.perf_counter()
@@ -70,6 +75,10 @@ class Trace:
         self.trees.append((time.time(), tree))
 
     @property
+    def live_lines(self) -> Iterator[LiveLine]:
+        return ((at, signal.kind, signal.fields) for at, signal in self.lines)
+
+    @property
     def hierarchies(self) -> list[CapturedHierarchy]:
         return [tree for _, tree in self.trees]
 
@@ -78,4 +87,5 @@ class Trace:
         self.lines.clear()
         self.trees.clear()
         self.raw.clear()
+        self.tree_before = None  # its screen was counted by the other reading
         self.lines_left_out = 0

@@ -34,6 +34,7 @@ Profile = Literal["classic", "flat"]
 MAX_ISSUES = 100
 """How many issues one refusal lists: a hostile payload must not make an answer longer than itself."""
 _ISSUES_IN_REASON = 5
+_TIMEOUT = f"Give whole milliseconds, {MIN_EXECUTION_TIMEOUT_MS} to {MAX_EXECUTION_TIMEOUT_MS}."
 _RAW_SHOWN = 512
 """How much of a raw id or type goes into the details."""
 
@@ -97,7 +98,10 @@ def _action(step: Step, given: Mapping[str, Any], profile: Profile) -> Action:
 
 def _refusal(payload: object, found: Sequence[Issue]) -> EngineError:
     first = found[0]
-    reasons = [f"{issue.path or 'payload'}: {issue.message}" for issue in found[:_ISSUES_IN_REASON]]
+    reasons = [
+        issue.message if not issue.path or f"`{issue.path}`" in issue.message else f"{issue.path}: {issue.message}"
+        for issue in found[:_ISSUES_IN_REASON]
+    ]
     if len(found) > _ISSUES_IN_REASON:
         reasons.append(f"and {len(found) - _ISSUES_IN_REASON} more")
     details: dict[str, Any] = {
@@ -110,12 +114,11 @@ def _refusal(payload: object, found: Sequence[Issue]) -> EngineError:
         details["invalidKeys"] = list(first.invalid_keys)
     if first.hint:
         details["hint"] = first.hint
+    hint = first.hint or ("Correct the value at details.path." if first.path else "")
     if isinstance(first, UnsupportedType):
         details["supportedTypes"] = list(ACTIONS)
-        return EngineError(
-            ErrorCode.EXECUTION_ACTION_UNSUPPORTED, first.message, hint=first.hint or None, details=details
-        )
-    return EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, first.message, hint=first.hint or None, details=details)
+        return EngineError(ErrorCode.EXECUTION_ACTION_UNSUPPORTED, first.message, hint=first.hint, details=details)
+    return EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, first.message, hint=hint, details=details)
 
 
 def _offender(payload: object, path: str) -> dict[str, Any]:
@@ -138,11 +141,10 @@ def _one_target_name(params: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _override(timeout_ms: object) -> int:
     if not is_number(timeout_ms) or timeout_ms in (math.inf, -math.inf):
-        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "timeoutMs must be a finite number", hint="")
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "timeoutMs must be a finite number", hint=_TIMEOUT)
     if not MIN_EXECUTION_TIMEOUT_MS <= timeout_ms <= MAX_EXECUTION_TIMEOUT_MS:
         limits = f"{MIN_EXECUTION_TIMEOUT_MS} and {MAX_EXECUTION_TIMEOUT_MS}"
-        hint = f"Give whole milliseconds between {limits}."
-        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"timeoutMs must be between {limits}", hint=hint)
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"timeoutMs must be between {limits}", hint=_TIMEOUT)
     if timeout_ms != int(timeout_ms):
-        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "timeoutMs must be an integer", hint="")
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, "timeoutMs must be an integer", hint=_TIMEOUT)
     return int(timeout_ms)

@@ -13,6 +13,8 @@ from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree, is_bla
 from clawperator.engine.hierarchy.roles import ROLE_NAMES
 
 _NO_FIELD = "the matcher has no field"
+_ALIKE = 2
+"""The most unlikeness (``_unlike``) of two texts that a person may have confused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,17 @@ def explain_tree(tree: UiTree, matcher: Matcher, nearest: int = 3) -> TreeExplan
         off_screen_matches=off_screen,
         verdict=_verdict(tree, matches=before, off_screen=off_screen, emptied=emptied) if tests else _NO_FIELD,
     )
+
+
+def is_near(miss: Explanation) -> bool:
+    """Whether a node has anything in common with what was looked for: a field that holds, or one that is alike."""
+    return any(field.ok or _unlike(*_comparable(field)) <= _ALIKE for field in miss.fields)
+
+
+def _comparable(field: FieldResult) -> tuple[str, str]:
+    wanted, got = canonical(field.wanted), canonical(field.got)
+    # all ids of an app begin alike: their names are compared
+    return (wanted.rpartition("/")[2], got.rpartition("/")[2]) if field.field == "resourceId" else (wanted, got)
 
 
 def off_screen_reason(tree: UiTree, node: UiNode) -> str:

@@ -71,14 +71,15 @@ def explained(explanation: TreeExplanation) -> dict[str, Any]:
     return {
         "verdict": explanation.verdict,
         "fields": [{"field": c.field, "alone": c.alone, "together": c.together} for c in explanation.counts],
-        "nearest": [_miss(miss) for miss in explanation.nearest],
+        "nearest": [miss(near) for near in explanation.nearest],
     }
 
 
-def _miss(miss: Explanation) -> dict[str, Any]:
-    fields = [{"field": f.field, "ok": f.ok, "wanted": f.wanted, "got": f.got, "reason": f.reason} for f in miss.fields]
-    answer: dict[str, Any] = {"node": summary(miss.node), "fields": fields}
-    return {**answer, "offScreen": miss.off_screen} if miss.off_screen else answer
+def miss(near: Explanation) -> dict[str, Any]:
+    """One node that nearly matches: the node, and field by field what was wanted, what it has, and why that does not do."""
+    fields = [{"field": f.field, "ok": f.ok, "wanted": f.wanted, "got": f.got, "reason": f.reason} for f in near.fields]
+    answer: dict[str, Any] = {"node": summary(near.node), "fields": fields}
+    return {**answer, "offScreen": near.off_screen} if near.off_screen else answer
 
 
 def suggestions(tree: UiTree, nodes: Sequence[UiNode], *, limit: int, name: str = "limit") -> dict[str, Any]:
@@ -136,7 +137,7 @@ def at_point(tree: UiTree, x: int, y: int, name: str = "at") -> UiNode:
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED,
             f"{name} {x},{y} is outside the screen of {tree.screen.width}x{tree.screen.height} pixels",
-            hint="",
+            hint="Give a point of the screen, in pixels.",
             details={"path": name, "screen": [tree.screen.width, tree.screen.height]},
         )
     node = node_at(tree, x, y)

@@ -18,6 +18,7 @@ A ``Budget`` bounds the encoded view. What does not fit is left out at the end, 
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,6 +75,31 @@ def view(tree: UiTree, name: str, xml: str, budget: Budget | None = None) -> dic
             if ids := _usual_ids(tree):
                 head["ids"] = ids
             return _listed(head, "lines", _outline(tree, ids), budget)
+
+
+def as_text(tree: UiTree) -> str:
+    """The ``compact`` outline as one text, with whole resource ids."""
+    return "\n".join(_outline(tree, ""))
+
+
+def as_json(tree: UiTree) -> str:
+    """The whole tree as compact JSON text: package, screen, rotation, and the nested ``nodes``.
+
+    A node has ``class``, ``bounds`` and ``children``, and of its texts and states those that are there. Raises ``RecursionError``
+    for a tree that is too deep for JSON parsers.
+    """
+    roots: list[dict[str, Any]] = []
+    lists: dict[int, list[dict[str, Any]]] = {}
+    for node in tree.nodes:
+        texts = (("resourceId", node.resource_id), ("text", node.text), ("contentDesc", node.content_desc))
+        entry: dict[str, Any] = {"class": node.cls, **{key: value for key, value in texts if value}}
+        if node.bounds is not NO_BOUNDS:
+            entry["bounds"] = list(node.bounds)
+        entry |= dict.fromkeys((*abilities(node), *states(node)), True)
+        entry["children"] = lists[node.index] = []
+        (roots if node.parent is None else lists[node.parent.index]).append(entry)
+    head = {"package": tree.package, "screen": [tree.screen.width, tree.screen.height], "rotation": tree.rotation}
+    return json.dumps({**head, "nodes": roots}, ensure_ascii=False, separators=(",", ":"))
 
 
 def _targets(tree: UiTree) -> Iterator[dict[str, Any]]:

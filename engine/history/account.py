@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.contracts.limits import MAX_PAYLOAD_BYTES
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.history.packing import to_json
-from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, TreeRow
-from clawperator.engine.history.steps import steps_of
+from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, TreeRow, step_rows
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import Attempt
@@ -54,9 +54,9 @@ class Ending(NamedTuple):
 def begun(attempt: Attempt, face: str) -> tuple[Run, AuditRow]:
     """The row of a run that has just been dispatched, and that it was asked for."""
     row, payload = _row(attempt, face, "running"), _payload(attempt)
-    return Run(row, payload=payload, steps=steps_of(_planned(payload))), _audit(
-        row, "execute", attempt.trace.dispatched_at, payload, attempt.caller
-    )
+    planned = outcome_of(_planned(payload)).steps
+    audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt.caller)
+    return Run(row, payload=payload, steps=step_rows(planned)), audit
 
 
 def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]:
@@ -75,6 +75,11 @@ def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]
     if not row.command_id:
         return audit, None
     run = Run(row, message, payload, ending.result.get("envelope"), tuple(trace.raw), warnings=tuple(attempt.warnings))
+    outcome = attempt.outcome
+    if outcome is not None:
+        run = run._replace(steps=step_rows(outcome.steps), outcome=outcome.to_dict())
+    else:
+        run = run._replace(steps=step_rows(outcome_of(_planned(payload)).steps))
     return audit, _complete(run, trace)
 
 
@@ -135,14 +140,12 @@ def _name(value: object) -> str:
 def _complete(run: Run, trace: Trace) -> Run:
     """``run`` with everything that only has to be worked out."""
     lines = tuple(_lines(run.row, trace))
-    steps = steps_of(_planned(run.payload), lines, run.envelope)
     trees, envelope = _trees(run, trace)
     valid = run.row.timeout_ms > 0
     return run._replace(
-        row=run.row._replace(failed_steps=sum(step.status == "failed" for step in steps)),
+        row=run.row._replace(failed_steps=sum(step.status == "failed" for step in run.steps)),
         payload=run.payload if valid or _is_small(run.payload) else None,
         envelope=envelope,
-        steps=steps,
         lines=lines,
         trees=trees,
         phases={name: round(spent, 3) for name, spent in trace.phases.items()},

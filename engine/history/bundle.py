@@ -5,10 +5,8 @@ Console contract §8 (History, ``x``). The names in it are ours: nothing that a 
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
-import os
 import platform
 import time
 import zipfile
@@ -16,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import not_writable
+from clawperator.engine.files import write_file
 from clawperator.engine.history.safe import without_texts
-from clawperator.engine.version import CONTRACT_VERSION, __version__
+from clawperator.engine.version import __version__
 
 WHOLE = "Nothing in it is masked: it holds what was read from screens and typed into them."
 SAFE = "Texts of screens are masked, UI trees and the words of log lines are left out."
@@ -43,18 +42,15 @@ class Written(NamedTuple):
 def write(path: str, run: Mapping[str, Any], *, safe: bool = False) -> Written:
     """Make the ZIP of ``run`` (one of ``History.export``, with the texts of its trees) at ``path``, mode 0600.
 
-    ``safe``: as ``history export --safe``. Raises ``EngineError`` (USAGE) where it cannot be written; a file, link or folder
+    ``safe``: as ``history export --safe``. Raises ``EngineError`` (``not_writable``); a file, link or folder
     that is there stays, and nothing is left behind.
     """
     kept = files(run, safe=safe)
     data = _zipped(kept)
     try:
-        _put(path, data)
-    except FileExistsError:
-        raise EngineError(ErrorCode.USAGE, f"{path} exists already, and nothing is overwritten") from None
+        write_file(path, data)
     except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
-        words = getattr(exc, "strerror", None) or exc
-        raise EngineError(ErrorCode.USAGE, f"The bundle {path} cannot be written: {words}") from exc
+        raise not_writable(path, exc, what="The bundle") from exc
     return Written(len(kept), len(data))
 
 
@@ -117,7 +113,6 @@ def _plain(text: str) -> str:
 def _versions() -> dict[str, str]:
     return {
         "clawperator": __version__,
-        "contract": CONTRACT_VERSION,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
@@ -142,17 +137,3 @@ def _zipped(kept: Sequence[File]) -> bytes:
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, file.text.encode(errors="backslashreplace"))
     return buffer.getvalue()
-
-
-def _put(path: str, data: bytes) -> None:
-    """Make the file, and take it away again if it cannot be written to its end."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with open(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        raise

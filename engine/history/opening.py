@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.file_lock import FileLock
+from clawperator.engine.files import private_folder
 from clawperator.engine.history import schema
 
 BUSY_SECONDS = 5.0
@@ -73,7 +74,7 @@ def _make_private(path: str) -> None:
 
     A file that is there is not opened for that: closing it would drop the locks that SQLite has on it in this process.
     """
-    os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+    private_folder(os.path.dirname(path) or ".")
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     if os.stat(path).st_mode & 0o077:

@@ -10,6 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.filters import Filter
 from clawperator.engine.history.packing import unpack
 from clawperator.engine.history.query import condition
@@ -23,12 +24,13 @@ from clawperator.engine.history.records import (
     StepRecord,
     TreeRecord,
 )
-from clawperator.engine.history.steps import steps_of
+from clawperator.engine.history.rows import step_rows
 from clawperator.engine.logcat.progress import read_progress
 
 _GAVE_UP = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT, ErrorCode.INTERRUPTED})
 """How a run ends for a caller that did not wait for its result."""
-_SUMMARY = ", ".join(f"e.{item.name}" for item in fields(RunSummary))
+_SUMMARY_FIELDS = [item.name for item in fields(RunSummary)]
+_SUMMARY = ", ".join(f"e.{name}" for name in _SUMMARY_FIELDS)
 _AUDIT_FIELDS = [item.name for item in fields(AuditRecord)]
 _AUDIT = ", ".join(_AUDIT_FIELDS)
 
@@ -105,7 +107,10 @@ def _audit_record(row: dict[str, Any]) -> AuditRecord:
 
 
 def _summary(row: Sequence[Any]) -> RunSummary:
-    return RunSummary(*row[:14], *map(_moment, row[14:17]), *row[17:])
+    values = dict(zip(_SUMMARY_FIELDS, row, strict=True))
+    moments = {name: _moment(values[name]) for name in ("started_at", "ended_at", "duration_ms")}
+    outcome = json.loads(values["outcome"]) if values["outcome"] else None
+    return RunSummary(**{**values, **moments, "outcome": outcome})
 
 
 def _record(db: sqlite3.Connection, summary: RunSummary, message: str) -> RunRecord:
@@ -142,8 +147,8 @@ def _late(summary: RunSummary, answer: Mapping[str, Any]) -> LateRecord | None:
     gave_up = summary.code in _GAVE_UP or (summary.origin == "seen" and summary.status == "interrupted")
     if not gave_up or seen_at is None or envelope is None or not seen_at > summary.ended_at:
         return None
-    rows: Sequence[Sequence[Any]] = steps_of((), (), envelope)
     data = _data_of(envelope)
+    rows: Sequence[Sequence[Any]] = step_rows(outcome_of((), (), envelope).steps)
     steps = tuple(StepRecord(*[*row, data.get(row[1], {})]) for row in rows)
     after = (seen_at - summary.ended_at) * 1000
     return LateRecord(seen_at, round(after, 3), envelope, tuple(answer.get("raw", ())), steps)

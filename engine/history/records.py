@@ -24,13 +24,13 @@ __all__ = [
 ]
 
 RunStatus = Literal["running", "success", "failed", "refused", "interrupted"]
-StepStatus = Literal["success", "failed", "unknown"]
+StepStatus = Literal["success", "failed", "not_run", "unknown"]
 AuditEvent = Literal["execute", "result", "refused", "compile"]
 
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One action of a plan, ``index`` from 0. ``status`` is ``unknown`` where neither log nor envelope told.
+    """One action of a plan, ``index`` from 0. ``status`` is ``unknown`` where neither log nor envelope says.
 
     ``code`` is the reason of a failure; ``retries`` counts the attempts after the first; ``data`` is the envelope's, where a
     text that is kept as a tree is replaced by the ``digest`` of that tree under the key ``tree``.
@@ -78,7 +78,8 @@ class RunSummary:
     ``origin`` is ``made`` for what a process of this user dispatched (``pid`` and ``face`` are that process's), ``seen`` for
     what only went by in a device's log. ``status`` is the plan's: single steps of a success may have failed
     (``failed_steps``); ``refused``: never sent, by rule or because the device was taken; ``interrupted``: nobody waited for
-    its end. ``code`` is the error's, empty for a success. Durations are in milliseconds.
+    its end. ``code`` is the error's, empty for a success. Durations are in milliseconds. ``outcome`` is the answer's
+    (``executions/outcome.py``), ``None`` where nothing was dispatched and for runs of versions that had none.
     """
 
     number: int
@@ -101,6 +102,7 @@ class RunSummary:
     action_count: int = 0
     failed_steps: int = 0
     timeout_ms: int = 0
+    outcome: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data in the spelling of the wire; what is not known is ``null``."""

@@ -3,9 +3,14 @@
 Readers get ``records``; the fields are the same.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from clawperator.engine.executions.outcome import OutcomeStep
 
 HOST_KINDS = ("sent", "dispatched", "omitted", "result", "gave up")
 """Kinds of lines that this host wrote; every other line is one of the Operator's own (``logcat/progress.py``)."""
@@ -46,6 +51,23 @@ class StepRow(NamedTuple):
     started_at: float = math.nan
     ended_at: float = math.nan
     retries: int = 0
+
+
+def step_rows(steps: Iterable[OutcomeStep]) -> tuple[StepRow, ...]:
+    """The steps of an outcome in the words of the history: what was done is a success."""
+    return tuple(
+        StepRow(
+            step.index,
+            step.id,
+            step.type,
+            "success" if step.status == "done" else step.status,
+            step.code,
+            step.started_at,
+            step.ended_at,
+            step.retries,
+        )
+        for step in steps
+    )
 
 
 class LineRow(NamedTuple):
@@ -103,3 +125,4 @@ class Run(NamedTuple):
     trees: tuple[TreeRow, ...] = ()
     phases: Mapping[str, float] = {}
     warnings: tuple[Mapping[str, Any], ...] = ()
+    outcome: Mapping[str, Any] | None = None

@@ -49,6 +49,7 @@ def masked(run: Run) -> Run:
         lines=tuple(_line(line) for line in run.lines),
         trees=(),
         warnings=tuple(mask_document(warning) for warning in run.warnings),
+        outcome=None if run.outcome is None else mask_document(run.outcome),
     )
 
 

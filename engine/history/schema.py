@@ -104,7 +104,9 @@ ALTER TABLE audit ADD COLUMN denied TEXT NOT NULL DEFAULT '';
 CREATE INDEX audit_of_compiling ON audit (command_id) WHERE event = 'compile';
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _AUDIT_OF_SKILLS)
+_OUTCOMES = "ALTER TABLE executions ADD COLUMN outcome TEXT NOT NULL DEFAULT ''"
+
+STEPS: tuple[str, ...] = (_FIRST, _AUDIT_OF_SKILLS, _OUTCOMES)
 """``PRAGMA user_version`` is how many of them a file has been through."""
 
 

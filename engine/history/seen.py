@@ -26,10 +26,10 @@ from clawperator.engine.events import (
     SnapshotSeen,
 )
 from clawperator.engine.executions.build import DOCTOR_SOURCE
+from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.trace import LINES_KEPT
 from clawperator.engine.history.room import HistoryRoom
-from clawperator.engine.history.rows import LineRow, Run, RunRow
-from clawperator.engine.history.steps import steps_of
+from clawperator.engine.history.rows import LineRow, Run, RunRow, step_rows
 from clawperator.engine.history.trees import keep_trees
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
 
@@ -189,7 +189,8 @@ def _complete(sighting: _Sighting, at: float, event: EnvelopeSeen | None, face: 
     envelope = event.envelope if event is not None else None
     status, code, message = _outcome(event)
     lines = tuple(sighting.lines)
-    steps = steps_of((), lines, envelope)
+    outcome = outcome_of((), ((line.at, line.kind, line.fields) for line in lines), envelope)
+    steps = step_rows(outcome.steps)
     trees, kept = keep_trees(sighting.trees, envelope, at)
     fields = sighting.fields
     row = RunRow(
@@ -211,7 +212,7 @@ def _complete(sighting: _Sighting, at: float, event: EnvelopeSeen | None, face: 
         timeout_ms=sighting.timeout_ms,
     )
     raw = (event.raw,) if event is not None and event.raw else ()
-    return Run(row, message, None, kept, raw, steps, lines, trees)
+    return Run(row, message, None, kept, raw, steps, lines, trees, outcome=outcome.to_dict())
 
 
 def _outcome(event: EnvelopeSeen | None) -> tuple[str, str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.history.packing import digest
 from clawperator.engine.history.rows import TreeRow
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
@@ -28,13 +29,21 @@ def keep_trees(
     for step in envelope["stepResults"]:
         data = step["data"]
         if step["actionType"] == "snapshot_ui" and (text := data.get("text")):
-            name = _name_of(text, step["id"], trees)
-            if not name:
+            if data.get("actual_format") in RENDERED_FORMATS:
+                name = _rendered_from(step["id"], trees)
+            elif not (name := _name_of(text, step["id"], trees)):
                 name = digest(text)
                 trees.append(TreeRow(step["id"], ended_at, name, text, "truncated" not in data))
-            data = {key: value for key, value in data.items() if key != "text"} | {TREE: name}
+            if name:  # else only the rendering is left of a tree that the device wrote into the envelope
+                data = {key: value for key, value in data.items() if key != "text"} | {TREE: name}
         steps.append({**step, "data": data})
     return tuple(trees), {**envelope, "stepResults": steps}
+
+
+def _rendered_from(step_id: str, trees: Sequence[TreeRow]) -> str:
+    """The digest of the tree of that step, else of the last one; empty where none was seen."""
+    own = [tree for tree in trees if tree.step_id == step_id] or trees
+    return own[-1].digest if own else ""
 
 
 def _name_of(text: str, step_id: str, trees: Sequence[TreeRow]) -> str:

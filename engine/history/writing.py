@@ -13,7 +13,7 @@ from clawperator.engine.history.packing import pack, pack_text, to_json
 from clawperator.engine.history.process import alive, token
 from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, StepRow, TreeRow
 
-_COLUMNS = (*RunRow._fields, "action_types", "process", "message")
+_COLUMNS = (*RunRow._fields, "action_types", "process", "message", "outcome")
 _COMPILED = MODES[0]
 _PART = re.compile(r"-p[0-9]{1,3}\Z")
 """What the executions after the first one add to the command id of their recipe (skills contract §9.12)."""
@@ -100,7 +100,8 @@ def mark_interrupted(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
 def _put_row(db: sqlite3.Connection, run: Run) -> int:
     process = token(run.row.pid) if run.row.status == "running" else ""
     types = " ".join(dict.fromkeys(step.type for step in run.steps if step.type))
-    values = [_storable(value) for value in (*run.row, types, process, run.message)]
+    outcome = "" if run.outcome is None else to_json(run.outcome)
+    values = [_storable(value) for value in (*run.row, types, process, run.message, outcome)]
     known = db.execute("SELECT number FROM executions WHERE execution_id = ?", (run.row.execution_id,)).fetchone()
     if known is None:
         return db.execute(_INSERT, values).lastrowid or 0

@@ -15,6 +15,7 @@ RESULT_LEVEL = "I"
 """Operator lines that quote texts of the screen have other levels: a text with a line feed cannot pose as an envelope."""
 
 MAX_PARTS = 64
+NO_JSON = "no JSON follows [Clawperator-Result]"
 _COMMAND_ID = re.compile(r'"commandId"\s*:\s*("(?:[^"\\]|\\.)*")')
 _BEGINS_ENVELOPE = re.compile(re.escape(RESULT) + rb'\s*\{"')
 
@@ -24,7 +25,8 @@ class EnvelopeSignal:
     """A terminal envelope, whoever's command it answers; the same command may be answered twice (wire §1).
 
     ``problem`` is empty for a readable one; otherwise it says what is wrong and ``envelope`` is None. ``command_id`` is
-    read from damaged text too where it is whole, else empty. ``raw`` is the JSON text as far as it came, ``parts`` the
+    read from damaged text too where it is whole; of text that is no JSON at all it is that of the command that the process
+    runs, else empty. ``raw`` is the JSON text as far as it came, ``parts`` the
     number of log records, ``entry`` the first of them.
     """
 
@@ -56,6 +58,8 @@ class EnvelopeAssembly:
         if self._parts and _BEGINS_ENVELOPE.match(payload):
             return self.abandon("another envelope began before its end", (entry,))
         self._parts.append(payload)
+        if len(self._parts) == 1 and not self._raw().startswith("{"):
+            return self.abandon(NO_JSON)
         may_go_on = is_full_part(payload) and len(self._parts) < MAX_PARTS
         if may_go_on and not payload.rstrip().endswith(b"}"):
             return None

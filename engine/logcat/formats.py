@@ -20,6 +20,7 @@ _SECONDS = rb"\d{1,12}\.\d{3,9}"
 _STAMP = rb" *(?P<stamp>" + _CALENDAR + rb"|" + _SECONDS + rb")"
 _LEVEL = rb"(?P<level>[VDIWEFS])"
 _PID, _TID, _UID = rb"(?P<pid>\d{1,10})", rb"(?P<tid>\d{1,10})", rb"(?P<uid>[\w.-]+)"
+_HEX_TID = rb"(?P<tid>\d{1,10}|0x[0-9a-f]{1,8})"  # releases before Android 4 print it as 0x4d2 in these two formats
 _OWNER = rb"\( *(?:" + _UID + rb": *)?" + _PID + rb"\)"  # "( 1234)", with uid "(10012: 1234)"
 _COLON_TAG = rb"(?P<tag>[^:\n]*(?::(?![ \n])[^:\n]*)*): ?"
 """A tag ends at the first colon before a blank: it may hold other colons, blanks, brackets, or be empty."""
@@ -42,12 +43,12 @@ _LINES = {
     "time": _STAMP + rb" " + _LEVEL + rb"/" + _OWNED_TAG + _MESSAGE,
     "brief": _LEVEL + rb"/" + _OWNED_TAG + _MESSAGE,
     "process": _LEVEL + _OWNER + rb" (?P<message>.*)  \((?P<tag>.*)\)",
-    "thread": _LEVEL + rb"\( *(?:" + _UID + rb": *)?" + _PID + rb": *" + _TID + rb"\) " + _MESSAGE,
+    "thread": _LEVEL + rb"\( *(?:" + _UID + rb": *)?" + _PID + rb": *" + _HEX_TID + rb"\) " + _MESSAGE,
     "tag": _LEVEL + rb"/" + _COLON_TAG + _MESSAGE,
     "bare": _LEVEL + rb" " + _COLON_TAG + _MESSAGE,  # threadtime as people paste it into reports, without its columns
 }
 _LONG_HEADER = (
-    rb"\[" + _STAMP + rb" +(?:" + _UID + rb": *)?" + _PID + rb": *" + _TID + rb" " + _LEVEL + rb"/(?P<tag>.*?) *\]"
+    rb"\[" + _STAMP + rb" +(?:" + _UID + rb": *)?" + _PID + rb": *" + _HEX_TID + rb" " + _LEVEL + rb"/(?P<tag>.*?) *\]"
 )
 _DIVIDER = re.compile(rb"--------- (beginning of|switch to) (?:/dev/log/)?(\S+)$")
 _SECTION = re.compile(rb"------ (?:(EVENT|RADIO) LOG|[A-Z]|[\d.]+s was the duration)")

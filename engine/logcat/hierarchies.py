@@ -6,7 +6,7 @@ But ``<`` is always escaped in them: only the Operator can begin a line with ``<
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 
 from clawperator.engine.logcat.assembly import PART_UNITS, PATIENCE, Outcome, is_cut, is_full_part
@@ -25,13 +25,15 @@ _MAX_BYTES = 64 * 1024 * 1024
 class CapturedHierarchy:
     """``xml`` of a dump; ``complete`` is false where its end never came. ``step_id`` is empty where no step was open.
 
-    ``cut_lines`` counts lines that lost text because a log record holds 4,068 bytes (wire §5.1).
+    ``cut_lines`` counts lines that lost text because a log record holds 4,068 bytes (wire §5.1). ``screen`` is the number of
+    the screen that it shows (``ProgressSignal.screen``), -1 where the screen changed while it was read.
     """
 
     step_id: str
     xml: str
     complete: bool
     cut_lines: int = 0
+    screen: int = field(default=-1, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

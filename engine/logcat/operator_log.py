@@ -6,16 +6,17 @@ Tags are never matched, they are obfuscated in release builds; the Operator is r
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import itemgetter
 
 from clawperator.engine.logcat.assembly import Assembly, Outcome
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.engine.logcat.envelopes import RESULT, EnvelopeAssembly, EnvelopeSignal, begins_envelope
+from clawperator.engine.logcat.envelopes import NO_JSON, RESULT, EnvelopeAssembly, EnvelopeSignal, begins_envelope
 from clawperator.engine.logcat.hierarchies import MARKER, CapturedHierarchy, HierarchyAssembly, HierarchySignal
 from clawperator.engine.logcat.progress import OPERATOR_PREFIXES, ProgressSignal, is_operator_line, read_progress
 from clawperator.engine.logcat.refusals import RefusalAssembly, RefusalSignal, begins_refusal
+from clawperator.engine.logcat.stages import type_of_stage
 
 __all__ = [
     "CapturedHierarchy",
@@ -30,6 +31,9 @@ __all__ = [
 
 Signal = EnvelopeSignal | HierarchySignal | ProgressSignal | RefusalSignal
 
+_SCREEN_CHANGED = "[Operator-AccessibilityService] onAccessibilityEvent("
+"""The Operator logs every accessibility event, and every change of the screen is one (wire §5.1)."""
+_LOOKING = frozenset({"snapshot_ui", "wait_for_node", "read_text", "sleep"})
 _MAX_OPEN = 256
 _SOURCE = itemgetter(*map(LogEntry._fields.index, ("pid", "tid", "tag", "level")))
 _FIRST_BYTES = tuple({prefix[:2] for prefix in OPERATOR_PREFIXES})
@@ -49,6 +53,8 @@ class _Process:
 
     command_id: str = ""
     step_id: str = ""
+    acts: bool = True
+    """Whether the step may change the screen, as far as its stage says."""
 
 
 class OperatorLog:
@@ -66,6 +72,10 @@ class OperatorLog:
         self._names = (
             tuple(f"{key}{command_id}".encode() for key in ("commandId=", '"commandId":"')) if command_id else ()
         )
+        self.screen = 0
+        """Counts accessibility events and actions: while it stays, the screen is the same."""
+        self._screen_of_dump = -1
+        self._pid_of_screen = -1
         self._open: dict[tuple[int, int], Assembly] = {}
         self._processes: dict[int, _Process] = {}
 
@@ -179,11 +189,15 @@ class OperatorLog:
         message = entry.message
         progress = read_progress(message)
         if progress is None:
+            self.screen += message.startswith(_SCREEN_CHANGED)
             return []
         kind, fields = progress
         command_id = fields.get("commandId") or process.command_id
+        if kind == "start" and entry.pid != self._pid_of_screen:
+            self.screen, self._pid_of_screen = self.screen + 1, entry.pid  # nothing was seen while no process ran
+        signal = ProgressSignal(kind, command_id, fields, message, entry, self.screen)
         self._follow(process, kind, fields)
-        return [ProgressSignal(kind, command_id, fields, message, entry)]
+        return [signal]
 
     def _begin(self, assembly: Assembly, entry: LogEntry) -> list[Signal]:
         outcome = assembly.add(entry)
@@ -204,10 +218,18 @@ class OperatorLog:
         return self._signals(outcome)
 
     def _signals(self, outcome: Outcome) -> list[Signal]:
-        signals = list(outcome.signals)
+        signals = [self._attributed(signal) for signal in outcome.signals]
         for entry in outcome.replay:
             signals += self.push(entry)
         return signals
+
+    def _attributed(self, signal: Signal) -> Signal:
+        """A result without any JSON names no command: it answers the one that its process runs. Dumps are numbered."""
+        if isinstance(signal, HierarchySignal):
+            return self._numbered(signal)
+        if isinstance(signal, EnvelopeSignal) and signal.problem == NO_JSON:
+            return replace(signal, command_id=self._process(signal.entry.pid).command_id)
+        return signal
 
     def _interrupt(self, entry: LogEntry) -> list[Signal]:
         """Ends what cannot go on after this entry: its thread's message, or all dumps of a process whose step is over."""
@@ -230,8 +252,18 @@ class OperatorLog:
         if kind == "start":
             process.command_id, process.step_id = fields.get("commandId", ""), ""
         elif kind == "step-start":
-            process.step_id = fields.get("id", "")
+            process.step_id, process.acts = fields.get("id", ""), True
+        elif kind == "stage-start":
+            process.acts = type_of_stage(fields.get("id", "")) not in _LOOKING
+        elif kind == "snapshot-start":
+            self._screen_of_dump = self.screen
         elif kind in ("step-success", "success", "failure"):
+            self.screen += kind == "step-success" and process.acts
             process.step_id = ""
         elif kind in ("answered", "answered-failure") and fields.get("commandId") == process.command_id:
             process.command_id = ""
+
+    def _numbered(self, signal: HierarchySignal) -> HierarchySignal:
+        """With the number of its screen, if that is the one that was there when the dump was begun."""
+        screen = self.screen if self._screen_of_dump == self.screen else -1
+        return replace(signal, captured=replace(signal.captured, screen=screen))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clawperator.engine.logcat.entry import LogEntry
@@ -31,7 +31,8 @@ class ProgressSignal:
     dump: screen off, secure window, transition); service-unavailable (a failed envelope follows); action-ignored (the broadcast
     had another action: nothing follows); answered, answered-failure (after the envelope); envelope-failure (none will come);
     event. ``fields`` are the line's ``key=value`` pairs as text. ``command_id`` is the line's own, else that of the command
-    which runs in the process, else empty. ``text`` is the message, with its stack trace where one record holds both.
+    which runs in the process, else empty. ``text`` is the message, with its stack trace where one record holds both. ``screen``
+    counts changes of the screen: two moments of one stream with the same number saw the same screen.
     """
 
     kind: str
@@ -39,6 +40,7 @@ class ProgressSignal:
     fields: Mapping[str, str]
     text: str
     entry: LogEntry
+    screen: int = field(default=0, compare=False)
 
 
 class _Line(NamedTuple):

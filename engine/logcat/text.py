@@ -44,7 +44,9 @@ class TextLogParser:
         self._buffer = ""
         self._buffer_is_told = False
         self._tags: Memo[str] = Memo(lambda tag: decode(tag).strip())
-        self._numbers: Memo[int] = Memo(lambda digits: int(digits) if digits else -1)
+        self._numbers: Memo[int] = Memo(
+            lambda digits: int(digits, 16 if digits.startswith(b"0x") else 10) if digits else -1
+        )
         self._uids: Memo[int] = Memo(uid_of)
         self._levels: Memo[str] = Memo(bytes.decode)
 

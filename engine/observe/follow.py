@@ -207,7 +207,8 @@ class Follow:
 
     async def _take_error(self, error: EngineError) -> None:
         if error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
-            self._say(FollowState("busy", command_id=str(error.details.get("inFlightCommandId", ""))))
+            holder = error.details.get("inFlightCommandId") or error.details.get("settlingAfter", "")
+            self._say(FollowState("busy", command_id=str(holder)))
             await asyncio.sleep(BUSY_REST)
             return
         gone = FollowState("away", error=error)
@@ -264,10 +265,11 @@ async def look(device: AdbDevice, backend: Backend, flights: SingleFlight, comma
         async with flights.hold(device.serial, command, yields=True) as flight:
             with settling(flight, trace):
                 async with asyncio.timeout(LOOK_SECONDS):
-                    return tree_of(await backend.run(device, command, trace))
+                    outcome = await backend.run(device, command, trace)
     except TimeoutError:
         words = f"No tree within {round(LOOK_SECONDS * 1000)}ms"
         raise EngineError(ErrorCode.RESULT_ENVELOPE_TIMEOUT, words) from None
+    return tree_of(outcome)
 
 
 def tree_of(outcome: Outcome) -> str:

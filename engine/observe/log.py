@@ -1,7 +1,9 @@
 """One log stream per device, shared by everybody in this process who watches or executes.
 
 Attaching cannot race: the device's own shell reads its clock, writes a nonce and starts logcat *from that time*, so when the
-nonce comes by, nothing logged after it is missed. The log is never cleared: it belongs to the user.
+nonce comes by, nothing logged after it is missed. A stream that ends while somebody listens is attached again from the
+newest entries on, which are recognised: nothing is missed but what the device's buffer has lost, and nothing comes twice. The
+log is never cleared: it belongs to the user.
 """
 
 from __future__ import annotations
@@ -9,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from clawperator.engine.adb.device import AdbDevice
@@ -21,14 +23,14 @@ from clawperator.engine.bus import EventBus
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.logcat.binary import BinaryLogParser
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.engine.logcat.operator_log import (
-    OperatorLog,
-    Signal,
-)
+from clawperator.engine.logcat.hierarchies import CapturedHierarchy, HierarchySignal
+from clawperator.engine.logcat.operator_log import OperatorLog, Signal
 from clawperator.engine.observe.probe import DeviceFacts
 
 if TYPE_CHECKING:
+    from clawperator.engine.adb.connection import Connection
     from clawperator.engine.logcat.text import TextLogParser
+    from clawperator.engine.observe.news import OperatorNews
 
 NONCE_TAG = "clawperator"
 ATTACH_SECONDS = 5.0
@@ -37,6 +39,11 @@ _NONCE = "clawperator-nonce-"
 _NONCE_BYTES = _NONCE.encode()
 _SEAM = 128  # a nonce's entry may begin in one read and end in the next
 _SILENCE_SECONDS = 0.5
+_RECENT = 256
+"""Entries by which a stream that is attached again finds its place: logd does not strictly order what comes at once."""
+_ATTACHMENTS = 5
+"""How often in a row a stream may end without an entry before it is given up."""
+_PAUSE_SECONDS = 0.1
 _STDOUT = 1
 
 
@@ -80,6 +87,18 @@ def attach_script(facts: DeviceFacts, nonce: str) -> str:
     )
 
 
+def resume_script(facts: DeviceFacts, nanoseconds: int, first: LogEntry) -> str:
+    """Become logcat again from ``nanoseconds`` on; where stamps have no year (negative), from the stream's ``first`` entry on."""
+    seconds, rest = divmod(nanoseconds - 1, 1_000_000_000)
+    since = first.stamp if nanoseconds < 0 else f"{seconds}.{rest:09d}"
+    return device_script("exec {logcat} -T {since}", logcat=logcat_words(facts), since=since)
+
+
+def _order(entry: LogEntry) -> tuple[int, str]:
+    """What entries of one stream are ordered by."""
+    return entry.nanoseconds, entry.stamp
+
+
 def nonce_command(nonce: str) -> list[str]:
     return ["log", "-t", NONCE_TAG, nonce]
 
@@ -102,10 +121,18 @@ class DeviceLog:
         self._silence: asyncio.TimerHandle | None = None
         self._seam = b""
         self._listeners: list[LogListener] = []
+        self._news: OperatorNews | None = None
+        self.last_tree: tuple[float, CapturedHierarchy] | None = None
+        """The newest tree that went by, and when (seconds since the epoch)."""
         self._nonce = new_nonce()
         self._attached: asyncio.Future[LogEntry] = asyncio.get_running_loop().create_future()
         self._reader: asyncio.Task[None] | None = None
         self._watchers = 0
+        self._recent: deque[LogEntry] = deque(maxlen=_RECENT)
+        self._known: Counter[LogEntry] = Counter()
+        self._span = ((-1, ""), (-1, ""))
+        self._away = 0.0
+        self._witness: Connection | None = None
         self._ended = asyncio.Event()
         self.closed: EngineError | None = None
         self.reading = 0.0
@@ -145,6 +172,7 @@ class DeviceLog:
         if self._reader is not None:
             self._reader.cancel()
             await asyncio.gather(self._reader, return_exceptions=True)
+        self._close_witness()
         if self._attached.done() and not self._attached.cancelled():
             self._attached.exception()
 
@@ -164,39 +192,97 @@ class DeviceLog:
             raise self.closed
 
     async def _read(self) -> None:
+        script, attachments = attach_script(self.facts, self._nonce), 0
+        while True:
+            newest = self._recent[-1] if self._recent else None
+            error = await self._follow(script)
+            left = asyncio.get_running_loop().time()
+            attachments = 1 if self._recent and self._recent[-1] is not newest else attachments + 1
+            if not await self._comes_back(error, attachments):
+                self._end(error)
+                return
+            self._away += asyncio.get_running_loop().time() - left
+            script = self._resume()
+
+    def _resume(self) -> str:
+        """The script of a stream that begins with the newest entries of the one before, which are not taken twice."""
+        self._seam = b""
+        self._operator.screen += 1  # events may have been lost in between
+        self._known = Counter(self._recent)
+        records = [entry for entry in self._recent if not entry.is_note]
+        self._span = min(map(_order, records)), max(map(_order, records))
+        return resume_script(self.facts, self._span[0][0], self._attached.result())
+
+    async def _comes_back(self, error: EngineError, attachments: int) -> bool:
+        """Whether to attach again after the stream ended with ``error``."""
+        if self._silence is not None:
+            self._silence.cancel()
+        awaited = self._listeners and self._attached.done() and error.code is not ErrorCode.UNKNOWN_RUNTIME_ERROR
+        if not awaited or attachments > _ATTACHMENTS:
+            return False
+        from clawperator.engine.observe.reconnection import await_return
+
+        await asyncio.sleep(_PAUSE_SECONDS * attachments)
         try:
-            await self._follow()
-            error = EngineError(ErrorCode.LOGCAT_UNAVAILABLE, "logcat exited before terminal envelope")
+            await await_return(self.device, self._witness)
+        except EngineError:
+            return False
+        return True
+
+    async def _follow(self, script: str) -> EngineError:
+        """Read one stream to its end; why it ended."""
+        try:
+            complaint = await self._take_all(script)
         except TransportError as exc:
-            error = EngineError(
-                ErrorCode.LOGCAT_UNAVAILABLE, f"The connection to the device's log broke: {exc.message}"
-            )
+            return EngineError(ErrorCode.LOGCAT_UNAVAILABLE, f"The connection to the device's log broke: {exc.message}")
         except EngineError as exc:
-            error = exc
+            return exc
         except Exception as exc:  # noqa: BLE001 -- whoever waits must hear of the end, whatever we stumbled over
             message = f"Reading the log failed: {type(exc).__name__}: {exc}"
             error = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, message)
             error.__cause__ = exc
-        self._end(error)
+            return error
+        details = {"stderr": complaint} if complaint else None
+        return EngineError(ErrorCode.LOGCAT_UNAVAILABLE, "logcat exited before terminal envelope", details=details)
 
-    async def _follow(self) -> None:
+    async def _take_all(self, script: str) -> str:
+        """Everything of one stream; what logcat said on stderr. An entry that was cut by the end comes whole from the next one."""
         parser = log_parser(self.facts)
         complaint = b""
-        async with self.device.stream(attach_script(self.facts, self._nonce)) as stream:
+        async with self.device.stream(script) as stream:
+            await self._open_witness()
             async for channel, data in stream:
                 if channel == _STDOUT:
                     began = time.perf_counter()
-                    self._take(parser.feed(data), data)
+                    entries = parser.feed(data)
+                    self._take(self._unknown(entries) if self._known else entries, data)
                     self.reading += time.perf_counter() - began
                 else:
                     complaint = (complaint + data)[:2048]
-        self._take(parser.finish(), b"")
-        if complaint.strip():
-            raise EngineError(
-                ErrorCode.LOGCAT_UNAVAILABLE,
-                "logcat exited before terminal envelope",
-                details={"stderr": complaint.decode(errors="replace").strip()},
-            )
+        return complaint.decode(errors="replace").strip()
+
+    async def _open_witness(self) -> None:
+        """Connect to the adb server beside the stream: who of the two has ended tells a lost server from a lost device."""
+        self._close_witness()
+        with suppress(EngineError):
+            self._witness = await self.device.server.connect(start=False)
+
+    def _close_witness(self) -> None:
+        if self._witness is not None:
+            self._witness.close()
+            self._witness = None
+
+    def _unknown(self, entries: list[LogEntry]) -> list[LogEntry]:
+        """Those of a stream that was attached again which have not come before."""
+        unknown: list[LogEntry] = []
+        for entry in entries:
+            if self._known[entry]:
+                self._known[entry] -= 1
+            elif _order(entry) >= self._span[0]:
+                unknown.append(entry)
+        if entries and _order(entries[-1]) > self._span[1]:
+            self._known.clear()
+        return unknown
 
     def _end(self, error: EngineError) -> None:
         self.closed = error
@@ -211,6 +297,7 @@ class DeviceLog:
 
     def _take(self, entries: list[LogEntry], data: bytes) -> None:
         """``entries`` are what ``data`` completed; a look at the bytes tells nearly always that no nonce is among them."""
+        self._recent.extend(entries)
         start = 0
         recent = self._seam + data
         if _NONCE_BYTES in recent:
@@ -241,14 +328,19 @@ class DeviceLog:
             self._silence = None
         if self._operator.pending:
             loop = asyncio.get_running_loop()
-            self._deliver(self._operator.expire(loop.time()))
+            self._deliver(self._operator.expire(loop.time() - self._away))
             self._silence = loop.call_later(_SILENCE_SECONDS, self._watch_for_silence)
 
     def _deliver(self, signals: Sequence[Signal]) -> None:
         if signals and self._bus.watched:
-            from clawperator.engine.observe.news import publish
+            if self._news is None:
+                from clawperator.engine.observe.news import OperatorNews
 
-            publish(self._bus, signals, self.device.serial)
+                self._news = OperatorNews(self._bus, self.device.serial)
+            self._news.publish(signals)
+        for signal in signals:
+            if isinstance(signal, HierarchySignal):
+                self.last_tree = time.time(), signal.captured
         for signal in signals:
             for listener in tuple(self._listeners):
                 listener.on_signal(signal)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from weakref import WeakSet
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.adb.parse import parse_package_uids, parse_packages
+from clawperator.engine.adb.parse import parse_package_rows
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -21,10 +21,14 @@ VERSION_NAME = re.compile(r"^\s*versionName=(.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """``sdk`` is Android's API level; ``packages`` maps the installed Operator variants to their uid (-1: unknown)."""
+    """``sdk`` is Android's API level; ``packages`` maps the installed Operator variants to their uid (-1: unknown).
+
+    ``listed`` is false where the package manager did not answer: what is installed is then unknown.
+    """
 
     sdk: int
     packages: Mapping[str, int]
+    listed: bool = True
 
     def uid_of(self, package: str) -> int | None:
         """Whose log lines to believe: the uid of ``package``, else of the variant that is installed instead."""
@@ -102,16 +106,10 @@ async def ask(device: AdbDevice, package: str) -> DeviceFacts:
             f"{device.serial} did not tell its Android version",
             details={"exitCode": result.exit_code, "stderr": result.stderr.decode(errors="replace").strip()},
         )
-    packages = parse_package_uids(rest)
-    if not packages and result.exit_code != 0:
+    if result.exit_code != 0 and "package:" not in rest:
         # Android before 8 does not know -U: the names alone are enough, entries are then bound by pid.
-        names = await device.shell(["pm", "list", "packages", base])
-        if names.exit_code != 0:
-            raise EngineError(
-                ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-                f"The package manager of {device.serial} did not answer",
-                details={"exitCode": names.exit_code, "stderr": names.error_text},
-            )
-        packages = dict.fromkeys(parse_packages(names.text), -1)
-    wanted = variants(package)
-    return DeviceFacts(int(first), {name: uid for name, uid in packages.items() if name in wanted})
+        result = await device.shell(["pm", "list", "packages", base])
+        rest = result.text
+    packages = {row.name: row.uid for row in parse_package_rows(rest) if row.name in variants(package)}
+    answered = result.exit_code == 0 and ("package:" in rest or not rest.strip())
+    return DeviceFacts(int(first), packages, answered or bool(packages))

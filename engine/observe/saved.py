@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 
+from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.engine.hierarchy.source import Source
 from clawperator.engine.hierarchy.tree import MAX_BYTES, parse
+from clawperator.engine.stdin import read_stdin
 
 STDIN = "-"
 
@@ -55,14 +56,14 @@ def _read(path: str) -> bytes:
     """Bounded; a file that cannot be read is refused like an unreadable payload."""
     try:
         if path == STDIN:
-            return sys.stdin.buffer.read(MAX_BYTES + 1) if sys.stdin is not None else b""
+            return read_stdin(MAX_BYTES + 1)
         with open(path, "rb") as stream:
             return stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as exc:  # ValueError: a path with a NUL, a stdin that is closed
         reason = getattr(exc, "strerror", None) or exc
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED,
-            f"Failed to read the saved UI tree {path}: {reason}",
+            f"Failed to read the saved UI tree {'on stdin' if path == STDIN else path}: {reason}",
             hint="Give a file that holds a UI tree, or - for stdin.",
         ) from exc
 
@@ -73,7 +74,8 @@ def _unwrapped(data: bytes) -> bytes | str:
         return data
     try:
         steps = json.loads(data)["envelope"]["stepResults"]
-        texts = [step["data"].get("text") for step in steps if step["actionType"] == "snapshot_ui"]
+        found = [step["data"] for step in steps if step["actionType"] == "snapshot_ui"]
+        texts = [one.get("text") for one in found if one.get("actual_format") not in RENDERED_FORMATS]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return data
     return next((text for text in reversed(texts) if isinstance(text, str)), data)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, not_writable
+from clawperator.engine.files import check_target, write_file
 
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 _PNG_TAIL = b"IEND\xaeB`\x82"
@@ -29,9 +29,19 @@ async def capture(device: AdbDevice, path: str, *, overwrite: bool) -> None:
     except EngineError as exc:
         raise CaptureError(exc.message) from exc
     try:
-        await asyncio.to_thread(_write, path, _png(output), overwrite)
+        await asyncio.to_thread(write_file, path, _png(output), replace=overwrite)
     except (OSError, ValueError) as exc:  # ValueError: names that no system call takes
         raise CaptureError(f"{path} cannot be written: {getattr(exc, 'strerror', None) or exc}") from exc
+
+
+def target_problem(path: str, *, overwrite: bool) -> EngineError | None:
+    """Why no picture can be written to ``path``, as far as that can be known before; asks the file system."""
+    try:
+        check_target(path, replace=overwrite)
+    except (OSError, ValueError) as exc:  # ValueError: names that no system call takes
+        hint = "" if overwrite else "Choose another path, or pass --overwrite to replace the file."
+        return not_writable(path, exc, hint=hint)
+    return None
 
 
 async def picture(device: AdbDevice) -> bytes:
@@ -60,30 +70,3 @@ def _png(output: bytes) -> bytes:
     if end < start:
         raise CaptureError(f"the picture broke off after {len(output) - start} bytes")
     return output[start : end + len(_PNG_TAIL)]
-
-
-def _write(path: str, png: bytes, overwrite: bool) -> None:
-    """Whole or not at all: written beside ``path`` first. Without ``overwrite`` a file that appeared meanwhile stays."""
-    part = os.path.join(os.path.dirname(path), f".clawperator-{os.urandom(8).hex()}.png")
-    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with os.fdopen(fd, "wb") as stream:
-            stream.write(png)
-        if overwrite:
-            os.replace(part, path)
-        else:
-            _claim(part, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)
-
-
-def _claim(part: str, path: str) -> None:
-    """Give ``part`` the name ``path`` unless somebody has it. Some file systems (and Android itself) have no hard links."""
-    try:
-        os.link(part, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        os.replace(part, path)

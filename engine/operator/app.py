@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.reports import CrashLog, GrantReport, OperatorStatus, SetupReport
+from clawperator.engine.operator.stages import stage
+from clawperator.engine.policy import permit
 from clawperator.engine.progress import Tell, untold
 from clawperator.engine.settings import Settings
 
 if TYPE_CHECKING:
+    from clawperator.engine.contracts.envelope import Envelope
+    from clawperator.engine.executions.command import Command
     from clawperator.engine.operator.compatibility import Compatibility
+
+_SETUP = "setup_operator"
 
 
 class OperatorApp:
     """``resolve`` finds the device, anew for each call; ``package`` is the chosen Operator app, '' for the installed one.
 
-    ``hold`` keeps a device from executions while its app is replaced or its service is off, which would break them.
+    ``hold`` keeps a device from executions while its app is replaced or its service is off, which would break them;
+    ``send`` dispatches a command to a serial and a package under the device's lock.
 
     All methods raise ``EngineError``; those of finding the device (NO_DEVICES …) leave as they come. What changes the
-    device raises READ_ONLY in a session that may only observe.
+    device raises READ_ONLY and CAPABILITY_DENIED where the policy does not allow it.
     """
 
     def __init__(
@@ -31,9 +38,11 @@ class OperatorApp:
         *,
         package: str,
         settings: Settings,
+        send: Callable[[str, str, Command], Awaitable[Envelope]],
         hold: Callable[[str], AbstractAsyncContextManager[object]] = nullcontext,
     ) -> None:
         self._resolve = resolve
+        self._send = send
         self._hold = hold
         self._package = package
         self._settings = settings
@@ -48,7 +57,7 @@ class OperatorApp:
         OPERATOR_GRANT_FAILED, with ``receiverPackage`` and the objects of the phases reached in ``extra``;
         EXECUTION_CONFLICT_IN_FLIGHT before anything is installed, while an execution has the device.
         """
-        self._refuse_observers("operator setup installs an app")
+        permit(self._settings, _SETUP, "set up the Operator app")
         from clawperator.engine.operator.setup import set_up
 
         return await set_up(
@@ -62,18 +71,30 @@ class OperatorApp:
         )
 
     async def grant(self, *, force: bool = False, tell: Tell = untold) -> GrantReport:
-        """Give the installed app its permissions (doctor contract §8); ``force`` switches its service off and on again.
+        """Give the installed app its permissions (doctor contract §8), and return once it has answered a handshake.
 
-        Raises ``EngineError``: GRANT_DEVICE_PERMISSIONS_FAILED with all three objects in ``extra``; RECEIVER_NOT_INSTALLED;
-        OPERATOR_VERIFY_FAILED where both variants are installed and none is chosen; with ``force``
-        EXECUTION_CONFLICT_IN_FLIGHT while an execution has the device.
+        A service that is enabled but does not run, as after a crash, is switched off and on again; ``force`` does so in any
+        case.
+
+        Raises ``EngineError``: GRANT_DEVICE_PERMISSIONS_FAILED with all three objects in ``extra``, also where the app does
+        not answer afterwards; RECEIVER_NOT_INSTALLED; OPERATOR_VERIFY_FAILED where both variants are installed and none is
+        chosen; EXECUTION_CONFLICT_IN_FLIGHT while an execution has the device.
         """
-        self._refuse_observers("granting permissions changes the device")
-        from clawperator.engine.operator.granting import grant_alone
+        permit(self._settings, _SETUP, "grant permissions to the Operator app")
+        from clawperator.engine.operator import granting, verifying
 
         device = await self._resolve()
         async with self._hold(device.serial) if force else nullcontext():
-            return await grant_alone(device, self._package, force=force, tell=tell)
+            report = await granting.grant_alone(device, self._package, force=force, tell=tell)
+        fresh = force or not report.permissions.accessibility.already_enabled
+        stopped = await verifying.stopped_service(device, report.package, wait=fresh)
+        if stopped is not None and stopped.fix and not force:
+            async with self._hold(device.serial):
+                report = await granting.grant_alone(device, report.package, force=True, tell=tell)
+            report = replace(report, repaired=True)
+            stopped = await verifying.stopped_service(device, report.package, wait=True)
+        with stage("grant", "handshake", tell):
+            return await verifying.verified(report, stopped, self._send)
 
     async def status(self) -> OperatorStatus:
         """What is installed, granted, enabled and bound, in one round trip."""
@@ -100,7 +121,3 @@ class OperatorApp:
         from clawperator.engine.operator.granting import command_lines
 
         return command_lines(serial, package)
-
-    def _refuse_observers(self, what: str) -> None:
-        if self._settings.read_only:
-            raise EngineError(ErrorCode.READ_ONLY, f"This session may only observe: {what}")

@@ -1,4 +1,4 @@
-"""Does the installed Operator speak the contract of this host (doctor contract §6)?"""
+"""Whether the installed Operator is of a supported generation (doctor contract §6)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.observe.probe import variants
 from clawperator.engine.operator.batch import ask_all
-from clawperator.engine.version import CONTRACT_VERSION
-
-ACCEPTED = frozenset({tuple(int(part) for part in CONTRACT_VERSION.split(".")[:2])})
-"""``(major, minor)`` of the Operator versions that are wire-compatible with this host."""
+from clawperator.engine.version import OPERATOR_RELEASES, __version__
 
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-[A-Za-z0-9]+(?:\.\d+)?)?", re.ASCII)
 _PAIR = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
@@ -55,7 +52,7 @@ class Compatibility:
 
     def to_dict(self) -> dict[str, Any]:
         """The answer of ``version --check-compat`` (command line contract §3.1)."""
-        answer: dict[str, Any] = {"cliVersion": CONTRACT_VERSION}
+        answer: dict[str, Any] = {"cliVersion": __version__}
         if self.apk_version:
             answer["apkVersion"] = self.apk_version
         if self.apk_version_code is not None:
@@ -97,13 +94,12 @@ def judge(
     """What fetched texts say about ``package`` (doctor contract §6, steps 1 to 8); touches no device.
 
     ``listed`` is the output of ``pm list packages`` for the release id, which lists both variants, ``dump`` that of
-    ``dumpsys package PACKAGE``; their exit codes are 0 where the command succeeded. ``strict`` wants the very same
-    ``MAJOR.MINOR.PATCH``, without prerelease label. ``accepted`` are further ``major.minor`` to take for compatible
+    ``dumpsys package PACKAGE``; their exit codes are 0 where the command succeeded. ``strict`` wants exactly the release that
+    its generation is tested with (``OPERATOR_RELEASES``), without prerelease label. ``accepted`` are further ``major.minor`` to take for compatible
     (``Settings.accepted_versions``); entries that are no such pair accept nothing.
     """
-    host = Version.parse(CONTRACT_VERSION)
-    if host is None:
-        message = f"The host's own contract version {CONTRACT_VERSION} is no version"
+    if Version.parse(__version__) is None:
+        message = f"The version of clawperator is invalid: {__version__}"
         return Compatibility(
             package, error=EngineError(ErrorCode.CLI_VERSION_INVALID, message), remediation=("Reinstall clawperator.",)
         )
@@ -117,7 +113,7 @@ def judge(
         )
         return Compatibility(package, error=error, remediation=_reinstall(package))
     code = version.code if version.code >= 0 else None
-    verdict = _verdict(version.name, host, package, strict=strict, accepted=accepted)
+    verdict = _verdict(version.name, package, strict=strict, accepted=accepted)
     if verdict is None:
         return Compatibility(package, version.name, code)
     outdated = verdict.code is ErrorCode.VERSION_INCOMPATIBLE
@@ -149,22 +145,32 @@ def _missing(package: str, listed: str, exit_code: int) -> Compatibility | None:
     return Compatibility(package, error=error, remediation=remediation)
 
 
-def _verdict(
-    apk_version: str, host: Version, package: str, *, strict: bool, accepted: Collection[str]
-) -> EngineError | None:
+def _verdict(apk_version: str, package: str, *, strict: bool, accepted: Collection[str]) -> EngineError | None:
     apk = Version.parse(apk_version)
     if apk is None:
         return EngineError(
             ErrorCode.APK_VERSION_INVALID, f"{package} has the version {apk_version[:80]}, which is no version"
         )
-    fits = apk == host and not apk.prerelease if strict else (apk.major, apk.minor) in ACCEPTED | _pairs(accepted)
+    if strict:
+        fits = not apk.prerelease and f"{apk.major}.{apk.minor}.{apk.patch}" in OPERATOR_RELEASES.values()
+    else:
+        fits = (apk.major, apk.minor) in _pairs([*OPERATOR_RELEASES, *accepted])
     if fits:
         return None
     return EngineError(
         ErrorCode.VERSION_INCOMPATIBLE,
-        f"{package} {apk_version} does not fit this host's contract {CONTRACT_VERSION}",
-        details={"apkVersion": apk_version, "cliVersion": CONTRACT_VERSION, "strict": strict},
+        f"{package} {apk_version} is not supported: clawperator {__version__} supports Operator {_supported(strict=strict)}",
+        details={
+            "apkVersion": apk_version,
+            "cliVersion": __version__,
+            "supported": list(OPERATOR_RELEASES.values() if strict else OPERATOR_RELEASES),
+            "strict": strict,
+        },
     )
+
+
+def _supported(*, strict: bool) -> str:
+    return " and ".join(OPERATOR_RELEASES.values() if strict else OPERATOR_RELEASES)
 
 
 def _pairs(accepted: Collection[str]) -> frozenset[tuple[int, int]]:
@@ -174,8 +180,8 @@ def _pairs(accepted: Collection[str]) -> frozenset[tuple[int, int]]:
 
 def _upgrade(package: str, apk_version: str) -> tuple[str, ...]:
     return (
-        f"Upgrade clawperator to a version that speaks the contract of {apk_version}.",
-        f"Or install {package} {CONTRACT_VERSION}: clawperator operator setup --apk <path>",
+        f"Upgrade clawperator to a version that supports Operator {apk_version}.",
+        f"Or install {package} {_supported(strict=False).replace(' and ', ' or ')}: clawperator operator setup --apk <path>",
     )
 
 

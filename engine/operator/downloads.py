@@ -12,10 +12,10 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.apk import ApkFacts, read_apk, refused
 from clawperator.engine.operator.identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
 from clawperator.engine.settings import home_folder
-from clawperator.engine.version import CONTRACT_VERSION
+from clawperator.engine.version import OPERATOR_RELEASES
 
 NEWEST_URL = "https://clawperator.com/operator.apk"
-VERSION_URL = f"https://downloads.clawperator.com/operator/v{CONTRACT_VERSION}/operator-v{CONTRACT_VERSION}.apk"
+VERSION_URL = "https://downloads.clawperator.com/operator/v{0}/operator-v{0}.apk".format(OPERATOR_RELEASES["0.3"])
 RELEASE_FILE, DEBUG_FILE = "operator.apk", "operator-debug.apk"
 MAX_LOOKED_AT = 2_000
 MAX_READ = 50

@@ -72,17 +72,23 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True)
 class GrantReport:
-    """The answer of ``grant-device-permissions``."""
+    """The answer of ``grant-device-permissions``, given once the app has answered a handshake.
+
+    ``repaired``: its service was enabled but did not run, and was switched off and on again.
+    """
 
     device_id: str
     package: str
     permissions: Permissions
+    round_trip_ms: int = 0
+    repaired: bool = False
 
     @property
     def message(self) -> str:
-        if self.permissions.already_enabled:
-            return f"{self.package} already had its permissions"
-        return f"{self.package} has its permissions; give its service 2 to 3 seconds before the first command"
+        if self.repaired:
+            return f"The accessibility service of {self.package} did not run; it was switched off and on again, and answers"
+        had = "already had" if self.permissions.already_enabled else "has"
+        return f"{self.package} {had} its permissions, and answers"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -90,6 +96,8 @@ class GrantReport:
             **self.permissions.to_dict(),
             "message": self.message,
             "deviceId": self.device_id,
+            "repaired": self.repaired,
+            "handshake": {"ok": True, "roundTripMs": self.round_trip_ms},
         }
 
 

@@ -50,7 +50,7 @@ async def fetch(device: AdbDevice, package: str, folder: str, *, session_id: str
         raise EngineError(
             ErrorCode.RECORDING_SESSION_NOT_FOUND,
             "A session id has letters, digits, _ and - only",
-            hint="",
+            hint="Give the id that `clawperator record start` or `record stop` printed.",
             details={"sessionId": name[:MAX_ID_LENGTH]},
         )
     remote = f"{there}/{name}{SUFFIX}"
@@ -109,5 +109,8 @@ async def _stat(device: AdbDevice, remote: str) -> FileStat:
 def _refuse(reason: str, session_id: str, *, cause: EngineError | None = None) -> NoReturn:
     details = {"sessionId": session_id} | (dict(cause.details) if cause is not None else {})
     raise EngineError(
-        ErrorCode.RECORDING_PULL_FAILED, f"The recording could not be fetched: {reason}", hint="", details=details
+        ErrorCode.RECORDING_PULL_FAILED,
+        f"The recording could not be fetched: {reason}",
+        hint="Check that the recording was stopped and that the device is connected.",
+        details=details,
     ) from cause

@@ -25,6 +25,7 @@ from clawperator.engine.recordings.script import ReplayScript, ReplayStep
 from clawperator.engine.skills.outputs import meets
 
 if TYPE_CHECKING:
+    from clawperator.engine.executions.outcome import ExecutionOutcome
     from clawperator.engine.facade import Engine
     from clawperator.engine.hierarchy.nodes import UiTree
 
@@ -38,22 +39,24 @@ _DONE_BUT_UNSEEN = "SNAPSHOT_HIERARCHY_UNAVAILABLE"
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What became of one step. ``status``: ``done``, or ``missed`` for an optional one that could not be done."""
+    """What became of one step. ``outcome`` is its execution's. ``status``: ``done``, or ``missed`` for an optional one that could not be done."""
 
     number: int
     id: str
     what: str
     status: str
     duration_ms: float
+    outcome: ExecutionOutcome | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {
+        answer: dict[str, Any] = {
             "number": self.number,
             "id": self.id,
             "what": self.what,
             "status": self.status,
             "durationMs": round(self.duration_ms),
         }
+        return answer | ({"outcome": self.outcome.to_dict()} if self.outcome is not None else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,8 @@ async def replay(
             exc.details.setdefault("resume", step.id)
             exc.details["done"] = [report.id for report in reports]
             raise
-        reports.append(StepReport(number, step.id, step.what, status, (time.monotonic() - began) * 1000))
+        took = (time.monotonic() - began) * 1000
+        reports.append(StepReport(number, step.id, step.what, status, took, player.acted))
         tell(reports[-1])
     return ReplayReport(script, player.device_id, first + 1, tuple(reports))
 
@@ -130,7 +134,8 @@ async def replay(
 class _Outcome:
     """A finished execution: whether its steps worked, and what the screen was at its end."""
 
-    def __init__(self, envelope: Mapping[str, Any]) -> None:
+    def __init__(self, envelope: Mapping[str, Any], whole: ExecutionOutcome) -> None:
+        self.whole = whole
         self.error = str(envelope.get("error") or "")
         self.code = str(envelope.get("errorCode") or "")
         self.steps: Sequence[Mapping[str, Any]] = envelope.get("stepResults") or ()
@@ -166,11 +171,15 @@ class _Player:
         self._on = replace(on, options=replace(on.options, profile="flat"))
         self._tree: UiTree | None = None
         self.device_id = ""
+        self.acted: ExecutionOutcome | None = None
+        """What became of the actions of the last step; ``None`` where it was not begun."""
 
     async def do(self, step: ReplayStep, number: int) -> str:
+        self.acted = None
         await self._require_one(step, number)
         await self._require_state(step, number)
         outcome = await self._run(step.actions)
+        self.acted = outcome.whole
         if not outcome.was_done:
             if step.optional:
                 return "missed"
@@ -255,7 +264,7 @@ class _Player:
             options=self._on.options,
         )
         self.device_id = result.device_id
-        outcome = _Outcome(result.envelope)
+        outcome = _Outcome(result.envelope, result.outcome)
         if outcome.code == ErrorCode.SERVICE_UNAVAILABLE:
             raise EngineError(ErrorCode.SERVICE_UNAVAILABLE, outcome.error)
         self._tree = outcome.tree
@@ -291,7 +300,10 @@ class _Player:
         if tree is not None and tree.package and step.package and tree.package != step.package and phase == "before":
             words += ", and another app is in front"
         message = f"Step {number} of {len(self._script.steps)} ({step.id}: {step.what}): {words}"
-        return EngineError(ErrorCode.REPLAY_DIVERGED, message, details=details, extra={"deviceId": self.device_id})
+        extra: dict[str, Any] = {"deviceId": self.device_id}
+        if self.acted is not None:
+            extra["outcome"] = self.acted.to_dict()
+        return EngineError(ErrorCode.REPLAY_DIVERGED, message, details=details, extra=extra)
 
 
 def patient(action: Mapping[str, Any]) -> dict[str, Any]:

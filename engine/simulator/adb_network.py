@@ -101,6 +101,11 @@ class Network:
         """Whether the device is in the network instead of plugged in."""
         return any(phone.device is device for phone in self.phones)
 
+    @property
+    def refuses_pairing_after_okay(self) -> bool:
+        """Whether a failed pairing is an OKAY and then a FAIL, as servers answer from 36 on."""
+        return self._server.platform_tools >= 36
+
     async def answer(self, verb: str) -> str:
         """``mdns:check``, ``pair:CODE:ADDRESS``, ``connect:ADDRESS`` …"""
         name, _, rest = verb.partition(":")

@@ -13,8 +13,9 @@ from typing import Final
 
 from clawperator.engine.simulator.adb_network import UNKNOWN_SERVICE, Network, Refused
 from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.forwarding import ForwardError, Forwards, Request, block
 from clawperator.engine.simulator.listener import Listener
-from clawperator.engine.simulator.services import FEATURES, features, guarded, open_service
+from clawperator.engine.simulator.services import FEATURES, Service, features, guarded, open_service
 from clawperator.engine.simulator.streams import Bell, Pipe
 
 SERVER_VERSION: Final = 41
@@ -63,6 +64,7 @@ class EmbeddedAdbServer:
         self._connections: dict[str, set[asyncio.StreamWriter]] = {}
         self._forget: list[Callable[[], None]] = []
         self.network = Network(self._devices, self)
+        self.forwards = Forwards("127.0.0.1", self._forwarded)
 
     @property
     def port(self) -> int:
@@ -82,6 +84,7 @@ class EmbeddedAdbServer:
         for forget in self._forget:
             forget()
         self._forget = []
+        await self.forwards.remove_all()
         await self._listener.close()
 
     def plug(self, device: SimulatedDevice, serial: str) -> None:
@@ -157,11 +160,32 @@ class EmbeddedAdbServer:
         if self._devices and not verb.startswith(("tport", "transport")):
             await self._devices[0].round_trips.wait()
 
-    def hold(self, entry: _Entry, writer: asyncio.StreamWriter) -> Callable[[], None]:
-        """Let ``writer`` fall with the device's transport; call the result when it has ended by itself."""
+    async def connect(
+        self, entry: _Entry, service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Let a client talk to a service of a device until either ends, or the device's transport falls."""
+        channel = _SocketChannel(writer)
         writers = self._connections.setdefault(entry.serial, set())
         writers.add(writer)
-        return lambda: writers.discard(writer)
+        running = asyncio.create_task(guarded(service, channel), name="service of a device")
+        listening = asyncio.create_task(channel.listen(reader), name="client input")
+        try:
+            # A client that closes its end, even half, loses the stream, as with a real server (android-facts 4g).
+            await asyncio.wait({running, listening}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            writers.discard(writer)
+            for task in (running, listening):
+                task.cancel()
+            await asyncio.gather(running, listening, return_exceptions=True)
+
+    async def _forwarded(
+        self, serial: str, remote: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """One connection to a forwarded port: hung up on where the device has nothing to connect it to."""
+        entry = self._entries.get(serial)
+        service = open_service(entry.device, remote) if entry is not None else None
+        if entry is not None and service is not None:
+            await self.connect(entry, service, reader, writer)
 
 
 class _Client:
@@ -192,12 +216,8 @@ class _Client:
     def _okay(self, data: bytes = b"") -> None:
         self._writer.write(b"OKAY" + data)
 
-    def _block(self, text: str) -> bytes:
-        data = text.encode("utf-8", "surrogateescape")
-        return b"%04x" % len(data) + data
-
     def _fail(self, reason: str) -> None:
-        self._writer.write(b"FAIL" + self._block(reason))
+        self._writer.write(b"FAIL" + block(reason))
 
     async def _answer(self, request: str) -> bool:
         """Whether another request may follow on this connection."""
@@ -219,12 +239,12 @@ class _Client:
 
     async def version(self, scope: str, verb: str) -> bool:
         del scope, verb
-        self._okay(self._block(f"{SERVER_VERSION:04x}"))
+        self._okay(block(f"{SERVER_VERSION:04x}"))
         return False
 
     async def devices(self, scope: str, verb: str) -> bool:
         del scope
-        self._okay(self._block(self._server.listing(long=verb.endswith("-l"))))
+        self._okay(block(self._server.listing(long=verb.endswith("-l"))))
         return False
 
     async def track(self, scope: str, verb: str) -> bool:
@@ -237,7 +257,7 @@ class _Client:
                 change = asyncio.ensure_future(self._server.changed())
                 try:
                     await asyncio.sleep(0)  # the task above listens now: no change after this list is missed
-                    self._writer.write(self._block(self._server.listing(long=verb.endswith("-l"))))
+                    self._writer.write(block(self._server.listing(long=verb.endswith("-l"))))
                     await self._writer.drain()
                     await asyncio.wait({gone, change}, return_when=asyncio.FIRST_COMPLETED)
                 finally:
@@ -248,29 +268,51 @@ class _Client:
 
     async def host_features(self, scope: str, verb: str) -> bool:
         del scope, verb
-        self._okay(self._block(",".join(FEATURES)))
+        self._okay(block(",".join(FEATURES)))
         return False
 
     async def features(self, scope: str, verb: str) -> bool:
         del verb
-        self._okay(self._block(",".join(features(self._server.usable(scope).device))))
+        self._okay(block(",".join(features(self._server.usable(scope).device))))
         return False
 
     async def state(self, scope: str, verb: str) -> bool:
         entry = self._server.find(scope)
         texts = {"get-state": entry.device.state, "get-serialno": entry.serial, "get-devpath": "unknown"}
-        self._okay(self._block(texts[verb]))
+        self._okay(block(texts[verb]))
         return False
 
-    async def empty(self, scope: str, verb: str) -> bool:
-        del scope, verb
-        self._okay(self._block(""))
+    async def forward(self, scope: str, verb: str) -> bool:
+        """``forward:LOCAL;REMOTE`` and ``killforward:LOCAL``: the second OKAY says that it is done."""
+        entry = self._server.usable(scope)
+        name, _, rest = verb.partition(":")
+        answer = b""
+        try:
+            if name == "forward":
+                answer = block(await self._server.forwards.add(entry.serial, Request.parse(rest)))
+            else:
+                await self._server.forwards.remove(rest)
+        except ForwardError as exc:
+            raise Refused(str(exc)) from exc
+        self._okay(b"OKAY" + answer)
+        return False
+
+    async def forwards(self, scope: str, verb: str) -> bool:
+        """``list-forward``, and ``killforward-all``: of one device where the client names it."""
+        if verb == "list-forward":
+            self._okay(block(self._server.forwards.listing()))
+            return False
+        serial = "" if scope == "any" else self._server.find(scope).serial
+        await self._server.forwards.remove_all(serial)
+        self._okay(b"OKAY")
         return False
 
     async def network(self, scope: str, verb: str) -> bool:
         """Discovery, pairing, connections: the answer is one text."""
         del scope
-        self._okay(self._block(await self._server.network.answer(verb)))
+        words = await self._server.network.answer(verb)
+        refused = self._server.network.refuses_pairing_after_okay and verb.startswith("pair:")
+        self._okay(b"FAIL" + block(words) if refused and not words.startswith("Successfully") else block(words))
         return False
 
     async def refuse(self, scope: str, verb: str) -> bool:
@@ -318,18 +360,7 @@ class _Client:
         if service is None:
             raise Refused("closed")
         self._okay()
-        channel = _SocketChannel(self._writer)
-        release = self._server.hold(entry, self._writer)
-        running = asyncio.create_task(guarded(service, channel), name=f"service {name[:40]}")
-        listening = asyncio.create_task(channel.listen(self._reader), name="client input")
-        try:
-            # A client that closes its end, even half, loses the stream, as with a real server (android-facts 4g).
-            await asyncio.wait({running, listening}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            release()
-            for task in (running, listening):
-                task.cancel()
-            await asyncio.gather(running, listening, return_exceptions=True)
+        await self._server.connect(entry, service, self._reader, self._writer)
 
 
 class _SocketChannel:
@@ -388,14 +419,15 @@ _HOST: Final[dict[str, Callable[[_Client, str, str], Awaitable[bool]]]] = {
     "disconnect": _Client.network,
     "emulator": _Client.refuse,
     "features": _Client.features,
-    "forward": _Client.refuse,
+    "forward": _Client.forward,
     "get-devpath": _Client.state,
     "get-serialno": _Client.state,
     "get-state": _Client.state,
     "host-features": _Client.host_features,
     "kill": _Client.refuse,
-    "killforward-all": _Client.empty,
-    "list-forward": _Client.empty,
+    "killforward": _Client.forward,
+    "killforward-all": _Client.forwards,
+    "list-forward": _Client.forwards,
     "mdns": _Client.network,
     "pair": _Client.network,
     "scan": _Client.network,

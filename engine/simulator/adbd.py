@@ -130,7 +130,7 @@ class Transport:
             if packet.command == OPEN:
                 await self._start(packet, services)
             elif (entry := self._open.get(packet.arg1)) is not None:
-                self._dispatch(packet, *entry)
+                await self._dispatch(packet, *entry)
 
     async def _connect(self) -> None:
         """Answer CNXN; does not return for a device that is offline or does not trust the peer."""
@@ -163,7 +163,7 @@ class Transport:
         if self._open.pop(stream.local, None):  # not closed by the peer
             await self.send(Packet(CLSE, stream.local, stream.remote))
 
-    def _dispatch(self, packet: Packet, stream: Stream, task: asyncio.Task[None]) -> None:
+    async def _dispatch(self, packet: Packet, stream: Stream, task: asyncio.Task[None]) -> None:
         if packet.command == OKAY:
             stream.acknowledged()
         elif packet.command == WRTE:
@@ -171,6 +171,7 @@ class Transport:
         elif packet.command == CLSE:
             del self._open[stream.local]
             task.cancel()
+            await self.send(Packet(CLSE, stream.local, stream.remote))  # some clients wait for it
 
 
 class Adbd:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -22,19 +23,26 @@ from clawperator.engine.simulator.apps.operator_app import ACTIVITY, operator_ap
 from clawperator.engine.simulator.clock import DeviceClock
 from clawperator.engine.simulator.dropbox import DropBox
 from clawperator.engine.simulator.dumpsys import dumpsys
-from clawperator.engine.simulator.filesystem import FileSystem
+from clawperator.engine.simulator.filesystem import SHELL_UID, FileSystem
+from clawperator.engine.simulator.forwarding import Reverses
 from clawperator.engine.simulator.logbuffer import LogBuffer
 from clawperator.engine.simulator.noise import Noise
 from clawperator.engine.simulator.operator import Operator, command_id_of
 from clawperator.engine.simulator.packages import FIRST_APP_UID, Package, version_code_of
+from clawperator.engine.simulator.procfs import CPUS, proc_files
 from clawperator.engine.simulator.profile import NOTIFICATIONS, packages, properties, settings
 from clawperator.engine.simulator.round_trips import RoundTrips
 from clawperator.engine.simulator.scenario import Scenario
 from clawperator.engine.simulator.ui import Metrics, Ui, Window
+from clawperator.engine.version import OPERATOR_RELEASES
 
 OPERATOR_PACKAGES = (RELEASE_PACKAGE, DEBUG_PACKAGE)
-OPERATOR_VERSIONS: Mapping[Generation, str] = {"0.3": "0.3.1", "0.5": "0.5.0"}
 IDLE_LIMIT_S = 10
+BOOT_MS = 5_000
+RESTART_S = 0.1
+"""How long adbd takes to end, and to be there again."""
+SRGB = 1
+"""The platform's number of the colour space that pictures of the screen are in."""
 NOT_IDLE = "ERROR: could not get idle state."
 NULL_ROOT = "ERROR: null root node returned by UiTestAutomationBridge."
 KEYS = {
@@ -44,6 +52,7 @@ KEYS = {
     61: "TAB",
     66: "ENTER",
     67: "DEL",
+    111: "ESCAPE",
     187: "APP_SWITCH",
     223: "SLEEP",
     224: "WAKEUP",
@@ -82,6 +91,10 @@ class SimulatedDevice:
         self.model = profile.model
         self.avd_name = profile.avd_name or f"{profile.model.replace(' ', '_')}_API_{profile.sdk}"
         self.state: str = scenario.state
+        self.debuggable = profile.build != "user"
+        self.shell_uid = SHELL_UID
+        """As which user adbd, and so every shell of an adb client, runs."""
+        self.reverses = Reverses()
         self.clock = DeviceClock(scenario.speed)
         self.round_trips = RoundTrips(scenario.latency_ms.round_trip)
         self.log = LogBuffer(capacity_bytes=profile.log_buffer_kib * 1024, clock=self._wall_clock)
@@ -89,7 +102,12 @@ class SimulatedDevice:
         self.dropbox = DropBox()
         self.locked = profile.locked
         self.props = properties(
-            serial=self.serial, model=self.model, avd_name=self.avd_name, sdk=self.sdk, density=profile.density
+            serial=self.serial,
+            model=self.model,
+            avd_name=self.avd_name,
+            sdk=self.sdk,
+            density=profile.density,
+            build=profile.build,
         )
         self.settings = settings()
         self.ui = self._make_ui()
@@ -98,8 +116,12 @@ class SimulatedDevice:
         """How many broadcasts arrived so far."""
         self._pids = 1_200 + 40 * index
         self._tasks: set[asyncio.Task[None]] = set()
+        self.files.mount("proc", partial(proc_files, self))
+        for number in range(CPUS):
+            self.files.mkdir(f"/sys/devices/system/cpu/cpu{number}")
         self.noise = Noise(self.log, scenario.seed)
         self._noise_task: asyncio.Task[None] | None = None
+        self._launching: asyncio.Task[None] | None = None
         self._on_disconnect: list[Callable[[], None]] = []
         self._on_connect: list[Callable[[], None]] = []
         self._suppressed_until = 0.0
@@ -191,6 +213,7 @@ class SimulatedDevice:
     def disconnect(self, reconnect_after_ms: int | None = None) -> None:
         """Drop the transport. The device itself goes on; its state is ``offline`` until it is connected again."""
         self.state = "offline"
+        self.reverses.table.clear()
         for callback in tuple(self._on_disconnect):
             callback()
         if reconnect_after_ms is not None:
@@ -199,6 +222,17 @@ class SimulatedDevice:
     async def _reconnect(self, seconds: float) -> None:
         await self.clock.sleep(seconds)
         self.connect()
+
+    def reboot(self) -> None:
+        """The transport drops; the device is back when it has booted."""
+        self.shell_uid = SHELL_UID
+        self.disconnect(BOOT_MS)
+
+    async def restart_adbd(self, uid: int) -> None:
+        """Let adbd run as another user from now on; its connections end a moment after it has said so."""
+        await asyncio.sleep(RESTART_S)
+        self.shell_uid = uid
+        self.disconnect(int(RESTART_S * 1000))
 
     def connect(self) -> None:
         self.state = self.scenario.state
@@ -215,7 +249,7 @@ class SimulatedDevice:
     def add_operator(self, name: str, version: str = "", *, enabled: bool = False) -> None:
         """Install the Operator app ``name``; without a version, the scenario's or the generation's."""
         debug = "-d" if name.endswith(".dev") else ""
-        version = version or self.scenario.operator.version_name or OPERATOR_VERSIONS[self.generation] + debug
+        version = version or self.scenario.operator.version_name or OPERATOR_RELEASES[self.generation] + debug
         package = Package(
             name,
             FIRST_APP_UID + 190 + OPERATOR_PACKAGES.index(name),
@@ -294,10 +328,14 @@ class SimulatedDevice:
         cut = self.scenario.of_command(faults.Disconnect, number, command_id)
         if cut is not None and cut.step == 0:
             self.disconnect(cut.reconnect_after_ms)
+        ends = self.scenario.of_command(faults.LogStreamEnds, number, command_id)
+        if ends is not None and ends.step == 0:
+            self.log.hang_up()
         operator = self.operators.get(package or "")
         if operator is not None:
             await self.clock.sleep(self.scenario.latency_ms.delivery / 1000)
-            if operator.connected or not self.packages[operator.package].stopped:
+            lost = self.scenario.of_command(faults.LostBroadcast, number, command_id) is not None
+            if not lost and (operator.connected or not self.packages[operator.package].stopped):
                 operator.receive(action, extras, number)
         return 0
 
@@ -319,6 +357,11 @@ class SimulatedDevice:
         self._soon(lambda: self.ui.open_uri(uri))
         return True
 
+    async def launched(self) -> None:
+        """Return when the activity that was started last has its window."""
+        if self._launching is not None:
+            await asyncio.wait({self._launching})
+
     def _soon(self, act: Callable[[], object]) -> None:
         """After the launch latency; at once where the clock does not wait."""
         if not self.clock.speed:
@@ -329,7 +372,7 @@ class SimulatedDevice:
             await self.clock.sleep(self.scenario.latency_ms.launch / 1000)
             act()
 
-        self.spawn(later())
+        self._launching = self.spawn(later())
 
     def start_activity(
         self, *, component: str | None = None, uri: str | None = None, package: str | None = None
@@ -360,7 +403,7 @@ class SimulatedDevice:
         if package in self.operators:
             return ACTIVITY
         app = self.ui.apps.get(package)
-        return ".MainActivity" if app is not None and app.launchable else ""
+        return self.ui.home_activity(app) if app is not None and app.launchable else ""
 
     def force_stop(self, package: str) -> None:
         """``am force-stop``: the process and its windows go; its accessibility service is switched off."""
@@ -411,6 +454,7 @@ class SimulatedDevice:
             "NUMPAD_ENTER": self.ui.enter,
             "SEARCH": self.ui.enter,
             "DEL": self.ui.delete,
+            "ESCAPE": self.ui.escape,
             "POWER": lambda: setattr(self.ui, "awake", not self.ui.awake),
             "SLEEP": lambda: setattr(self.ui, "awake", False),
             "WAKEUP": lambda: setattr(self.ui, "awake", True),
@@ -471,6 +515,15 @@ class SimulatedDevice:
         from clawperator.engine.simulator.render import render_png
 
         return render_png(self.ui)
+
+    def screenshot_rgba(self) -> tuple[tuple[int, int], bytes]:
+        """Its size in pixels, and four bytes for each of them."""
+        from io import BytesIO
+
+        from PIL import Image
+
+        with Image.open(BytesIO(self.screenshot_png())) as image:
+            return image.size, image.convert("RGBA").tobytes()
 
     def wm_size(self) -> str:
         return f"Physical size: {self.ui.metrics.width}x{self.ui.metrics.height}"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from clawperator.engine.simulator.packages import dumpsys_package
+from clawperator.engine.simulator.processes import pid_of, processes
+from clawperator.engine.simulator.procfs import FREE_KB, TOTAL_KB
 from clawperator.engine.simulator.scenario import ServiceDown
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ _RUNNING = (
 
 def dumpsys(device: SimulatedDevice, service: str, args: Sequence[str]) -> str | None:
     """The text of one service's dump; ``None`` for a service that is not there."""
-    dump = _SERVICES.get(service)
+    dump = DUMPS.get(service)
     return None if dump is None else dump(device, [arg for arg in args if not arg.startswith("-")])
 
 
@@ -74,14 +76,15 @@ def _components(names: Sequence[str]) -> str:
 def _window(device: SimulatedDevice, arguments: Sequence[str]) -> str:
     if "policy" in arguments:
         return _policy(device)
-    window = device.ui.window()
+    window, (width, height) = device.ui.window(), device.ui.display
     name = f"Window{{6d2f1a4 u0 {_full(window.component)}}}"
     focus = name if device.ui.awake else "null"
     return (
         "WINDOW MANAGER LAST ANR (dumpsys window lastanr)\n  <no ANR has occurred since boot>\n\n"
-        "WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n"
+        + ("" if arguments else f"{_policy(device)}\n")
+        + "WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n"
         f"  Display: mDisplayId=0\n    init={device.ui.metrics.width}x{device.ui.metrics.height}"
-        f" {device.ui.metrics.density}dpi rotation=0\n"
+        f" {device.ui.metrics.density}dpi cur={width}x{height} rotation={device.ui.rotation}\n"
         f"  mCurrentFocus={focus}\n"
         f"  mFocusedApp=ActivityRecord{{a1b2c3d u0 {window.component} t12}}\n"
         f"  mAwake={str(device.ui.awake).lower()}\n"
@@ -113,8 +116,14 @@ def _policy(device: SimulatedDevice) -> str:
     ) + "".join(f"      {name}={value}\n" for name, value in keyguard.items())
 
 
-def _activity(device: SimulatedDevice, _: Sequence[str]) -> str:
+def _activity(device: SimulatedDevice, arguments: Sequence[str]) -> str:
+    part = {"a": "activities", "p": "processes"}.get(arguments[0], arguments[0]) if arguments else "activities"
+    if part == "processes":
+        return _running_processes(device)
     top = device.ui.window().component
+    if part == "top":
+        pid = pid_of(device, device.ui.package)
+        return f"TASK {device.ui.package} id=12 userId=0\n  ACTIVITY {top} a1b2c3d pid={pid}\n"
     lines = ["ACTIVITY MANAGER ACTIVITIES (dumpsys activity activities)"]
     for number, task in enumerate(reversed(device.ui.tasks)):
         lines += [f"  * Task{{{number:x}7c1 #{12 - number} type=standard A=10121:{task.app.package}}}"]
@@ -123,6 +132,34 @@ def _activity(device: SimulatedDevice, _: Sequence[str]) -> str:
         f"  topResumedActivity=ActivityRecord{{a1b2c3d u0 {top} t12}}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _running_processes(device: SimulatedDevice) -> str:
+    lines = ["ACTIVITY MANAGER RUNNING PROCESSES (dumpsys activity processes)"]
+    for row in processes(device):
+        if row.name in device.packages:
+            record = f"ProcessRecord{{{row.pid:07x} {row.pid}:{row.name}/{row.user.replace('_', '')}}}"
+            lines += [f"  *APP* UID {device.packages[row.name].uid} {record}", f"    packageList={{{row.name}}}"]
+    return "\n".join(lines) + "\n"
+
+
+def _meminfo(device: SimulatedDevice, names: Sequence[str]) -> str:
+    """Of one package; without one, the device as a whole."""
+    head = "Applications Memory Usage (in Kilobytes):\n"
+    if not names:
+        return f"{head}\nTotal RAM: {TOTAL_KB:,}K (status normal)\n Free RAM: {FREE_KB:,}K\n"
+    pid = pid_of(device, names[0])
+    if not pid:
+        return f"No process found for: {names[0]}\n"
+    table: list[tuple[object, ...]] = [
+        ("", "Pss", "Private", "Private", "SwapPss", "Rss", "Heap", "Heap", "Heap"),
+        ("", "Total", "Dirty", "Clean", "Dirty", "Total", "Size", "Alloc", "Free"),
+        ("", *("------",) * 8),
+        ("Native Heap", 9_210, 9_148, 12, 20, 10_412, 21_504, 12_882, 4_210),
+        ("TOTAL", 43_876, 30_120, 4_212, 64, 98_004, 32_768, 18_220, 9_044),
+    ]
+    rows = (f"{row[0]!s:>17}" + "".join(f"{value!s:>9}" for value in row[1:]) for row in table)
+    return f"{head}\n** MEMINFO in pid {pid} [{names[0]}] **\n" + "".join(f"{row}\n" for row in rows)
 
 
 def _battery(_: SimulatedDevice, __: Sequence[str]) -> str:
@@ -143,13 +180,60 @@ def _battery(_: SimulatedDevice, __: Sequence[str]) -> str:
 
 
 def _power(device: SimulatedDevice, _: Sequence[str]) -> str:
-    awake = "Awake" if device.ui.awake else "Asleep"
-    state = "ON" if device.ui.awake else "OFF"
+    awake = str(device.ui.awake).lower()
     return (
         "POWER MANAGER (dumpsys power)\n\nPower Manager State:\n"
-        f"  mDirty=0x0\n  mWakefulness={awake}\n  mWakefulnessChanging=false\n  mIsPowered=true\n"
-        f"\nDisplay Power: state={state}\n"
+        f"  mDirty=0x0\n  mWakefulness={'Awake' if device.ui.awake else 'Asleep'}\n  mWakefulnessChanging=false\n"
+        f"  mIsPowered=true\n  mHoldingWakeLockSuspendBlocker=false\n  mHoldingDisplaySuspendBlocker={awake}\n"
+        f"\nDisplay Power: state={'ON' if device.ui.awake else 'OFF'}\n"
     )
+
+
+def _display(device: SimulatedDevice, _: Sequence[str]) -> str:
+    width, height = device.ui.display
+    state = "ON" if device.ui.awake else "OFF"
+    frame = f"Rect(0, 0 - {width}, {height})"
+    return (
+        "DISPLAY MANAGER (dumpsys display)\n"
+        "  mOnlyCore=false\n  mSafeMode=false\n"
+        "  mViewports=[DisplayViewport{type=INTERNAL, valid=true, isActive=true, displayId=0, "
+        f"uniqueId='local:4619827259835644672', physicalPort=0, orientation={device.ui.rotation}, "
+        f"logicalFrame={frame}, physicalFrame={frame}, deviceWidth={width}, deviceHeight={height}}}]\n"
+        f"\nDisplay States: size=1\n  Display Id=0\n  Display State={state}\n"
+        "\nLogical Displays: size=1\n  Display 0:\n    mDisplayId=0\n"
+        f'    mBaseDisplayInfo=DisplayInfo{{"Built-in Screen", displayId 0, real {width} x {height}, '
+        f"rotation {device.ui.rotation}, density {device.ui.metrics.density}, state {state}}}\n"
+    )
+
+
+def _input(device: SimulatedDevice, _: Sequence[str]) -> str:
+    width, height = device.ui.display
+    frame = f"[0, 0, {width}, {height}]"
+    return (
+        "INPUT MANAGER (dumpsys input)\n\nInput Reader State:\n"
+        "  Device 2: virtio_input_multi_touch_1\n    Sources: TOUCHSCREEN\n    Touch Input Mapper (mode - DIRECT):\n"
+        f"      Viewport INTERNAL: displayId=0, uniqueId=local:4619827259835644672, port=0, "
+        f"orientation={device.ui.rotation}, logicalFrame={frame}, physicalFrame={frame}, "
+        f"deviceSize=[{width}, {height}], isActive=[1]\n"
+        f"      SurfaceWidth: {width}px\n      SurfaceHeight: {height}px\n"
+        f"      SurfaceOrientation: {device.ui.rotation}\n"
+        f"\nInput Dispatcher State:\n  DispatchEnabled: true\n  DispatchFrozen: false\n"
+    )
+
+
+def _input_method(device: SimulatedDevice, _: Sequence[str]) -> str:
+    shown = str(device.ui.keyboard_shown).lower()
+    return (
+        "Current Input Method Manager state:\n"
+        f"  mCurMethodId={device.settings['secure'].get('default_input_method', 'null')}\n"
+        f"  mShowRequested={shown} mShowExplicitlyRequested=false mShowForced=false mInputShown={shown}\n"
+        f"\nInput method service state:\n  mIsInputViewShown={shown}\n"
+    )
+
+
+def _wifi(device: SimulatedDevice, _: Sequence[str]) -> str:
+    state = "enabled" if device.settings["global"].get("wifi_on") == "1" else "disabled"
+    return f"Wi-Fi is {state}\n"
 
 
 def _full(component: str) -> str:
@@ -161,12 +245,17 @@ def _dropbox(device: SimulatedDevice, tags: Sequence[str]) -> str:
     return device.dropbox.dump(tags)
 
 
-_SERVICES: Mapping[str, Callable[[SimulatedDevice, Sequence[str]], str]] = {
-    "dropbox": _dropbox,
-    "package": _package,
+DUMPS: Mapping[str, Callable[[SimulatedDevice, Sequence[str]], str]] = {
     "accessibility": _accessibility,
-    "window": _window,
     "activity": _activity,
     "battery": _battery,
+    "display": _display,
+    "dropbox": _dropbox,
+    "input": _input,
+    "input_method": _input_method,
+    "meminfo": _meminfo,
+    "package": _package,
     "power": _power,
+    "wifi": _wifi,
+    "window": _window,
 }

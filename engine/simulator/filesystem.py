@@ -10,7 +10,7 @@ import os
 import posixpath
 import stat as modes
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 ROOT_UID: Final = 0
@@ -29,6 +29,7 @@ FRESH: Final = (
     ("/storage/emulated/0/Android/data", 0o2770, (1023, 1015)),
     ("/storage/emulated/0/Download", 0o2770, (1023, 1015)),
     ("/storage/emulated/0/Pictures", 0o2770, (1023, 1015)),
+    ("/sys/devices/system/cpu", 0o755, (0, 0)),
     ("/system/bin", 0o755, (0, 2000)),
 )
 """Folders of a fresh device: mode, owner and group."""
@@ -89,6 +90,7 @@ class FileSystem:
     def __init__(self, *, clock: Callable[[], float] = time.time, capacity_bytes: int = 256 * 1024 * 1024) -> None:
         self._clock = clock
         self._free = capacity_bytes
+        self._mounts: dict[str, Callable[[], Mapping[str, str]]] = {}
         self._root = _Node(modes.S_IFDIR | 0o755, ROOT_UID, int(clock()))
         for path, mode, owner in FRESH:
             self.mkdir(path, parents=True, mode=mode)
@@ -96,6 +98,22 @@ class FileSystem:
             self.chown(path, *owner)
         self.link("/sdcard", "/storage/self/primary")
         self.link("/storage/self/primary", "/storage/emulated/0")
+
+    def mount(self, name: str, files: Callable[[], Mapping[str, str]]) -> None:
+        """Let ``/name`` be what ``files`` returns (texts by relative path) whenever somebody looks; nothing there is written."""
+        self._mounts[name] = files
+        self._root.add(name, modes.S_IFDIR | 0o555, ROOT_UID, int(self._clock()))
+
+    def _mounted(self, name: str) -> None:
+        """What is there now takes the place of what was there before."""
+        now = int(self._clock())
+        top = self._root.add(name, modes.S_IFDIR | 0o555, ROOT_UID, now)
+        for path, text in self._mounts[name]().items():
+            folder = top
+            *folders, last = path.split("/")
+            for part in folders:
+                folder = folder.children.get(part) or folder.add(part, modes.S_IFDIR | 0o555, ROOT_UID, now)
+            folder.add(last, modes.S_IFREG | 0o444, ROOT_UID, now).data += text.encode("utf-8", "surrogateescape")
 
     def read(self, path: str, *, uid: int = ROOT_UID) -> bytes:
         node = self._find(path, uid)
@@ -257,6 +275,8 @@ class FileSystem:
             raise _error(errno.ELOOP, path)
         node, at = self._root, "/"
         parts = [part for part in posixpath.normpath(path).split("/") if part]
+        if parts and parts[0] in self._mounts:
+            self._mounted(parts[0])
         for position, part in enumerate(parts):
             if not node.is_dir:
                 raise _error(errno.ENOTDIR, path)

@@ -19,32 +19,23 @@ _FIRST_INSTALLED_UID = FIRST_APP_UID + 300
 
 
 def install(device: SimulatedDevice, apk: bytes, *, reinstall: bool) -> str:
-    """``Success`` or ``Failure [CODE: words]``, and the app among the packages.
-
-    A ZIP whose manifest cannot be read counts as the Operator of the scenario, so that tests need no real APK.
-    """
+    """``Success`` or ``Failure [CODE: words]``, and the app among the packages."""
     refused = device.scenario.of_device(faults.InstallRefused)
     if refused is not None:
         return f"Failure [{refused.code}: {refused.message}]" if refused.message else f"Failure [{refused.code}]"
-    if not apk.startswith(b"PK"):
+    try:
+        facts = facts_of(apk)
+    except ZipError:
         reason = f"Failed to parse {_STAGED}: Failed to load asset path {_STAGED}"
         return f"Failure [INSTALL_PARSE_FAILED_NOT_APK: {reason}]"
-    facts = _facts(apk)
-    name = facts.package if facts else device.scenario.operator.package
+    name = facts.package
     present = device.packages.get(name)
     if present is not None and not reinstall:
         return f"Failure [INSTALL_FAILED_ALREADY_EXISTS: Attempt to re-install {name} without first uninstalling.]"
-    if facts and (refusal := _refusal(device, facts, present)):
+    if refusal := _refusal(device, facts, present):
         return refusal
-    _put(device, name, facts, present)
+    _put(device, facts, present)
     return "Success"
-
-
-def _facts(apk: bytes) -> ApkFacts | None:
-    try:
-        return facts_of(apk)
-    except ZipError:
-        return None
 
 
 def _refusal(device: SimulatedDevice, facts: ApkFacts, present: Package | None) -> str:
@@ -62,8 +53,8 @@ def _refusal(device: SimulatedDevice, facts: ApkFacts, present: Package | None) 
     return ""
 
 
-def _put(device: SimulatedDevice, name: str, facts: ApkFacts | None, present: Package | None) -> None:
-    version = facts.version_name if facts else ""
+def _put(device: SimulatedDevice, facts: ApkFacts, present: Package | None) -> None:
+    name, version = facts.package, facts.version_name
     if present is None and name in OPERATOR_PACKAGES:
         device.add_operator(name, version)
     elif present is None:
@@ -71,7 +62,6 @@ def _put(device: SimulatedDevice, name: str, facts: ApkFacts | None, present: Pa
         device.packages[name] = Package(name, uid, version or "1.0", requested=(NOTIFICATIONS,))
     elif version:
         present.version_name = version
-    if facts:
-        package = device.packages[name]
-        package.version_code = facts.version_code if facts.version_code >= 0 else version_code_of(version)
-        package.min_sdk = facts.min_sdk or package.min_sdk
+    package = device.packages[name]
+    package.version_code = facts.version_code if facts.version_code >= 0 else version_code_of(version)
+    package.min_sdk = facts.min_sdk or package.min_sdk

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from dataclasses import replace
 from typing import Final
 
 from clawperator.engine.simulator.shell import Shell
 from clawperator.engine.simulator.shellsyntax import ShellSyntaxError, parse
-from clawperator.engine.simulator.streams import Input, Sink
+from clawperator.engine.simulator.streams import Bell, Input, Sink
 
 INTERRUPT: Final = 3
 END: Final = 4
@@ -62,7 +63,11 @@ async def _run(shell: Shell, keyboard: _Keyboard, text: str, tasks: asyncio.Task
 
 
 class _Keyboard:
-    """Turns keys into lines, with echo."""
+    """Turns keys into lines, with echo.
+
+    As on a device: the shell's line editor echoes what it reads, so what was pasted shows up line by line, each at its
+    prompt; what is typed while a command runs is echoed at once.
+    """
 
     FORGET: Final = b"\x03"
 
@@ -70,28 +75,42 @@ class _Keyboard:
         self.foreground: asyncio.Task[int] | None = None
         self._keys, self._screen = keys, screen
         self._line = bytearray()
+        self._pending = bytearray()
+        """What has come in and is not echoed yet."""
         self._lost = False
-        self._typed: asyncio.Queue[bytes] = asyncio.Queue()
+        self._arrived = Bell()
+        self._typed: deque[bytes] = deque()
 
     async def fetch(self) -> bytes:
         """The next line; ``b""`` for ^D or (again and again) a lost terminal, ``FORGET`` for ^C at the prompt."""
-        if self._lost and self._typed.empty():
-            return b""
-        return await self._typed.get()
+        while not self._typed:
+            if self._pending:
+                await self._press(self._pending.pop(0))
+            elif self._lost:
+                return b""
+            else:
+                await self._arrived.heard()
+        return self._typed.popleft()
 
     async def run(self) -> None:
         while data := await self._keys.read():
-            for key in data:
-                await self._press(key)
+            if self.foreground is not None and INTERRUPT in data:
+                data = data.rpartition(bytes((INTERRUPT,)))[2]
+                await self._interrupt()
+            keys = bytearray(data)
+            while keys and self.foreground is not None and not self._pending:
+                await self._press(keys.pop(0))
+            self._pending += keys
+            self._arrived.ring()
         self._lost = True
-        self._typed.put_nowait(b"")
+        self._arrived.ring()
 
     async def _press(self, key: int) -> None:
         if key == INTERRUPT:
             await self._interrupt()
         elif key == END:
             if not self._line:
-                self._typed.put_nowait(b"")
+                self._typed.append(b"")
         elif key in BACKSPACES:
             if self._line:
                 self._erase()
@@ -102,7 +121,7 @@ class _Keyboard:
             await self._screen.write(b"\b \b" * width)
         elif key in b"\r\n":
             await self._screen.write(b"\n")
-            self._typed.put_nowait(bytes(self._line) + b"\n")
+            self._typed.append(bytes(self._line) + b"\n")
             self._line.clear()
         elif key >= 32 and len(self._line) < MAX_LINE:
             self._line.append(key)
@@ -110,12 +129,13 @@ class _Keyboard:
 
     async def _interrupt(self) -> None:
         """What was typed ahead is forgotten, too."""
+        if self.foreground is not None:
+            self._pending.clear()
         self._line.clear()
-        while not self._typed.empty():
-            self._typed.get_nowait()
+        self._typed.clear()
         await self._screen.write(b"^C\n")
         if self.foreground is None:
-            self._typed.put_nowait(self.FORGET)
+            self._typed.append(self.FORGET)
         else:
             self.foreground.cancel()
 

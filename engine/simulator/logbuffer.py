@@ -12,6 +12,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
+from weakref import WeakSet
 
 from clawperator.engine.simulator.streams import Bell
 
@@ -137,6 +138,7 @@ class LogBuffer:
         self._last_ns = 0
         self._seq = 0
         self._bell = Bell()
+        self._readers: WeakSet[LogReader] = WeakSet()
         self.started_ns = self.now_ns()
         """When the device's monotonic clock began."""
 
@@ -204,7 +206,15 @@ class LogBuffer:
     ) -> LogReader:
         """Attach. From the oldest entry, or the first later than ``after_ns``, or so that ``last`` entries are left."""
         rings = [self._rings[number] for number in sorted({BUFFERS[name] for name in buffers})]
-        return LogReader(rings, self._bell, after_ns=after_ns, last=last)
+        reader = LogReader(rings, self._bell, after_ns=after_ns, last=last)
+        self._readers.add(reader)
+        return reader
+
+    def hang_up(self) -> None:
+        """End every reader that there is now, as a logd that is started again does."""
+        for reader in self._readers:
+            reader.ended = True
+        self._bell.ring()
 
     def records(self, buffers: Sequence[str] = ("main", "system", "crash")) -> list[LogRecord]:
         """What is held now, oldest first."""
@@ -218,6 +228,7 @@ class LogReader:
         self._bell = bell
         self._next = {ring: ring.first if after_ns is None else ring.after(after_ns) for ring in rings}
         self.lost = 0
+        self.ended = False
         if last is not None:
             self._skip_to_last(last)
 
@@ -243,8 +254,8 @@ class LogReader:
         return taken
 
     async def wait(self) -> None:
-        """Return once ``take`` has something to give."""
-        while all(position >= ring.end for ring, position in self._next.items()):
+        """Return once ``take`` has something to give, or never will have."""
+        while not self.ended and all(position >= ring.end for ring, position in self._next.items()):
             await self._bell.heard()
 
 

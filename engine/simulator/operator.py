@@ -259,6 +259,9 @@ class _Command:
         """Faults that strike as a step begins."""
         self._steps += 1
         slow, crash, cut = self._fault(faults.SlowAction), self._fault(faults.Crash), self._fault(faults.Disconnect)
+        ends = self._fault(faults.LogStreamEnds)
+        if ends is not None and ends.step == self._steps:
+            self._device.log.hang_up()
         if cut is not None and cut.step == self._steps:
             self._device.disconnect(cut.reconnect_after_ms)
         if crash is not None and crash.step == self._steps:

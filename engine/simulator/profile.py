@@ -9,6 +9,8 @@ from clawperator.engine.simulator.packages import FIRST_APP_UID, Package
 
 RELEASES = {21: "5.0", 22: "5.1", 23: "6.0", 24: "7.0", 25: "7.1.1", 26: "8.0.0", 27: "8.1.0", 28: "9", 29: "10"}
 RELEASES |= {30: "11", 31: "12", 32: "12", 33: "13", 34: "14", 35: "15", 36: "16"}
+ABI = "x86_64"
+KEYBOARDS = ("com.google.android.inputmethod.latin/com.android.inputmethod.latin.LatinIME",)
 NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
 
 _SYSTEM_PACKAGES = (
@@ -24,11 +26,14 @@ _SYSTEM_PACKAGES = (
 _SYSTEM_UIDS = {"android": 1000, "com.android.shell": 2000, "com.android.settings": 1000}
 
 
-def properties(*, serial: str, model: str, avd_name: str, sdk: int, density: int) -> dict[str, str]:
+def properties(
+    *, serial: str, model: str, avd_name: str, sdk: int, density: int, build: str = "userdebug"
+) -> dict[str, str]:
     """System properties of a booted emulator image."""
     device = "emu64xa" if sdk >= 31 else "generic_x86_64"
     release = RELEASES.get(sdk, str(sdk))
-    fingerprint = f"google/sdk_gphone64_x86_64/{device}:{release}/SIM.231120.001/10000001:userdebug/dev-keys"
+    keys = "release-keys" if build == "user" else "dev-keys"
+    fingerprint = f"google/sdk_gphone64_x86_64/{device}:{release}/SIM.231120.001/10000001:{build}/{keys}"
     return {
         "dev.bootcomplete": "1",
         "init.svc.adbd": "running",
@@ -41,16 +46,18 @@ def properties(*, serial: str, model: str, avd_name: str, sdk: int, density: int
         "ro.boot.serialno": serial,
         "ro.build.characteristics": "emulator",
         "ro.build.fingerprint": fingerprint,
-        "ro.build.type": "userdebug",
+        "ro.build.type": build,
         "ro.build.version.release": release,
         "ro.build.version.sdk": str(sdk),
-        "ro.debuggable": "1",
+        "ro.debuggable": str(int(build != "user")),
         "ro.hardware": "ranchu",
         "ro.kernel.qemu": "1",
         "ro.kernel.qemu.avd_name": avd_name,
         "ro.product.brand": "google",
-        "ro.product.cpu.abi": "x86_64",
+        "ro.product.cpu.abi": ABI,
+        "ro.product.cpu.abilist": ABI,
         "ro.product.device": device,
+        "ro.product.locale": "en-US",
         "ro.product.manufacturer": "Google",
         "ro.product.model": model,
         "ro.product.name": "sdk_gphone64_x86_64",
@@ -71,6 +78,7 @@ def settings() -> dict[str, dict[str, str]]:
             "bluetooth_on": "0",
             "development_settings_enabled": "1",
             "device_name": "sdk_gphone64_x86_64",
+            "mobile_data": "1",
             "transition_animation_scale": "1.0",
             "wifi_on": "1",
             "window_animation_scale": "1.0",
@@ -79,7 +87,8 @@ def settings() -> dict[str, dict[str, str]]:
         "secure": {
             "accessibility_enabled": "0",
             "android_id": "5f1a9c3e7b2d4806",
-            "default_input_method": "com.google.android.inputmethod.latin/com.android.inputmethod.latin.LatinIME",
+            "default_input_method": KEYBOARDS[0],
+            "enabled_input_methods": KEYBOARDS[0],
             "enabled_notification_listeners": "",
             "location_mode": "3",
             "user_setup_complete": "1",
@@ -92,6 +101,8 @@ def settings() -> dict[str, dict[str, str]]:
             "screen_brightness": "128",
             "screen_brightness_mode": "0",
             "screen_off_timeout": "60000",
+            "system_locales": "en-US",
+            "user_rotation": "0",
         },
     }
 

@@ -36,7 +36,7 @@ def render_png(ui: Ui) -> bytes:
     """The display as PNG bytes: black when it is off or its window is secure."""
     from PIL import Image, ImageDraw
 
-    width, height, _ = ui.metrics
+    width, height = ui.display
     window = ui.window()
     blind = not ui.awake or window.screen.secure
     palette = _DARK if ui.setting("system", "dark_theme") == "1" else _LIGHT

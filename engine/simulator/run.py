@@ -18,9 +18,11 @@ from clawperator.engine.simulator.console import Console
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.listener import Listener
 
-PAIR_ATTEMPTS: Final = 50
+PAIR_ATTEMPTS: Final = 90
 ANNOUNCEMENTS: Final = 20
 ANNOUNCEMENT_SECONDS: Final = 0.25
+SCANNED: Final = range(5554, 5586)
+"""Pairs in which every adb server that starts looks for emulators (android-facts 5a)."""
 FIRST_PAIR: Final = 5600
 """Beyond what an adb server scans when it starts (5555 to 5585), so that a server of somebody else never finds ours."""
 
@@ -30,9 +32,9 @@ class Simulation:
 
     Mode ``server``: one embedded adb server on ``port``; point clients at it with ``env()``. Mode ``adbd``: every device has
     a port of its own for ``adb connect``; with ``emulator_pair`` a console port (even) and the adb port above it, so that an
-    adb server lists it as ``emulator-<console port>``. Pairs count up from ``port``; 5554 and its successors are found by
-    every adb server that starts, others after ``attach``. Port 0 picks free ones. ``console`` makes what answers on the
-    console port. Raises OSError when a port is taken.
+    adb server lists it as ``emulator-<console port>``. Pairs count up from ``port``; those in ``SCANNED`` are found by
+    every adb server that starts, others after ``attach``. Port 0 picks free ones from ``first_pair`` on. ``console`` makes
+    what answers on the console port. Raises OSError when a port is taken.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Simulation:
         mode: Literal["adbd", "server"] = "server",
         port: int = 0,
         emulator_pair: bool = False,
+        first_pair: int = FIRST_PAIR,
         host: str = "127.0.0.1",
         console: Callable[[SimulatedDevice], Console] = Console,
     ) -> None:
@@ -53,7 +56,8 @@ class Simulation:
         self.phones: tuple[Phone, ...] = ()
         """Mode ``server``: the devices that are in its network instead of plugged in."""
         self._port = port
-        self._pair = emulator_pair
+        self.emulator_pair = emulator_pair
+        self._first_pair = first_pair
         self._console = console
         self._daemons: list[Adbd] = []
         self._attached: list[tuple[str, int]] = []
@@ -69,7 +73,7 @@ class Simulation:
         """How an adb server lists the devices."""
         if self.mode == "server":
             return tuple(device.serial for device in self.devices if device.scenario.wireless is None)
-        if self._pair:
+        if self.emulator_pair:
             return tuple(f"emulator-{port - 1}" for port in self.ports)
         return tuple(f"{self.host}:{port}" for port in self.ports)
 
@@ -113,7 +117,7 @@ class Simulation:
         for device in self.devices:
             daemon = Adbd(device)
             self._stack.push_async_callback(daemon.close)
-            if self._pair:
+            if self.emulator_pair:
                 await self._listen_as_emulator(device, daemon)
             else:
                 await daemon.listen(self.host, self._port + len(self.ports) if self._port else 0)
@@ -126,7 +130,8 @@ class Simulation:
         console = Listener(self._console(device).serve)
         self._stack.push_async_callback(console.close)
         wanted = self._port + 2 * len(self.ports)
-        for base in (wanted,) if self._port else range(FIRST_PAIR, FIRST_PAIR + 2 * PAIR_ATTEMPTS, 2):
+        first = self._first_pair
+        for base in (wanted,) if self._port else range(first, first + 2 * PAIR_ATTEMPTS, 2):
             try:
                 await console.listen(self.host, base)
                 await daemon.listen(self.host, base + 1)
@@ -158,7 +163,7 @@ class Simulation:
 
     async def _announce(self, daemon: Adbd, host: str, port: int) -> None:
         """Raises ConnectionError when the adb server cannot be reached, or cannot reach the device."""
-        await (self._announce_emulator if self._pair else self._announce_address)(daemon, host, port)
+        await (self._announce_emulator if self.emulator_pair else self._announce_address)(daemon, host, port)
 
     async def _announce_address(self, daemon: Adbd, host: str, port: int) -> None:
         """``host:connect`` answers once the device is online: of one that never will be, no answer is awaited."""

@@ -22,8 +22,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 from clawperator.engine.simulator.wireless_profile import AdbServerProfile, WirelessProfile
 
 MAX_SCENARIO_BYTES = 256 * 1024
@@ -65,6 +66,8 @@ class DeviceProfile(_Strict):
     """Empty: derived from the model and the SDK level."""
     sdk: Annotated[int, Field(ge=21, le=36)] = 34
     state: DeviceState = "device"
+    build: Literal["userdebug", "user"] = "userdebug"
+    """``userdebug``, as emulator images are: ``adb root`` works. ``user``, as phones are sold: it is refused."""
     generation: Generation | None = None
     """Of the Operator APK: 0.3 behaves as 0.3.1, 0.5 as 0.5.0. ``None``: the caller's choice."""
     width: Annotated[int, Field(ge=320, le=4_320)] = 1_080
@@ -195,6 +198,13 @@ class Disconnect(Fault):
     reconnect_after_ms: Millis | None = None
 
 
+class LogStreamEnds(Fault):
+    """Every running ``logcat`` ends when step number ``step`` (from 1; 0: as the broadcast arrives) begins, as if logd had died."""
+
+    kind: Literal["log_stream_ends"]
+    step: Annotated[int, Field(ge=0)] = 1
+
+
 class Crash(Fault):
     """The Operator's process dies when step number ``step`` (from 1) begins; Android then disables its service."""
 
@@ -208,6 +218,12 @@ class BroadcastFailure(Fault):
     kind: Literal["broadcast_failure"]
     stderr: str = "Error: Target package not found"
     exit_code: Annotated[int, Field(ge=1, le=255)] = 1
+
+
+class LostBroadcast(Fault):
+    """The broadcast succeeds and reaches nothing, as that to an app which was stopped or whose process does not come up."""
+
+    kind: Literal["lost_broadcast"]
 
 
 class ServiceDown(_Strict):
@@ -280,8 +296,10 @@ CommandFault = (
     | TruncatedDump
     | SlowAction
     | Disconnect
+    | LogStreamEnds
     | Crash
     | BroadcastFailure
+    | LostBroadcast
 )
 AnyFault = Annotated[
     CommandFault | ServiceDown | UiAutomationHeld | InstallRefused | SettingsRefused | Unauthorized | Noise | HugeTree,
@@ -327,14 +345,14 @@ class Scenario(_Strict):
 def load_scenario(path: str | Path) -> Scenario:
     """The scenario in a YAML file.
 
-    Raises ``EngineError`` (USAGE) naming file and line for anything unreadable, too large or not a scenario.
+    Raises ``EngineError``: FILE_NOT_READABLE, or USAGE naming file and line for anything too large or not a scenario.
     """
     name = str(path)
     try:
         with Path(path).open("rb") as stream:
             data = stream.read(MAX_SCENARIO_BYTES + 1)
     except OSError as exc:
-        raise EngineError(ErrorCode.USAGE, f"{name}: {exc.strerror or exc}") from exc
+        raise not_readable(name, exc) from exc
     return parse_scenario(data, name)
 
 
@@ -408,12 +426,16 @@ def _first_problem(exc: ValidationError, root: yaml.Node | None, name: str) -> s
     loc = error["loc"]
     node = _locate(root, loc)
     where = ".".join(str(part) for part in loc if not _is_tag(part, loc))
-    return f"{name}:{_line(node.start_mark) if node else 1}: {where}: {error['msg']}"
+    return f"{name}:{_line(node.start_mark) if node else 1}: {where}: {_words(error)}"
+
+
+def _words(error: ErrorDetails) -> str:
+    return "is missing" if error["type"] == "missing" else error["msg"]
 
 
 def _issues(exc: ValidationError) -> list[dict[str, str]]:
     return [
-        {"path": ".".join(map(str, error["loc"])), "message": error["msg"]}
+        {"path": ".".join(map(str, error["loc"])), "message": _words(error)}
         for error in exc.errors(include_url=False, include_context=False)
     ]
 

@@ -7,12 +7,13 @@ what a channel is.
 from __future__ import annotations
 
 import asyncio
+import struct
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
-from clawperator.engine.simulator.commands.system import BOOT_MS
 from clawperator.engine.simulator.commands.toolbox import TOOLBOX
-from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.device import SRGB, SimulatedDevice
+from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
 from clawperator.engine.simulator.interactive import converse
 from clawperator.engine.simulator.shell import Shell, Streams
 from clawperator.engine.simulator.streams import Input
@@ -85,8 +86,13 @@ def _find_service(device: SimulatedDevice, name: str) -> Service | None:
         return lambda channel: SyncService(device, channel).run()
     if base == "reboot":
         return _reboot(device)
-    text = _REFUSALS.get(base)
-    return None if text is None else _saying(text)
+    if base == "framebuffer":
+        return _framebuffer(device)
+    if base == "reverse":
+        return _saying(device.reverses.answer(rest))
+    if base in ("root", "unroot"):
+        return _restart(device, as_root=base == "root")
+    return _saying(_partitions(device, base).encode()) if base in _PARTITIONS else None
 
 
 def _shell(device: SimulatedDevice, options: list[str], command: str) -> Service | None:
@@ -98,11 +104,13 @@ def _shell(device: SimulatedDevice, options: list[str], command: str) -> Service
 
     async def serve(channel: Channel) -> None:
         terminal = Terminal(channel, v2=v2, pty=pty)
-        shell = Shell(device, Streams(terminal.stdin, terminal.stdout, terminal.stderr), TOOLBOX, tty=pty)
+        streams = Streams(terminal.stdin, terminal.stdout, terminal.stderr)
+        shell = Shell(device, streams, TOOLBOX, uid=device.shell_uid, tty=pty)
         if command:
             status = await shell.run(command)
         elif pty:
-            status = await converse(shell, prompt=f"{device.props.get('ro.product.device', '')}:{{cwd}} $ ")
+            sign = "$" if device.shell_uid else "#"
+            status = await converse(shell, prompt=f"{device.props.get('ro.product.device', '')}:{{cwd}} {sign} ")
         else:
             status = await shell.run_input()
         await terminal.exit(status)
@@ -115,7 +123,7 @@ def _exec(device: SimulatedDevice, command: str) -> Service:
 
     async def serve(channel: Channel) -> None:
         streams = Streams(Input(channel.read), channel, channel)
-        await Shell(device, streams, TOOLBOX, tty=device.sdk >= 24).run(command)
+        await Shell(device, streams, TOOLBOX, uid=device.shell_uid, tty=device.sdk >= 24).run(command)
 
     return serve
 
@@ -123,22 +131,54 @@ def _exec(device: SimulatedDevice, command: str) -> Service:
 def _reboot(device: SimulatedDevice) -> Service:
     async def serve(channel: Channel) -> None:
         del channel
-        device.disconnect(BOOT_MS)
+        device.reboot()
 
     return serve
 
 
-def _saying(text: str) -> Service:
+def _framebuffer(device: SimulatedDevice) -> Service:
+    """``framebuffer:``: a header (with a colour space from API 26 on) and the pixels as RGBA."""
+
     async def serve(channel: Channel) -> None:
-        await channel.write(text.encode())
+        (width, height), pixels = device.screenshot_rgba()
+        space = (SRGB,) if device.sdk >= 26 else ()
+        channels = (0, 8, 16, 8, 8, 8, 24, 8)  # offset and length in bits: red, blue, green, alpha
+        head = (1 + len(space), 32, *space, len(pixels), width, height, *channels)
+        await channel.write(struct.pack(f"<{len(head)}I", *head) + pixels)
 
     return serve
 
 
-_REFUSALS: Final = {
-    "root": "adbd cannot run as root in production builds\n",
-    "unroot": "adbd not running as root\n",
-    "remount": 'Not running as root. Try "adb root" first.\n',
-    "disable-verity": "verity cannot be disabled/enabled - USER build\n",
-    "enable-verity": "verity cannot be disabled/enabled - USER build\n",
+def _restart(device: SimulatedDevice, *, as_root: bool) -> Service:
+    """``root:`` and ``unroot:``: adbd starts again as another user, where the build allows it."""
+    if not device.debuggable:
+        return _saying(b"adbd cannot run as root in production builds\n" if as_root else b"adbd not running as root\n")
+    if as_root == (device.shell_uid == ROOT_UID):
+        return _saying(b"adbd is already running as root\n" if as_root else b"adbd not running as root\n")
+
+    async def serve(channel: Channel) -> None:
+        await channel.write(f"restarting adbd as {'' if as_root else 'non '}root\n".encode())
+        device.spawn(device.restart_adbd(ROOT_UID if as_root else SHELL_UID))
+
+    return serve
+
+
+_PARTITIONS: Final = {
+    "remount": "remount succeeded\n",
+    "disable-verity": "verity is already disabled\n",
+    "enable-verity": "verity is already enabled\n",
 }
+"""What root is answered on a debuggable build; no simulated partition is mounted again."""
+
+
+def _partitions(device: SimulatedDevice, name: str) -> str:
+    if name != "remount" and not device.debuggable:
+        return "verity cannot be disabled/enabled - USER build\n"
+    return _PARTITIONS[name] if device.shell_uid == ROOT_UID else 'Not running as root. Try "adb root" first.\n'
+
+
+def _saying(data: bytes) -> Service:
+    async def serve(channel: Channel) -> None:
+        await channel.write(data)
+
+    return serve

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from clawperator.engine.adb.sync import SYNC_CHUNK, SYNC_MAX_PATH, sync_packet
 from clawperator.engine.simulator.device import SimulatedDevice
-from clawperator.engine.simulator.filesystem import SHELL_UID, Stat
+from clawperator.engine.simulator.filesystem import Stat
 from clawperator.engine.simulator.streams import Input
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class SyncService:
 
     def __init__(self, device: SimulatedDevice, channel: Channel) -> None:
         self._files = device.files
+        self._uid = device.shell_uid
         self._channel = channel
         self._input = Input(channel.read)
 
@@ -70,7 +71,7 @@ class SyncService:
     def _look(self, path: str, *, follow: bool) -> tuple[int, Stat]:
         """An errno (0 = fine) and what is there."""
         try:
-            return 0, self._files.stat(path, follow=follow, uid=SHELL_UID)
+            return 0, self._files.stat(path, follow=follow, uid=self._uid)
         except OSError as exc:
             return exc.errno or 5, _NO_STAT
 
@@ -95,7 +96,7 @@ class SyncService:
     def _entries(self, path: str) -> list[tuple[bytes, int, Stat]]:
         """Name, errno and stat of a folder's entries; nothing for what cannot be listed."""
         try:
-            names = self._files.list(path, uid=SHELL_UID)
+            names = self._files.list(path, uid=self._uid)
         except OSError:
             return []
         return [
@@ -129,14 +130,14 @@ class SyncService:
         """Write the file; why not, if not."""
         permissions = mode & 0o777 | (mode & 0o700) >> 3 | (mode & 0o400) >> 6
         try:
-            self._files.write(path, data, parents=True, mode=permissions, mtime=mtime, uid=SHELL_UID)
+            self._files.write(path, data, parents=True, mode=permissions, mtime=mtime, uid=self._uid)
         except OSError as exc:
             return f"couldn't create file: {exc.strerror}"
         return ""
 
     async def _receive(self, path: str) -> None:
         try:
-            data = self._files.read(path, uid=SHELL_UID)
+            data = self._files.read(path, uid=self._uid)
         except OSError as exc:
             await self._fail(f"open failed: {exc.strerror}")
             return

@@ -34,6 +34,8 @@ class Frame:
     arg: str = ""
     offsets: dict[Path, int] = field(default_factory=dict)
     focus: Path | None = None
+    keyboard: bool = True
+    """The keyboard comes up with a focused field until somebody closes it."""
 
 
 @dataclass(slots=True)
@@ -50,6 +52,7 @@ class Window:
     screen: Screen
     nodes: Sequence[Node]
     display: Bounds
+    rotation: int = 0
     _xml: str = ""
     _tree: UiTree | None = None
     _log_entries: Sequence[str] = ()
@@ -62,7 +65,7 @@ class Window:
     def xml(self) -> str:
         """The dump as the Operator writes it: unfiltered, without a line feed at the end."""
         if not self._xml:
-            self._xml = hierarchy_xml(self.nodes[0]).rstrip("\n")
+            self._xml = hierarchy_xml(self.nodes[0], self.rotation).rstrip("\n")
         return self._xml
 
     @property
@@ -81,7 +84,7 @@ class Window:
     def uiautomator_xml(self) -> str:
         """As ``uiautomator dump`` writes it: one line, only what is visible (android-facts 7d)."""
         visible = _visible_copy(self.nodes[0])
-        lines = nodes_xml([visible] if visible else []).splitlines()
+        lines = nodes_xml([visible] if visible else [], rotation=self.rotation).splitlines()
         return lines[0] + "".join(line.strip() for line in lines[1:])
 
 
@@ -145,19 +148,42 @@ class Ui:
             self._window = None
         return window
 
+    @property
+    def rotation(self) -> int:
+        """Quarter turns: what the user has fixed, while the sensor does not decide; the sensor says upright."""
+        fixed = self.setting("system", "accelerometer_rotation") == "0"
+        wanted = self.setting("system", "user_rotation")
+        return int(wanted) if fixed and wanted in ("1", "2", "3") else 0
+
+    @property
+    def display(self) -> tuple[int, int]:
+        """Width and height as they are turned now."""
+        width, height, _ = self.metrics
+        return (height, width) if self.rotation % 2 else (width, height)
+
+    @property
+    def keyboard_shown(self) -> bool:
+        return self.awake and self.front.frames[-1].keyboard and self.focused_field() is not None
+
+    def home_activity(self, app: App) -> str:
+        """The class of the screen that the app's icon opens."""
+        return app.screens[app.home](self._scene(app, Frame(app.home))).activity
+
+    def _scene(self, app: App, frame: Frame) -> Scene:
+        launchers = tuple((a.package, a.label) for a in self.apps.values() if a.launchable)
+        return Scene(self.state_of(app), self.settings, launchers, frame.arg, self._tick, self.facts)
+
     def changed(self) -> None:
         """Forget the laid-out window: something it shows may be different now."""
         self._window = None
 
     def _lay_out(self) -> Window:
         app, frame = self.front.app, self.front.frames[-1]
-        launchers = tuple((a.package, a.label) for a in self.apps.values() if a.launchable)
-        scene = Scene(self.state, self.settings, launchers, frame.arg, self._tick, self.facts)
-        screen = app.screens[frame.screen](scene)
-        box = Bounds(0, 0, self.metrics.width, self.metrics.height)
+        screen = app.screens[frame.screen](self._scene(app, frame))
+        box = Bounds(0, 0, *self.display)
         how = Placing(app.package, self.metrics.density / 160, frame.offsets, frame.focus)
         self._settings_seen = deepcopy(self.settings)
-        return Window(app, screen, place(screen.root, box, how), Bounds(*box))
+        return Window(app, screen, place(screen.root, box, how), Bounds(*box), self.rotation)
 
     # --- Actor: what effects may do
 
@@ -301,7 +327,8 @@ class Ui:
     def focus(self, node: Node) -> bool:
         if not node.editable and node.view.tap is None:
             return False
-        self.front.frames[-1].focus = node.path
+        frame = self.front.frames[-1]
+        frame.focus, frame.keyboard = node.path, True
         self.changed()
         return True
 
@@ -331,6 +358,13 @@ class Ui:
         node = self.focused_field()
         if node is not None:
             self._do(node.view.submit)
+
+    def escape(self) -> None:
+        """Close the keyboard, or go back where there is none."""
+        if self.keyboard_shown:
+            self.front.frames[-1].keyboard = False
+        else:
+            self.back()
 
     def focused_field(self) -> Node | None:
         return next((node for node in self.window().nodes if node.focused and node.editable), None)

@@ -48,8 +48,8 @@ class WirelessProfile(_Strict):
 class AdbServerProfile(_Strict):
     """How the simulator's own adb server behaves."""
 
-    platform_tools: Literal[29, 35] = 35
-    """The words of 29.0.6 and of 35, where they differ."""
+    platform_tools: Literal[29, 35, 36] = 35
+    """The words of 29.0.6, of 35 and of 36, where they differ."""
     discovery: bool = True
     """``false``: started with ``ADB_MDNS=0``: it pairs, but finds nothing by itself."""
     auto_connect: bool = True

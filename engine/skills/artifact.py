@@ -51,7 +51,12 @@ def compile_artifact(
     Raises ``EngineError``, in this order: SKILL_NOT_FOUND, ARTIFACT_NOT_FOUND, COMPILE_VARS_PARSE_FAILED, REGISTRY_READ_FAILED,
     then whatever ``compile_template`` or ``compile_recipe`` find; ``details`` name the skill and the artifact.
     """
-    found = find_artifact(registry, skill_id, artifact)
+    with registry.named_in_errors(skill_id):
+        compiled = _compile(registry, find_artifact(registry, skill_id, artifact), vars_json, profile)
+    return replace(compiled, fallback=registry.fallback(skill_id))
+
+
+def _compile(registry: Registry, found: Artifact, vars_json: str | None, profile: Profile | None) -> Compiled:
     variables = parse_vars(vars_json)
     text = _read(registry, found)
     if found.suffix == TEMPLATE:

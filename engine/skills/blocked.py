@@ -1,6 +1,6 @@
 """The local list of terms that must not get into a shared skill: names, streets, whatever its owner put there (skills §8).
 
-The list itself is never shared and its terms are never printed: what is found is named by its number.
+The list itself is never shared. A finding names the term: without it, nothing tells what to remove.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ MAX_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Terms as they are compared; a term's number is its place among them, from 1."""
+    """Terms as they are compared."""
 
     terms: tuple[str, ...] = ()
 
-    def found_in(self, line: str) -> Iterator[int]:
-        """The numbers of the terms that ``line`` holds, in any case."""
+    def found_in(self, line: str) -> Iterator[str]:
+        """The terms that ``line`` holds, in any case."""
         if self.terms:
             text = _folded(line)
-            yield from (number for number, term in enumerate(self.terms, 1) if term in text)
+            yield from (term for term in self.terms if term in text)
 
-    def lines(self, text: str) -> Iterator[tuple[int, int]]:
-        """Line, from 1, and number of every term in ``text``."""
+    def lines(self, text: str) -> Iterator[tuple[int, str]]:
+        """Line, from 1, and term of every occurrence in ``text``."""
         folded = _folded(text)
         if any(term in folded for term in self.terms):  # mostly none: one look at everything
             for line, content in enumerate(text.split("\n"), 1):
-                for number in self.found_in(content):
-                    yield line, number
+                for term in self.found_in(content):
+                    yield line, term
 
 
 def read_terms(lines: Iterable[str]) -> Blocked:
@@ -48,19 +48,22 @@ def blocked_path(env: Mapping[str, str]) -> str:
     return os.path.join(home_folder(env), FILE)
 
 
-def load_blocked(env: Mapping[str, str]) -> Blocked:
-    """The terms of this user; none where there is no file.
+def load_blocked(env: Mapping[str, str], named: str | None = None) -> Blocked:
+    """The terms in the file ``named``, else those of this user; none where this user has no file.
 
-    Raises ``EngineError`` (USAGE) for a file that cannot be read: a guard that is blind must not look like one that found nothing.
+    Raises ``EngineError`` (FILE_NOT_READABLE) for a file that cannot be read: a guard that is blind must not look like one that
+    found nothing.
     """
-    path = blocked_path(env)
+    path = blocked_path(env) if named is None else os.path.expanduser(named)
     try:
         with open(path, "rb") as file:
             content = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        return Blocked()
     except OSError as exc:
+        if named is None and isinstance(exc, FileNotFoundError):
+            return Blocked()
         raise _unreadable(path, exc.strerror or str(exc)) from exc
+    except ValueError as exc:  # NUL names no file
+        raise _unreadable(path, str(exc)) from exc
     if len(content) > MAX_BYTES:
         raise _unreadable(path, f"it is larger than {MAX_BYTES} bytes")
     try:
@@ -77,7 +80,7 @@ def _folded(text: str) -> str:
 
 def _unreadable(path: str, reason: str) -> EngineError:
     return EngineError(
-        ErrorCode.USAGE,
+        ErrorCode.FILE_NOT_READABLE,
         f"The blocked terms in {path} cannot be read: {reason}",
         details={"path": path, "reason": reason},
     )

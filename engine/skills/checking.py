@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
@@ -14,7 +14,7 @@ from clawperator.engine.contracts.skill import Skill, SkillRegistry
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.json_template import PLACEHOLDER
-from clawperator.engine.skills.registry import Registry, read_document, read_file
+from clawperator.engine.skills.registry import LeftOut, Registry, read_document, read_file
 
 MIRRORED = ("id", "applicationId", "intent", "summary", "path", "skillFile", "scripts", "artifacts")
 """What an entry and the skill's own ``skill.json`` both say, in the same words."""
@@ -22,6 +22,8 @@ _OPTIONAL = frozenset({"artifacts"})
 _JSON = ".json"
 _RECIPE = ".recipe.md"
 _SHOWN = 200
+ARTIFACT_INVALID = "ARTIFACT_INVALID"
+"""The warning about an artifact that would not compile."""
 
 
 class Problem(NamedTuple):
@@ -42,6 +44,7 @@ def validate_skill(registry: Registry, skill_id: str, *, dry_run: bool = False) 
     ``missingFields``, ``problems`` (file, JSON path, message), ``missingFiles``, ``mismatchFields``; for an artifact that is
     no execution ``artifact``, ``path``, ``reason``, ``actionId``, ``actionType``, ``invalidKeys``, ``hint``.
     """
+    _refuse_left_out(registry, skill_id)
     place = registry.skills.index(registry.get(skill_id))
     checked = _check(registry, place, dry_run=dry_run)
     return {"valid": True, "registryPath": registry.path, **checked}
@@ -52,8 +55,11 @@ def validate_all(registry: Registry, *, dry_run: bool = False) -> dict[str, Any]
 
     Raises ``SKILL_VALIDATION_FAILED`` with ``details.{totalSkills, validCount, invalidCount, failures, problems}``.
     """
+    total = len(registry.skills) + len(registry.left_out)
     valid: list[dict[str, Any]] = []
-    failures: list[dict[str, Any]] = []
+    failures: list[dict[str, Any]] = [
+        {"skillId": entry.skill_id or "<no id>", **_left_out_error(entry).to_dict()} for entry in registry.left_out
+    ]
     for place, entry in enumerate(registry.skills):
         try:
             valid.append(_check(registry, place, dry_run=dry_run))
@@ -62,24 +68,40 @@ def validate_all(registry: Registry, *, dry_run: bool = False) -> dict[str, Any]
     problems = [problem.to_dict() for problem in registry_problems(registry)]
     if failures or problems:
         details = {
-            "totalSkills": len(registry.skills),
+            "totalSkills": total,
             "validCount": len(valid),
             "invalidCount": len(failures),
             "failures": failures,
             **({"problems": problems} if problems else {}),
         }
-        words = (
-            f"{len(failures)} of {len(registry.skills)} skills are not valid" if failures else problems[0]["message"]
-        )
+        words = f"{len(failures)} of {total} skills are not valid" if failures else problems[0]["message"]
         raise EngineError(
             ErrorCode.SKILL_VALIDATION_FAILED, words, details=details, extra={"registryPath": registry.path}
         )
     return {
         "valid": True,
-        "totalSkills": len(registry.skills),
+        "totalSkills": total,
         "registryPath": registry.path,
         "validSkills": valid,
     }
+
+
+def _refuse_left_out(registry: Registry, skill_id: str) -> None:
+    """Raise ``SKILL_VALIDATION_FAILED`` for a skill whose entry is not usable."""
+    if skill_id and not any(entry.get("id") == skill_id for entry in registry.skills):
+        for entry in registry.left_out:
+            if entry.skill_id == skill_id:
+                raise _left_out_error(entry)
+
+
+def _left_out_error(left_out: LeftOut) -> EngineError:
+    entry = left_out.entry
+    if isinstance(entry, dict):
+        try:
+            _check_form(entry)
+        except EngineError as exc:
+            return exc
+    return _invalid(left_out.skill_id or "<no id>", left_out.reason, reason=left_out.reason)
 
 
 def registry_problems(registry: Registry) -> Iterator[Problem]:
@@ -117,6 +139,35 @@ def schema_problems(model: type[BaseModel], value: object, file: str, pointer: s
             yield Problem(file, f"{pointer}{place}"[:_SHOWN], error["msg"])
 
 
+def run_warnings(registry: Registry, skill_id: str) -> list[dict[str, Any]]:
+    """Return what is wrong with a skill that its script can run without, as ``{code, path, message}``.
+
+    Artifacts are accelerators and metadata is for readers: neither refuses a run. Raises ``SKILL_NOT_FOUND``.
+    """
+    listed = registry.get(skill_id).get("artifacts")
+    artifacts = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    found = []
+    for artifact in artifacts:
+        if artifact.casefold().endswith((_JSON, _RECIPE)):
+            try:
+                _check_artifact(registry, skill_id, artifact)
+            except EngineError as exc:
+                reason = str(exc.details["reason"])
+                message = reason if reason.startswith(artifact) else f"{artifact}: {reason}"
+                found.append({"code": ARTIFACT_INVALID, "path": artifact, "message": message})
+    try:
+        validate_skill(registry, skill_id)
+    except EngineError as exc:
+        told = {warning["path"] for warning in found}
+        problems = [Problem(**problem) for problem in exc.details.get("problems", ())]
+        missing = [file for file in exc.details.get("missingFiles", ()) if file not in told]
+        words = _words(problems, missing, exc.details.get("mismatchFields", ()))
+        if not words and not exc.details.get("missingFiles"):
+            words = [exc.message]
+        found += [{"code": exc.code.value, "path": "", "message": line} for line in words]
+    return found
+
+
 # -- one skill
 
 
@@ -130,7 +181,7 @@ def _check(registry: Registry, place: int, *, dry_run: bool) -> dict[str, Any]:
     files = [skill_json, entry["skillFile"], *entry["scripts"], *artifacts]
     places = {relative: registry.place(skill_id, relative) for relative in files}
     missing = [relative for relative, place in places.items() if not os.path.isfile(place)]
-    problems = [*entry_problems(entry, registry.path, f"$.skills[{place}]")]
+    problems = [*entry_problems(entry, registry.path, f"$.skills[{registry.position(place)}]")]
     mismatches: list[str] = []
     if skill_json not in missing:
         own = _own_entry(places[skill_json], problems)
@@ -190,11 +241,17 @@ def _said(entry: Mapping[str, Any], key: str) -> object:
 
 def _summary(problems: list[Problem], missing: list[str], mismatches: list[str]) -> str:
     """The first thing to correct, and how many more there are."""
-    words = [f"{problem.file}: {problem.path}: {problem.message}" for problem in problems]
-    words += [f"{relative} is missing" for relative in missing]
-    words += [f"skill.json and the registry differ in {key}" for key in mismatches]
+    words = _words(problems, missing, mismatches)
     more = f" (and {len(words) - 1} more)" if len(words) > 1 else ""
     return f"{words[0]}{more}"
+
+
+def _words(problems: Iterable[Problem], missing: Iterable[str], mismatches: Iterable[str]) -> list[str]:
+    return [
+        *(f"{problem.file}: {problem.path}: {problem.message}" for problem in problems),
+        *(f"{relative} is missing" for relative in missing),
+        *(f"skill.json and the registry differ in {key}" for key in mismatches),
+    ]
 
 
 def _name(entry: Mapping[str, Any]) -> str:
@@ -219,14 +276,19 @@ def _dry_run(registry: Registry, skill_id: str, artifacts: list[str]) -> dict[st
         reason = "the skill has no artifacts" if not artifacts else "the skill has no artifact that compiles"
         return {"payloadValidation": "skipped", "reason": reason}
     for artifact in checked:
-        try:
-            if artifact.casefold().endswith(_JSON):
-                _check_template(registry.place(skill_id, artifact))
-            else:
-                _check_recipe(registry, skill_id, artifact)
-        except EngineError as exc:
-            raise _bad_artifact(skill_id, artifact, exc) from exc
+        _check_artifact(registry, skill_id, artifact)
     return {"payloadValidation": "passed", "artifacts": checked}
+
+
+def _check_artifact(registry: Registry, skill_id: str, artifact: str) -> None:
+    """Raises ``SKILL_VALIDATION_FAILED`` with what is wrong with the artifact, as an execution, in ``details``."""
+    try:
+        if artifact.casefold().endswith(_JSON):
+            _check_template(registry.place(skill_id, artifact))
+        else:
+            _check_recipe(registry, skill_id, artifact)
+    except EngineError as exc:
+        raise _bad_artifact(skill_id, artifact, exc) from exc
 
 
 def _check_template(path: str) -> None:

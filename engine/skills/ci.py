@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.artifact import RECIPE, TEMPLATE, compile_artifact, describe_inputs
 from clawperator.engine.skills.checking import validate_all, validate_skill
-from clawperator.engine.skills.indexing import SKILL_JSON, check_index
-from clawperator.engine.skills.lint import SEVERITIES, Finding, Rules, has_errors, lint_files, skill_files
+from clawperator.engine.skills.indexing import GENERATED, SKILL_JSON, check_index
+from clawperator.engine.skills.lint import SEVERITIES, Finding, Rules, has_errors, lint_registered
 from clawperator.engine.skills.registry import FOLDER, Registry
 
 METADATA, REGISTRY, FILES, INDEX = "metadata", "registry", "files", "index"
@@ -33,6 +33,7 @@ CHECKS: Mapping[str, str] = {
 }
 """Every check with what it says when it passes, in the order of the report."""
 _STALE, _UNSTABLE, _NOT_ASKED = "INDEX_DIFFERS", "COMPILE_NOT_DETERMINISTIC", "INPUT_NOT_REQUIRED"
+_ABSENT = "INDEX_ABSENT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,11 @@ def run_ci(registry: Registry, rules: Rules) -> list[Checked]:
 
     broken = _metadata(registry, put)
     _unregistered(registry, put)
-    _index(registry, put)
+    _index(registry, report[INDEX], put)
     for skill_id in _ids(registry):
         if skill_id in broken:  # nothing can be said about files that are not there
             continue
-        for finding in _guarded(registry, skill_id, rules):
+        for finding in lint_registered(registry, skill_id, rules):
             report[_check_of(finding.code)].append(finding)
         _compile(registry, skill_id, put)
     return [Checked(check, tuple(findings)) for check, findings in report.items()]
@@ -124,7 +125,11 @@ def _unregistered(registry: Registry, put: Put) -> None:
             put(FILES, f"{folder}/{SKILL_JSON}", ErrorCode.SKILL_VALIDATION_FAILED, "the skill is not in the registry")
 
 
-def _index(registry: Registry, put: Put) -> None:
+def _index(registry: Registry, report: list[Finding], put: Put) -> None:
+    if not os.path.lexists(os.path.join(registry.root, GENERATED)):
+        message = "the repository publishes no index files; `clawperator skills index` makes them"
+        report.append(Finding(GENERATED, 0, _ABSENT, "info", message))
+        return
     try:
         for difference in check_index(registry.root):
             put(INDEX, difference.file, _STALE, f"{difference.kind}: run `clawperator skills index`")
@@ -133,13 +138,6 @@ def _index(registry: Registry, put: Put) -> None:
 
 
 # -- what stands in the files
-
-
-def _guarded(registry: Registry, skill_id: str, rules: Rules) -> Iterable[Finding]:
-    try:
-        return lint_files(skill_files(registry, skill_id), rules)
-    except EngineError as exc:
-        return [Finding(skill_id, 0, exc.code.value, "error", exc.message)]
 
 
 def _check_of(code: str) -> str:

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+STAND_IN = {"resourceId": "chosen:id/node"}
+"""The matcher that an action is checked with while its own is still to be chosen."""
+
+
+def is_compiled(document: object) -> bool:
+    """Whether ``document`` is an answer of ``compile-artifact`` rather than an execution."""
+    return isinstance(document, dict) and not document.keys().isdisjoint(("execution", "executions"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +53,35 @@ class Confirm:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """How the node of the step ``step_id`` is chosen: ``selector`` is the recipe's, its inputs filled in."""
+
+    step_id: str
+    selector: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"stepId": self.step_id, "selector": dict(self.selector)}
+
+
+def with_matcher(execution: Mapping[str, Any], matcher: Mapping[str, str] | None) -> dict[str, Any]:
+    """``execution`` with ``matcher`` as that of its first action, or without any."""
+    first, *others = execution["actions"]
+    params = {key: value for key, value in first.get("params", {}).items() if key != "matcher"}
+    params |= {} if matcher is None else {"matcher": dict(matcher)}
+    return {**execution, "actions": [{**first, "params": params}, *others]}
+
+
+@dataclass(frozen=True, slots=True)
 class Compiled:
     """A compiled artifact; equal sources and variables make it equal, byte for byte once written as JSON.
 
     ``executions`` are normalised payloads, in the order in which they run: one, or several where steps are ``optional`` (§9.12).
     An execution that holds an optional step holds nothing else but what belongs to it. ``recipe`` is ``{id, version, type}``,
-    and ``None`` for a JSON template, which has no outputs, confirms and capabilities of its own.
+    and ``None`` for a JSON template, which has no outputs, confirms and capabilities of its own. ``fallback`` is what a failed run
+    says besides: the skill's ``fallback_instructions_path``, if it names one.
+
+    The step of a choice is the first action of its execution and has no matcher, so that the execution is refused unless
+    the choice has been made.
     """
 
     skill_id: str
@@ -62,20 +93,31 @@ class Compiled:
     outputs: tuple[Output, ...]
     confirms: tuple[Confirm, ...]
     warnings: tuple[Mapping[str, Any], ...]
+    fallback: Mapping[str, str] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
 
     @property
     def execution(self) -> dict[str, Any]:
-        """The first execution; the only one unless steps are optional."""
+        """The first execution; the only one unless steps are optional or choose."""
         return self.executions[0]
 
+    def choice(self, execution: Mapping[str, Any]) -> Choice | None:
+        """The choice to make before ``execution``."""
+        return next((one for one in self.choices if one.step_id == execution["actions"][0]["id"]), None)
+
     def to_dict(self) -> dict[str, Any]:
-        """The answer of ``compile-artifact``: §3 for a JSON template (warnings only where there are any), §9.6 for a recipe."""
+        """The answer of ``compile-artifact``: §3 for a JSON template (warnings only where there are any), §9.6 for a recipe.
+
+        ``execution`` is there where it is the only one and complete, ``executions`` where there are several or choices.
+        """
         warnings = [dict(warning) for warning in self.warnings]
         if self.recipe is None:
             return {"execution": self.execution} | ({"warnings": warnings} if warnings else {})
         answer: dict[str, Any] = {"execution": self.execution}
-        if len(self.executions) > 1:
-            answer |= {"executions": list(self.executions), "optional": list(self.optional)}
+        if len(self.executions) > 1 or self.choices:  # no "execution": what takes that alone would lose the rest
+            answer = {"executions": list(self.executions), "optional": list(self.optional)}
+        if self.choices:
+            answer["choices"] = [choice.to_dict() for choice in self.choices]
         return answer | {
             "recipe": dict(self.recipe),
             "capabilities": list(self.capabilities),

@@ -9,7 +9,7 @@ import stat
 import sys
 from collections.abc import Mapping
 
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 from clawperator.engine.skills.git import QUICK_SECONDS, Git, GitError, require_git
 
 NAME = "pre-commit"
@@ -18,10 +18,13 @@ _WORDS = "skills lint --staged --output pretty"
 _MAX_BYTES = 64 * 1024
 
 
-async def install_hook(env: Mapping[str, str], folder: str) -> tuple[str, bool]:
+async def install_hook(env: Mapping[str, str], folder: str, terms_file: str | None = None) -> tuple[str, bool]:
     """Put the hook into the repository around ``folder``: the path of the hook, and whether anything was changed.
 
-    Raises ``EngineError``: SKILLS_GIT_NOT_FOUND; USAGE where there is no repository, or a hook of somebody else.
+    The hook takes the blocked terms from ``terms_file`` where it is given.
+
+    Raises ``EngineError``: SKILLS_GIT_NOT_FOUND; USAGE where there is no repository; FILE_EXISTS for another hook, and
+    those of ``not_writable``.
     """
     await require_git(env)
     git = Git(env, folder, surrounded=True)
@@ -32,22 +35,23 @@ async def install_hook(env: Mapping[str, str], folder: str) -> tuple[str, bool]:
             ErrorCode.USAGE, f"{folder} is in no git repository: {exc}", details={"path": folder}
         ) from exc
     path = os.path.normpath(os.path.join(folder, hooks, NAME))  # noqa: ASYNC240 -- asks no file system
-    return path, await asyncio.to_thread(_write, path)
+    return path, await asyncio.to_thread(_write, path, terms_file)
 
 
-def script() -> str:
+def script(terms_file: str | None = None) -> str:
     """The hook: the command of the PATH, else this very installation; where neither is there, nothing is committed."""
     own = shlex.join([sys.executable, "-m", "clawperator.app.cli"])
+    words = _WORDS if terms_file is None else f"{_WORDS} --terms-file {shlex.quote(os.path.abspath(terms_file))}"
     return (
         f"#!/bin/sh\n{_MARK}\n"
-        f"if command -v clawperator >/dev/null 2>&1; then exec clawperator {_WORDS}; fi\n"
-        f"exec {own} {_WORDS}\n"
+        f"if command -v clawperator >/dev/null 2>&1; then exec clawperator {words}; fi\n"
+        f"exec {own} {words}\n"
     )
 
 
-def _write(path: str) -> bool:
+def _write(path: str, terms_file: str | None) -> bool:
     """Write the hook unless it is there already. Whether a file of somebody else is there is decided by its mark."""
-    wanted = script().encode(errors="surrogateescape")
+    wanted = script(terms_file).encode(errors="surrogateescape")
     try:
         if os.path.lexists(path):
             with open(path, "rb") as file:
@@ -56,7 +60,7 @@ def _write(path: str) -> bool:
                 return False
             if _MARK.encode() not in present:
                 raise EngineError(
-                    ErrorCode.USAGE,
+                    ErrorCode.FILE_EXISTS,
                     f"{path} is another hook; it stays as it is",
                     hint=f"Add this line to it: clawperator {_WORDS} || exit 1",
                     details={"path": path},
@@ -66,5 +70,5 @@ def _write(path: str) -> bool:
             file.write(wanted)
         os.chmod(path, 0o755)  # noqa: S103 -- git runs it
     except OSError as exc:
-        raise EngineError(ErrorCode.USAGE, f"{path} cannot be written: {exc.strerror}", details={"path": path}) from exc
+        raise not_writable(path, exc) from exc
     return True

@@ -37,7 +37,8 @@ def compile_template(
     validator says in ``details``) and the policy's codes.
     """
     names = {"skillId": skill_id, "artifactName": artifact}
-    given = in_order({name: text_of(value) for name, value in variables.items()})
+    texts = {name: text_of(value) for name, value in variables.items()}
+    given = in_order({name: text for name, text in texts.items() if text or name not in (COMMAND_ID, TASK_ID)})
     values = {**given, **stable_ids({**names, "vars": given}, given)}
     used = _placeholders(text)
     for name in used:

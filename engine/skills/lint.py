@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
+from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.policy import Profile
 from clawperator.engine.skills.blocked import Blocked
 from clawperator.engine.skills.literals import WORDS, literals
+from clawperator.engine.skills.recipe.selectors import LITERAL_ANNOTATED
 from clawperator.engine.skills.recipe.source import read_source
 from clawperator.engine.skills.recipe_lints import Remark, remarks
-from clawperator.engine.skills.registry import Registry
+from clawperator.engine.skills.registry import ENTRY_INVALID, Registry
 
 if TYPE_CHECKING:
-    from clawperator.engine.skills.staged import StagedFile
+    from clawperator.engine.skills.staged import Committed, StagedFile
 
 Severity = Literal["error", "warning", "info"]
 
@@ -28,7 +30,7 @@ SEVERITIES: Mapping[str, Severity] = {
     "L-LITERAL-PHONE": "error",
     "L-LITERAL-PATH": "error",
     "L-LITERAL-BLOCKED": "error",
-    "L-ANNOTATION-USER": "error",
+    LITERAL_ANNOTATED: "error",
     "L-INPUT-DEFAULT-PII": "warning",
     "L-INPUT-UNUSED": "warning",
     "L-INDEX-TARGET": "warning",
@@ -52,7 +54,7 @@ _BINARY_AFTER = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report; ``code`` is a lint or an error code, ``message`` never repeats what was found."""
+    """One line of the report; ``code`` is a lint or an error code, ``message`` repeats what was found only where it is a blocked term."""
 
     file: str
     line: int
@@ -108,8 +110,8 @@ def _literals(text: str) -> Iterator[Remark]:
 
 
 def _blocked(text: str, blocked: Blocked) -> Iterator[Remark]:
-    for line, number in blocked.lines(text):
-        yield Remark(line, "L-LITERAL-BLOCKED", f"a text here holds term {number} of the blocked terms")
+    for line, term in blocked.lines(text):
+        yield Remark(line, "L-LITERAL-BLOCKED", f"a text here holds the blocked term {shown(term)}")
 
 
 def _recipe(text: str, file: str, rules: Rules) -> Iterator[Remark]:
@@ -124,7 +126,8 @@ def _recipe(text: str, file: str, rules: Rules) -> Iterator[Remark]:
     try:
         recipe = read_recipe(source)
     except EngineError as exc:
-        yield _broken(exc)
+        if exc.details.get("lint") != LITERAL_ANNOTATED:  # the lint finds all of these
+            yield _broken(exc)
     yield from remarks(source, recipe, rules.profile, rules.today)
 
 
@@ -156,6 +159,23 @@ def lint_files(files: Iterable[tuple[str, str]], rules: Rules) -> list[Finding]:
                 ErrorCode.REGISTRY_READ_FAILED, message, details={"path": path, "reason": reason}
             ) from exc
     return found
+
+
+def lint_all(registry: Registry, rules: Rules) -> list[Finding]:
+    """The findings in every skill, and the entries of the registry that were left out. Blocks while it reads every file."""
+    file = os.path.relpath(registry.path, registry.root)
+    found = [Finding(file, 0, ENTRY_INVALID, "error", warning["message"]) for warning in registry.warnings]
+    for entry in registry.skills:
+        found += lint_registered(registry, entry["id"], rules)
+    return found
+
+
+def lint_registered(registry: Registry, skill_id: str, rules: Rules) -> list[Finding]:
+    """The findings in a skill's files; that they cannot be read is one."""
+    try:
+        return lint_files(skill_files(registry, skill_id), rules)
+    except EngineError as exc:
+        return [Finding(skill_id, 0, exc.code.value, "error", exc.message)]
 
 
 def lint_skill(registry: Registry, skill_id: str, *, blocked: Blocked, profile: Profile, today: date) -> list[Finding]:
@@ -198,6 +218,15 @@ def lint_bytes(content: bytes, name: str, rules: Rules) -> list[Finding]:
     if b"\0" in content[:_BINARY_AFTER] and not name.casefold().endswith(RECIPE):
         return []
     return _lint(content.decode("utf-8-sig", errors="replace"), name, rules)
+
+
+def lint_history(commits: Iterable[Committed], blocked: Blocked) -> list[Finding]:
+    """The blocked terms in what commits have added, and in their messages."""
+    return [
+        Finding(added.place, added.line, remark.code, SEVERITIES[remark.code], remark.message)
+        for added in commits
+        for remark in _blocked(added.text, blocked)
+    ]
 
 
 def lint_staged(files: Iterable[StagedFile], rules: Rules) -> list[Finding]:

@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clawperator.engine.errors import EngineError
+from clawperator.engine.executions import build
 from clawperator.engine.executions.run import RunOptions
-from clawperator.engine.skills.compiled import Compiled
+from clawperator.engine.hierarchy.tree import parse
+from clawperator.engine.skills.choosing import choose
+from clawperator.engine.skills.compiled import Choice, Compiled, with_matcher
 from clawperator.engine.skills.outputs import failed_confirms, read_outputs, steps_of, variance
 from clawperator.engine.skills.salt import installation_salt
 
@@ -32,6 +35,7 @@ class PlayReport:
 
     ``errors``: what failed, as error objects (``code`` only where there is one). ``variance``: optional steps that found
     something else, which fails nothing. ``outputs`` are redacted as the recipe says; the envelopes in ``results`` are not.
+    ``looks`` are the snapshots for choices; ``chosen`` says of each its ``stepId``, ``executionId`` and ``matcher`` (or ``None``).
     """
 
     compiled: Compiled
@@ -41,26 +45,30 @@ class PlayReport:
     errors: tuple[Mapping[str, Any], ...]
     warnings: tuple[Mapping[str, Any], ...]
     duration_ms: float
+    looks: tuple[ExecutionResult, ...] = ()
+    chosen: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def failed(self) -> bool:
         return bool(self.errors)
 
     def to_dict(self) -> dict[str, Any]:
-        """The run report; ``recipe``, ``outputs`` and ``variance`` only for recipes, which alone can have them."""
-        answer: dict[str, Any] = {
-            "ok": not self.failed,
-            "skillId": self.compiled.skill_id,
-            "artifact": self.compiled.artifact,
-        }
+        """The run report; ``skillId`` and ``artifact`` where they are known; ``recipe``, ``outputs`` and ``variance`` only for recipes,
+        which alone can have them.
+        """
+        answer: dict[str, Any] = {"ok": not self.failed, **_names(self.compiled)}
         if self.compiled.recipe is not None:
             answer["recipe"] = dict(self.compiled.recipe)
-        answer["deviceId"] = self.results[0].device_id
+        answer["deviceId"] = (*self.looks, *self.results)[0].device_id
         answer["planned"] = len(self.compiled.executions)
         answer["executions"] = [documented(result) for result in self.results]
         if self.compiled.recipe is not None:
             answer |= {"outputs": dict(self.outputs), "variance": [dict(entry) for entry in self.variance]}
+        if self.chosen:
+            answer["choices"] = [dict(entry) for entry in self.chosen]
         answer["errors"] = [dict(error) for error in self.errors]
+        if self.failed:
+            answer |= self.compiled.fallback
         if self.warnings:
             answer["warnings"] = [dict(warning) for warning in self.warnings]
         return {**answer, "durationMs": round(self.duration_ms)}
@@ -84,7 +92,8 @@ async def play(
 ) -> PlayReport:
     """Run the executions of ``compiled`` in order, each with ``timeout_ms`` where given; ``tell`` hears of each before and after.
 
-    An execution that fails, or whose confirmation does, ends the play: nothing acts on what it does not know. One that is
+    Before an execution whose node is to be chosen a snapshot is taken, as an execution of its own; without exactly one node
+    it counts as failed. An execution that fails, or whose confirmation does, ends the play: nothing acts on what it does not know. One that is
     optional may fail and is left out. Every step counts (the flat profile), whatever the device calls the whole plan.
 
     Raises ``EngineError`` where an execution has no result at all; ``skillId``, ``artifact`` and the ``executions`` before it
@@ -96,15 +105,38 @@ async def play(
         salt, trouble = await asyncio.to_thread(installation_salt, engine.settings.environment)
     chosen = replace(options or RunOptions(), profile="flat")
     results: list[ExecutionResult] = []
+    looks: list[ExecutionResult] = []
+    made: list[Mapping[str, Any]] = []
     varied: list[Mapping[str, Any]] = []
     errors: list[Mapping[str, Any]] = []
     for index, execution in enumerate(compiled.executions):
         optional = _optional_step(compiled, execution)
         about = {"index": index, "count": len(compiled.executions), "commandId": execution["commandId"]}
         tell({"event": "play.execution", **about, "actionCount": len(execution["actions"]), "optional": optional})
+        choice, payload = compiled.choice(execution), execution
         try:
+            if choice is not None:
+                looked = await engine.execute(
+                    _snapshot(execution),
+                    device_id=device_id,
+                    receiver_package=receiver_package,
+                    timeout_ms=timeout_ms,
+                    options=replace(chosen, raw_envelope=False, max_snapshot_bytes=None),
+                )
+                looks.append(looked)
+                device_id = looked.device_id
+                matcher, failure = await asyncio.to_thread(_chosen, looked, choice, execution)
+                made.append({"stepId": choice.step_id, "executionId": looked.execution_id, "matcher": matcher})
+                if failure is not None:
+                    tell({"event": "play.result", **about, "executionId": looked.execution_id, "succeeded": False})
+                    if optional:
+                        varied.append(_not_chosen(optional, choice, execution, failure))
+                        continue
+                    errors.append(failure)
+                    break
+                payload = with_matcher(execution, matcher or {})
             result = await engine.execute(
-                execution,
+                payload,
                 device_id=device_id,
                 receiver_package=receiver_package,
                 timeout_ms=timeout_ms,
@@ -115,7 +147,7 @@ async def play(
             raise
         results.append(result)
         device_id = result.device_id  # the same one to the end, whatever is connected meanwhile
-        succeeded = _succeeded(result)
+        succeeded = result.outcome.status == "succeeded"
         tell({"event": "play.result", **about, "executionId": result.execution_id, "succeeded": succeeded})
         if optional and not succeeded:
             varied.append(variance(optional, execution, result.envelope))
@@ -124,7 +156,7 @@ async def play(
         if errors:
             break
     outputs, absent = read_outputs(compiled.outputs, steps_of(result.envelope for result in results), salt)
-    warnings = [*compiled.warnings, *(warning for result in results for warning in result.warnings), *absent]
+    warnings = [*compiled.warnings, *(warning for result in (*looks, *results) for warning in result.warnings), *absent]
     if trouble:
         warnings.append({"code": "SALT_NOT_KEPT", "path": "", "message": trouble})
     return PlayReport(
@@ -135,18 +167,43 @@ async def play(
         tuple(errors),
         tuple(warnings),
         (time.monotonic() - began) * 1000,
+        tuple(looks),
+        tuple(made),
     )
+
+
+def _snapshot(execution: Mapping[str, Any]) -> dict[str, Any]:
+    """A snapshot for the task of ``execution``."""
+    return {**build.snapshot(), "taskId": execution["taskId"], "source": execution["source"]}
+
+
+def _chosen(
+    looked: ExecutionResult, choice: Choice, execution: Mapping[str, Any]
+) -> tuple[dict[str, str] | None, dict[str, Any] | None]:
+    """The matcher for the first action of ``execution``, or the error object that says why there is none."""
+    if looked.outcome.status != "succeeded":
+        return None, _failure(looked)
+    try:
+        tree = parse(looked.envelope["stepResults"][0]["data"]["text"])
+        return choose(tree, choice.selector, execution["actions"][0]).fields(), None
+    except EngineError as exc:
+        where = {"commandId": execution["commandId"], "actionId": choice.step_id}
+        return None, {**exc.to_dict(), "details": {**where, **exc.details}}
+
+
+def _not_chosen(
+    step_id: str, choice: Choice, execution: Mapping[str, Any], failure: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The variance of an optional step for which no node could be chosen."""
+    expected = {"actionType": execution["actions"][0]["type"], "selector": dict(choice.selector)}
+    found = {"error": failure.get("message"), **({"errorCode": failure["code"]} if "code" in failure else {})}
+    return {"stepId": step_id, "expected": expected, "found": found}
 
 
 def _optional_step(compiled: Compiled, execution: Mapping[str, Any]) -> str:
     """The optional step that is all of this execution; '' for one that has to succeed."""
     ids = {action["id"] for action in execution["actions"]}
     return next((step for step in compiled.optional if step in ids), "")
-
-
-def _succeeded(result: ExecutionResult) -> bool:
-    """Raw envelopes are not reconciled with their steps, so the steps are asked, too."""
-    return result.succeeded and all(step["success"] for step in result.envelope["stepResults"])
 
 
 def _unconfirmed(
@@ -158,17 +215,21 @@ def _unconfirmed(
 
 
 def _failure(result: ExecutionResult) -> dict[str, Any]:
-    """A failed envelope as an error object."""
-    envelope = result.envelope
-    step = next((step for step in envelope["stepResults"] if not step["success"]), None)
-    code = envelope.get("errorCode") or (step or {}).get("data", {}).get("error")
-    details = {"commandId": envelope["commandId"], **({"actionId": step["id"]} if step else {})}
-    message = envelope.get("error") or "The execution failed"
-    return {**({"code": code} if code else {}), "message": message, "details": details}
+    """What went wrong, with the execution and the step that it went wrong in."""
+    outcome = result.outcome
+    error = dict(outcome.error or {})
+    step = {"actionId": outcome.failed_step.id} if outcome.failed_step is not None else {}
+    return {**error, "details": {"commandId": result.envelope["commandId"], **step, **error.get("details", {})}}
+
+
+def _names(compiled: Compiled) -> dict[str, str]:
+    """Of the skill and the artifact, where they are known: a compiled artifact in a file has none."""
+    names = {"skillId": compiled.skill_id, "artifact": compiled.artifact}
+    return {key: name for key, name in names.items() if name}
 
 
 def _name(error: EngineError, compiled: Compiled, results: list[ExecutionResult]) -> None:
-    error.extra.setdefault("skillId", compiled.skill_id)
-    error.extra.setdefault("artifact", compiled.artifact)
+    for key, name in {**_names(compiled), **compiled.fallback}.items():
+        error.extra.setdefault(key, name)
     if results:
         error.extra.setdefault("executions", [documented(result) for result in results])

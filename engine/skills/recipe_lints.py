@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.policy import PURCHASE_RISK, Profile, capabilities_of
 from clawperator.engine.skills.recipe.rules import capabilities_of_step
-from clawperator.engine.skills.recipe.selectors import FIELDS
+from clawperator.engine.skills.recipe.selectors import FIELDS, LITERAL_ANNOTATED, TEXTS
 from clawperator.engine.skills.recipe.templates import names
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.recipe.source import Block, Source
 
 STALE_DAYS = 180
-_TEXTS = tuple(key for key in FIELDS if key != "resource_id")
 _OF_SOMEBODY = ("USER_SPECIFIC", "VARIABLE")
 _CLICKS = ("click", "scroll_and_click")
 _WAITS = ("wait_for_node", "sleep")
@@ -168,9 +167,9 @@ def _selector(block: Block, place: tuple[str | int, ...], selector: Mapping[str,
         line = block.line_of(*place, key)
         if "%" in value:
             yield Remark(line, "L-PERCENT", f"the Operator app fails on a % in {key}")
-        if key in _TEXTS and selector.get("annotation") in _OF_SOMEBODY and not names(value):
+        if key in TEXTS and selector.get("annotation") in _OF_SOMEBODY and not names(value):
             message = f"{key} is annotated {selector['annotation']}, but is a literal text: make it an input"
-            yield Remark(line, "L-ANNOTATION-USER", message)
+            yield Remark(line, LITERAL_ANNOTATED, message)
 
 
 def _selectors(block: Block) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
@@ -191,7 +190,7 @@ def _nested(place: tuple[str | int, ...], value: object) -> Iterator[tuple[tuple
 
 def _is_text_only(selector: object) -> bool:
     keys = {key for _, part in _nested((), selector) for key in part}
-    return not keys.isdisjoint(_TEXTS) and keys.isdisjoint({"resource_id", "class"})
+    return not keys.isdisjoint(TEXTS) and keys.isdisjoint({"resource_id", "class"})
 
 
 def _positive(value: object, *path: str) -> bool:

@@ -1,6 +1,6 @@
 """The registry: which skills there are, and where their files lie (skills contract §1).
 
-What stands in a registry was written by somebody else. Here it is only read, found and bounded; ``checking`` holds it against
+A registry is foreign input. Here it is only found, read and bounded; ``checking`` validates it against
 its schema. A registry of 5,000 skills is read at every command, so nothing heavy is imported here.
 """
 
@@ -11,13 +11,14 @@ import json
 import os
 import posixpath
 import stat
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, NoReturn
 
 BUILTIN = "builtin"
@@ -40,9 +41,32 @@ _HINT = (
 )
 
 
+FALLBACK = "fallback_instructions_path"
+"""Key of an entry and of errors: a document that says what to do where the skill does not work."""
+ENTRY_INVALID = "REGISTRY_ENTRY_INVALID"
+"""The warning about an entry that is left out."""
+_REQUIRED = ("id", "applicationId", "intent", "summary", "path", "skillFile")
+"""Texts without which an entry is left out. ``scripts`` is not one of them: a skill may have artifacts only."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An entry that no skill can be made of: its ``position`` in the file, its id where it has one, and ``reason`` in words."""
+
+    position: int
+    skill_id: str
+    reason: str
+    entry: object
+
+    def to_warning(self) -> dict[str, str]:
+        named = f" ({self.skill_id})" if self.skill_id else ""
+        message = f"The registry entry {self.position}{named} was left out: {self.reason}"
+        return {"code": ENTRY_INVALID, "path": f"$.skills[{self.position}]", "message": message}
+
+
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The entries of the registry at ``path``, in file order and with all of their keys.
+    """The usable entries of the registry at ``path``, in file order and with all of their keys.
 
     Paths in entries are relative to ``root`` and lead nowhere else. ``source`` says who chose the file: ``flag``, ``env``,
     ``cwd``, ``installed`` or ``builtin``.
@@ -52,6 +76,18 @@ class Registry:
     root: str
     skills: tuple[dict[str, Any], ...]
     source: str
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def warnings(self) -> list[dict[str, str]]:
+        """What an answer about this registry says of the entries that were left out: ``{code, path, message}`` each."""
+        return [entry.to_warning() for entry in self.left_out]
+
+    def position(self, index: int) -> int:
+        """Where ``skills[index]`` stands in the file."""
+        for entry in self.left_out:
+            index += entry.position <= index
+        return index
 
     def get(self, skill_id: str) -> dict[str, Any]:
         """The entry of that id, exactly. Raises ``SKILL_NOT_FOUND`` with ``details.skillId``; the hint names near ids."""
@@ -60,12 +96,36 @@ class Registry:
                 return entry
         named = _shown(skill_id)
         near = nearest(skill_id, self.skills)
+        hint = f"Did you mean {' or '.join(near)}?" if near else None
+        if skill_id and (bad := next((one for one in self.left_out if one.skill_id == named), None)):
+            hint = f"Correct its entry in the registry: {bad.reason}."
         raise EngineError(
             ErrorCode.SKILL_NOT_FOUND,
             f"Skill not found: {named}",
-            hint=f"Did you mean {' or '.join(near)}?" if near else None,
+            hint=hint,
             details={"skillId": named, "registryPath": self.path},
+            extra={"skillId": named},
         )
+
+    def fallback(self, skill_id: str) -> dict[str, str]:
+        """The ``fallback_instructions_path`` that errors of this skill carry; empty where its entry names no file of the root."""
+        entry = next((entry for entry in self.skills if entry.get("id") == skill_id), {})
+        named = entry.get(FALLBACK)
+        try:
+            path = self.place(skill_id, named) if isinstance(named, str) and named else ""
+        except EngineError:  # it leads out of the root
+            return {}
+        return {FALLBACK: path} if os.path.isfile(path) else {}
+
+    @contextmanager
+    def named_in_errors(self, skill_id: str) -> Iterator[None]:
+        """Let errors that leave the block carry the skill's fallback instructions."""
+        try:
+            yield
+        except EngineError as exc:
+            for key, path in self.fallback(skill_id).items():
+                exc.extra.setdefault(key, path)
+            raise
 
     def place(self, skill_id: str, relative: str) -> str:
         """The absolute real path of ``relative``; the file itself need not exist.
@@ -148,9 +208,14 @@ def installed_path(env: Mapping[str, str]) -> str:
     return os.path.join(checkout_folder(env), FOLDER, FILE)
 
 
-def open_registry(env: Mapping[str, str], explicit: str | None = None) -> Registry:
-    """Find the registry and read it."""
-    path, source = find_registry(env, explicit=explicit)
+def open_registry(env: Mapping[str, str], explicit: str | None = None, *, fallback: bool = False) -> Registry:
+    """Find the registry and read it; ``fallback`` opens the built-in one where none is named and none found."""
+    try:
+        path, source = find_registry(env, explicit=explicit)
+    except EngineError as exc:
+        if not (fallback and "checked" in exc.details):
+            raise
+        path, source = builtin_path(), BUILTIN
     return load_registry(path, source)
 
 
@@ -160,24 +225,30 @@ def open_registry(env: Mapping[str, str], explicit: str | None = None) -> Regist
 def load_registry(path: str, source: str = "flag") -> Registry:
     """Read the registry file at ``path``.
 
-    Raises ``REGISTRY_READ_FAILED`` with ``details.{path, reason}`` for what is no JSON object with an array ``skills`` of
-    objects, and with ``details.skillId`` for an entry whose paths leave the root.
+    Raises ``REGISTRY_READ_FAILED`` with ``details.{path, reason}`` for what is no JSON object with an array ``skills``. An entry
+    that is no object, lacks a field or has a path outside of the root is left out.
     """
     if path == BUILTIN:
         path, source = builtin_path(), BUILTIN
     path = os.path.abspath(path)
     skills = read_document(path, source)["skills"]
-    for place, entry in enumerate(skills):
-        try:  # nearly every entry passes here: one look at all of its paths at once, because there may be thousands
+    left_out = []
+    for position, entry in enumerate(skills):
+        try:  # nearly every entry passes here: its texts are checked in one go, because there may be thousands
             paths = "\n".join(("", entry["path"], entry["skillFile"], *entry["scripts"], *entry["artifacts"]))
             if not (".." in paths or "\n/" in paths or "\0" in paths):
-                continue
+                "".join((entry["id"], entry["applicationId"], entry["intent"], entry["summary"]))
+                if entry["id"] and entry["path"] and entry["skillFile"]:
+                    continue
         except (KeyError, TypeError):
             pass
-        if not isinstance(entry, dict):
-            _refuse(path, source, f"skills[{place}] is no object", pointer=f"$.skills[{place}]")
-        _keep_inside(path, entry)
-    return Registry(path, os.path.dirname(os.path.dirname(path)), tuple(skills), source)
+        if reason := _unusable(entry):
+            skill_id = entry.get("id") if isinstance(entry, dict) else ""
+            left_out.append(LeftOut(position, _shown(skill_id) if isinstance(skill_id, str) else "", reason, entry))
+    if left_out:
+        bad = {entry.position for entry in left_out}
+        skills = [entry for position, entry in enumerate(skills) if position not in bad]
+    return Registry(path, os.path.dirname(os.path.dirname(path)), tuple(skills), source, tuple(left_out))
 
 
 def read_document(path: str, source: str = "flag") -> dict[str, Any]:
@@ -188,15 +259,22 @@ def read_document(path: str, source: str = "flag") -> dict[str, Any]:
     return document
 
 
-def _keep_inside(registry: str, entry: Mapping[str, Any]) -> None:
-    """Refuse an entry with a path that leaves the root. What is no path at all is ``checking``'s to find."""
-    paths = [entry.get("path"), entry.get("skillFile")]
+def _unusable(entry: object) -> str:
+    """Why an entry is left out, in words; empty for one that is kept."""
+    if not isinstance(entry, dict):
+        return "it is not an object"
+    if lacking := [key for key in _REQUIRED if key not in entry]:
+        return f"it has no {', '.join(lacking)}"
+    if wrong := [key for key in _REQUIRED if not isinstance(entry[key], str)]:
+        return f"{', '.join(wrong)} must be text"
+    if empty := [key for key in ("id", "path", "skillFile") if not entry[key]]:
+        return f"{', '.join(empty)} must not be empty"
+    paths = [entry["path"], entry["skillFile"]]
     for key in ("scripts", "artifacts"):
         if isinstance(values := entry.get(key), list):
-            paths += values
-    for relative in paths:
-        if isinstance(relative, str) and leaves(relative):
-            raise _outside(registry, entry.get("id"), relative)
+            paths += [value for value in values if isinstance(value, str)]
+    outside = next((relative for relative in paths if leaves(relative)), None)
+    return f"its path {_shown(outside)} leaves the registry's folder" if outside is not None else ""
 
 
 def leaves(relative: str) -> bool:
@@ -255,8 +333,8 @@ def _refuse(path: str, source: str, reason: str, *, cause: Exception | None = No
     ) from cause
 
 
-def _outside(path: str, skill_id: object, relative: str) -> EngineError:
-    named, where = _shown(str(skill_id)), _shown(relative)
+def _outside(path: str, skill_id: str, relative: str) -> EngineError:
+    named, where = _shown(skill_id), _shown(relative)
     return EngineError(
         ErrorCode.REGISTRY_READ_FAILED,
         f"A path of skill {named} leaves the registry's folder: {where}",

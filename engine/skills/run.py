@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.policy import permit
 from clawperator.engine.skills.child import CannotStartError, Stream, run_child
 from clawperator.engine.skills.frames import Frame, parse_frames
 from clawperator.engine.skills.own_command import own_command
@@ -47,7 +48,10 @@ class OutputLine:
 
 @dataclass(frozen=True, slots=True)
 class SkillRun:
-    """A script that did what it should. ``timeout_ms`` and ``expected`` are what the caller asked for, ``None`` where nothing."""
+    """A script that did what it should. ``timeout_ms`` and ``expected`` are what the caller asked for, ``None`` where nothing.
+
+    ``warnings``: what is wrong with the skill's other files, as ``run_warnings`` finds it.
+    """
 
     skill_id: str
     output: str
@@ -57,6 +61,7 @@ class SkillRun:
     expected: str | None
     truncated: bool
     frames: tuple[Frame, ...]
+    warnings: tuple[dict[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The success shape of the command line contract §3.5 and §4.4; ``frames`` only where the script printed some."""
@@ -74,6 +79,8 @@ class SkillRun:
             answer["outputTruncated"] = True
         if self.frames:
             answer["frames"] = [dict(frame) for frame in self.frames]
+        if self.warnings:
+            answer["warnings"] = list(self.warnings)
         return answer
 
 
@@ -90,61 +97,63 @@ async def run_skill(
     args: Sequence[str] = (),
     timeout_ms: int | None = None,
     expect_contains: str | None = None,
-    validate: bool = False,
+    validate: bool = True,
     tell: Callable[[OutputLine], object] = untold,
 ) -> SkillRun:
     """Run the script of ``skill_id`` with ``device_id`` (where given) and ``args`` as its arguments.
 
-    ``validate`` first checks the skill's files as ``skills validate --dry-run`` does. ``tell`` gets every line as it comes, in
-    the event loop; what it raises ends the run. When this returns or raises, nothing that the script started in its session
-    lives: being cancelled asks it to end, and waits for that.
+    ``validate`` checks the skill's files as ``skills validate --dry-run`` does; what is wrong with them becomes ``warnings`` of
+    the result, or of the error, and refuses nothing. ``tell`` gets every line as it comes, in the event loop; what it raises
+    ends the run. When this returns or raises, nothing that the script started in its session lives: being cancelled asks it to
+    end, and waits for that.
 
-    Raises ``EngineError``: REGISTRY_READ_FAILED, SKILL_NOT_FOUND, SKILL_VALIDATION_FAILED, SKILL_SCRIPT_NOT_FOUND,
-    SKILL_EXECUTION_FAILED, SKILL_EXECUTION_TIMEOUT, SKILL_OUTPUT_ASSERTION_FAILED; READ_ONLY in a session that may only
-    observe, because nobody knows what a script does.
+    Raises ``EngineError``: REGISTRY_READ_FAILED, SKILL_NOT_FOUND, SKILL_SCRIPT_NOT_FOUND, SKILL_EXECUTION_FAILED,
+    SKILL_EXECUTION_TIMEOUT, SKILL_OUTPUT_ASSERTION_FAILED; READ_ONLY and CAPABILITY_DENIED where the policy does not allow
+    scripts.
     """
     limit = _limit(timeout_ms)
     registry.get(skill_id)
-    if settings.read_only:
-        raise EngineError(ErrorCode.READ_ONLY, f"This session may only observe: the script of {skill_id} could act")
-    if validate:
-        from clawperator.engine.skills.checking import validate_skill
+    permit(settings, "run_skill", f"run the script of {skill_id}")
+    with registry.named_in_errors(skill_id):
+        script = await asyncio.to_thread(choose_script, registry, skill_id, settings.environment)
+        hearing = _Hearing(expect_contains, tell, RunLog(settings, skill_id, device_id))
+        if validate:
+            from clawperator.engine.skills.checking import run_warnings
 
-        await asyncio.to_thread(validate_skill, registry, skill_id, dry_run=True)
-    script = await asyncio.to_thread(choose_script, registry, skill_id, settings.environment)
-    hearing = _Hearing(expect_contains, tell, RunLog(settings, skill_id, device_id))
-    given = [device_id] if device_id else []
-    with own_command() as command, hearing.log.around(script.path):
-        env = surroundings(settings, registry, skill_id, command, device_id)
-        began = time.monotonic()
-        try:
-            ended = await run_child([*script.command, *given, *args], env, hearing.take, seconds=limit / 1000)
-        except CannotStartError as exc:
-            raise _not_started(skill_id, script, exc.reason) from exc
-        hearing.end()
-        duration_ms = (time.monotonic() - began) * 1000
-        if ended.too_late:
-            raise EngineError(
-                ErrorCode.SKILL_EXECUTION_TIMEOUT,
-                f"Skill {skill_id} timed out after {limit}ms",
-                details={"timeoutMs": limit},
-                extra={"skillId": skill_id, **hearing.said()},
-            )
-        if ended.exit_code:
-            raise _failed(skill_id, ended.exit_code, hearing)
-        if not hearing.expected.found:
-            raise _not_said(skill_id, expect_contains, hearing)
-        hearing.log.complete(duration_ms)
-    return SkillRun(
-        skill_id,
-        hearing.stdout.beginning,
-        0,
-        duration_ms,
-        timeout_ms,
-        expect_contains,
-        hearing.stdout.truncated,
-        await asyncio.to_thread(hearing.frames),
-    )
+            hearing.warnings = await asyncio.to_thread(run_warnings, registry, skill_id)
+        given = [device_id] if device_id else []
+        with own_command() as command, hearing.log.around(script.path):
+            env = surroundings(settings, registry, skill_id, command, device_id)
+            began = time.monotonic()
+            try:
+                ended = await run_child([*script.command, *given, *args], env, hearing.take, seconds=limit / 1000)
+            except CannotStartError as exc:
+                raise _not_started(skill_id, script, exc.reason) from exc
+            hearing.end()
+            duration_ms = (time.monotonic() - began) * 1000
+            if ended.too_late:
+                raise EngineError(
+                    ErrorCode.SKILL_EXECUTION_TIMEOUT,
+                    f"Skill {skill_id} timed out after {limit}ms",
+                    details={"timeoutMs": limit},
+                    extra={"skillId": skill_id, **hearing.said()},
+                )
+            if ended.exit_code:
+                raise _failed(skill_id, ended.exit_code, hearing)
+            if not hearing.expected.found:
+                raise _not_said(skill_id, expect_contains, hearing)
+            hearing.log.complete(duration_ms)
+        return SkillRun(
+            skill_id,
+            hearing.stdout.beginning,
+            0,
+            duration_ms,
+            timeout_ms,
+            expect_contains,
+            hearing.stdout.truncated,
+            await asyncio.to_thread(hearing.frames),
+            tuple(hearing.warnings),
+        )
 
 
 def _limit(timeout_ms: int | None) -> int:
@@ -152,7 +161,12 @@ def _limit(timeout_ms: int | None) -> int:
         return DEFAULT_TIMEOUT_MS
     if not 0 < timeout_ms <= MAX_TIMEOUT_MS:
         message = f"timeoutMs of a skill must be an integer between 1 and {MAX_TIMEOUT_MS}"
-        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint="", details={"path": "timeoutMs"})
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED,
+            message,
+            hint="Give whole milliseconds.",
+            details={"path": "timeoutMs"},
+        )
     return timeout_ms
 
 
@@ -163,6 +177,7 @@ class _Hearing:
         self.stdout, self.stderr = Kept(MAX_OUTPUT, _TAIL), Kept(0, MAX_ERRORS)
         self.expected = Search(expected or "")
         self.log = log
+        self.warnings: list[dict[str, Any]] = []
         self._tell = tell
         self._lines: dict[Stream, Lines] = {"stdout": Lines(), "stderr": Lines()}
 
@@ -192,6 +207,8 @@ class _Hearing:
             answer["outputTruncated"] = True
         if self.stderr.total > MAX_ERRORS:
             answer["stderrTruncated"] = True
+        if self.warnings:
+            answer["warnings"] = self.warnings
         return answer
 
     def frames(self) -> tuple[Frame, ...]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 
+from clawperator.engine.files import private_folder
 from clawperator.engine.settings import state_folder
 
 FILE = "output-salt"
@@ -36,7 +37,7 @@ def _read(path: str) -> bytes:
 
 def _make(path: str) -> bytes:
     """A new one. Of several processes that make one at the same time, the first wins; nobody reads half of one."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    private_folder(os.path.dirname(path))
     draft = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -6,7 +6,9 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import yaml
@@ -14,13 +16,44 @@ import yaml
 from clawperator.engine.contracts.skill import Skill
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.checking import schema_problems
-from clawperator.engine.skills.registry import BUILTIN, FOLDER, Registry, builtin_path, read_document
+from clawperator.engine.skills.registry import (
+    BUILTIN,
+    FOLDER,
+    Registry,
+    builtin_path,
+    load_registry,
+    open_registry,
+    read_document,
+)
 from clawperator.engine.skills.templates import SCRIPTS, SKILL_MD, WRAPPER
 from clawperator.engine.skills.writing import json_bytes, write_file
 
 _LONGEST = 128
 """Of an id: it becomes the name of a folder."""
 _EXECUTABLE = 0o755
+
+
+def open_or_make(env: Mapping[str, str], explicit: str | None = None) -> tuple[Registry, bool]:
+    """Open the registry; where none is named and none found, make an empty one below the current folder and return true.
+
+    Raises ``REGISTRY_READ_FAILED``, and ``SKILLS_SCAFFOLD_FAILED`` where it cannot be written.
+    """
+    try:
+        return open_registry(env, explicit), False
+    except EngineError as exc:
+        if "checked" not in exc.details:
+            raise
+        path = exc.details["checked"][0]
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    try:
+        write_file(path, json_bytes({"schemaVersion": "1.0", "generatedAt": now, "skills": []}))
+    except OSError as exc:
+        raise EngineError(
+            ErrorCode.SKILLS_SCAFFOLD_FAILED,
+            f"There is no registry, and none could be made at {path}: {exc.strerror or exc}",
+            details={"path": path, "reason": exc.strerror or str(exc)},
+        ) from exc
+    return load_registry(path, "cwd"), True
 
 
 def new_skill(registry: Registry, skill_id: str, *, summary: str | None = None, lang: str = "js") -> dict[str, Any]:

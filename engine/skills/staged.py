@@ -1,4 +1,4 @@
-"""What a commit would add: the staged files of a git repository, and which of their lines are new."""
+"""What a commit would add: the staged files of a git repository, and which of their lines are new. And what commits have added."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from clawperator.engine.skills.git import Git, GitError
 _WHOLE_FILE = 1_000_000_000
 """Lines of context: more than any file has, so that a difference holds the whole new content."""
 _SUBMODULE = b"160000"
+_COMMIT = "%x00%H%x00%B%x00"
+_HEAD = re.compile(rb"\0([0-9a-f]{40,64})\0([^\0]*)\0")
 _HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _PLAIN = (
-    "--cached",
     "--no-color",
     "--no-ext-diff",
     "--no-textconv",
     "--no-renames",
     "--no-relative",
     "--submodule=short",
-    "--diff-filter=AMT",
 )
 """Nothing that somebody's configuration could change the output by."""
+_STAGED = ("--cached", *_PLAIN, "--diff-filter=AMT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,47 @@ class StagedFile:
     added: frozenset[int]
 
 
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A line that a commit has added, or one of its message; ``place`` is ``<commit>:<file>``, ``line`` from 1."""
+
+    place: str
+    line: int
+    text: str
+
+
+async def committed_lines(env: Mapping[str, str], folder: str = "") -> tuple[list[Committed], bool]:
+    """Every line that the commits of all branches have added, newest first, and whether there are more than can be read.
+
+    Raises ``EngineError`` (USAGE) where there is no repository.
+    """
+    options = ("--all", "-p", "--unified=0", f"--format={_COMMIT}", *_PLAIN)
+    try:
+        said = await Git(env, folder, surrounded=True).run("-c", "core.quotePath=false", "log", *options)
+    except GitError as exc:
+        raise EngineError(ErrorCode.USAGE, f"The history cannot be read: {exc}") from exc
+    parts = _HEAD.split(said.raw)
+    commits = zip(parts[1::3], parts[2::3], parts[3::3], strict=True)
+    return [line for commit, message, diff in commits for line in _added(commit.decode(), message, diff)], said.cut
+
+
+def _added(commit: str, message: bytes, diff: bytes) -> Iterator[Committed]:
+    name = commit[:12]
+    for number, text in enumerate(message.decode(errors="replace").splitlines(), 1):
+        yield Committed(f"{name}:commit message", number, text)
+    file, number, inside = "", 0, False
+    for line in diff.split(b"\n"):
+        if line.startswith(b"diff --git "):
+            inside = False
+        elif not inside and line.startswith(b"+++ "):
+            file = line[4:].removeprefix(b"b/").rstrip(b"\t").decode(errors="replace")
+        elif hunk := _HUNK.match(line):
+            number, inside = int(hunk[1]), True
+        elif inside and line.startswith(b"+"):
+            yield Committed(f"{name}:{file}", number, line[1:].decode(errors="replace"))
+            number += 1
+
+
 async def staged_files(env: Mapping[str, str], folder: str = "") -> list[StagedFile]:
     """The text files that the next commit of the repository around ``folder`` changes or adds.
 
@@ -42,8 +84,8 @@ async def staged_files(env: Mapping[str, str], folder: str = "") -> list[StagedF
     """
     git = Git(env, folder, surrounded=True)
     try:
-        listed = await git.run("diff", *_PLAIN, "--raw", "--abbrev=40", "-z")
-        changes = await git.run("-c", "diff.suppressBlankEmpty=false", "diff", *_PLAIN, f"--unified={_WHOLE_FILE}")
+        listed = await git.run("diff", *_STAGED, "--raw", "--abbrev=40", "-z")
+        changes = await git.run("-c", "diff.suppressBlankEmpty=false", "diff", *_STAGED, f"--unified={_WHOLE_FILE}")
     except GitError as exc:
         raise EngineError(ErrorCode.USAGE, f"What is staged cannot be read: {exc}") from exc
     if listed.cut or changes.cut:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from clawperator.engine.settings import WAIT_VARIABLE
 from clawperator.engine.skills.registry import BUILTIN, VARIABLE, Registry
 
 if TYPE_CHECKING:
@@ -47,4 +48,5 @@ def _limits(settings: Settings) -> Mapping[str, str]:
         "CLAWPERATOR_SAFE_LOGS": "1" if settings.safe_logs else "",
         "CLAWPERATOR_NO_HISTORY": "" if settings.history_enabled else "1",
         "ADB_PATH": settings.adb_path,
+        WAIT_VARIABLE: str(settings.wait_ms or ""),
     }

@@ -52,6 +52,7 @@ class SyncResult:
     before: str = ""
     offline: bool = False
     synced: bool = True
+    warnings: tuple[dict[str, str], ...] = ()
 
     @property
     def message(self) -> str:
@@ -75,6 +76,8 @@ class SyncResult:
             document["previousCommit"] = self.before
         if self.offline:
             document["offline"] = True
+        if self.warnings:
+            document["warnings"] = list(self.warnings)
         return document
 
 
@@ -272,11 +275,11 @@ class _Job:
         folder = self._shop.folder
         registry = os.path.join(folder, FOLDER, FILE)
         with self._stage("verify"):
-            await _in_thread(self._verify)
+            warnings = await _in_thread(self._verify)
             commit = (await self._run("rev-parse", "--verify", "HEAD")).strip()
             if state is not None and await self._state() != state:
                 raise _failed(f"The checkout {folder} was changed meanwhile", folder, hint="Try again.")
-        result = SyncResult(folder, registry, self._ref, commit, before, self._offline)
+        result = SyncResult(folder, registry, self._ref, commit, before, self._offline, warnings=tuple(warnings))
         with self._stage("replace"):
             replacing = asyncio.ensure_future(asyncio.to_thread(self._shop.replace))
             try:
@@ -286,11 +289,11 @@ class _Job:
                 replacing.result()  # too late: the new one is in its place, or could not get there
         return result
 
-    def _verify(self) -> None:
-        """The new checkout must hold a registry that can be used."""
+    def _verify(self) -> list[dict[str, str]]:
+        """Return the warnings of the new checkout's registry. Raises ``SKILLS_SYNC_FAILED`` where it cannot be used."""
         folder = self._shop.folder
         try:
-            load_registry(os.path.join(self._shop.new, FOLDER, FILE))
+            return load_registry(os.path.join(self._shop.new, FOLDER, FILE)).warnings
         except EngineError as exc:
             path = os.path.join(folder, FOLDER, FILE)
             why = exc.details.get("reason") or exc.message

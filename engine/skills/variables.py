@@ -18,8 +18,8 @@ _KEY_SHOWN = 64
 
 
 def parse_vars(text: str | None) -> dict[str, Scalar]:
-    """The variables of ``--vars``; none where it is absent. Raises ``COMPILE_VARS_PARSE_FAILED``, ``details.varsJson``."""
-    if text is None:
+    """The variables of ``--vars``; none where it is absent or empty. Raises ``COMPILE_VARS_PARSE_FAILED``, ``details.varsJson``."""
+    if not text:
         return {}
     if len(text) > MAX_VARS:
         raise _refusal(f"longer than {MAX_VARS} characters", varsJson=shown(text, _SHOWN))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
+
+from clawperator.engine import files
 
 
 def json_bytes(value: Mapping[str, Any], *, dense: bool = False) -> bytes:
@@ -24,19 +25,8 @@ def json_bytes(value: Mapping[str, Any], *, dense: bool = False) -> bytes:
 
 def write_file(path: str, content: bytes) -> None:
     """Replace the file at ``path`` as a whole, keeping its mode; folders are made. Raises ``OSError``."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
-    mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o666 & ~_umask()
-    handle, draft = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-            os.fchmod(file.fileno(), mode)
-        os.replace(draft, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(draft)
-        raise
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    files.write_file(path, content, replace=True, mode=None)
 
 
 def remove_files(paths: Iterable[str]) -> None:
@@ -44,10 +34,3 @@ def remove_files(paths: Iterable[str]) -> None:
     for path in paths:
         with suppress(FileNotFoundError):
             os.unlink(path)
-
-
-def _umask() -> int:
-    """The process's mask, which can only be asked for by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

@@ -69,7 +69,7 @@ def served(home: Path, *, devices: int = 1) -> Iterator[Server]:
         phones, _ = stack.enter_context(line_of("sim", "--server", "--devices", str(devices), env=env))
         assert isinstance(phones["env"], dict)
         env |= phones["env"]
-        answer, pid = stack.enter_context(line_of("serve", "--port", "0", "--json", "--no-history", env=env))
+        answer, pid = stack.enter_context(line_of("serve", "--port", "auto", "--json", "--no-history", env=env))
         server = Server(str(answer["url"]), pid, env)
         with httpx.Client(base_url=server.url) as client:
             while len(client.get("/devices").json().get("devices", [])) < devices:
@@ -227,7 +227,7 @@ def test_idle_and_start(report: Report, tmp_path: Path) -> None:
             subprocess.run([sys.executable, "-c", "import fastapi"], check=True)
             floor.append(time.perf_counter() - began)
             began = time.perf_counter()
-            with line_of("serve", "--port", "0", "--json", env=env):
+            with line_of("serve", "--port", "auto", "--json", env=env):
                 own.append(time.perf_counter() - began)
         best, base = min(own), min(floor)
         return best / base, f"{best * 1_000:.0f} ms against {base * 1_000:.0f} ms"

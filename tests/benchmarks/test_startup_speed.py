@@ -55,6 +55,13 @@ def test_devices(installed_wheel: Path, report: Report, phone: Phone) -> None:
     compare(report, "`clawperator devices --json`, whole process", ours, floor, 2.0)
 
 
+def test_packages_list(installed_wheel: Path, report: Report, phone: Phone) -> None:
+    """Its one round trip included, which a device that is simulated in this process makes no shorter."""
+    ours = program(str(installed_wheel / "clawperator"), "packages", "list", "--json", env=phone.env)
+    floor = python(installed_wheel, "import argparse, json, socket", phone.env)
+    compare(report, "`clawperator packages list --json`, whole process", ours, floor, 2.0)
+
+
 def test_execute(installed_wheel: Path, report: Report, phone: Phone) -> None:
     numbers = count()
 

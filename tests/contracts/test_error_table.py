@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -11,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import clawperator.engine.errors
-from clawperator.engine.errors import EngineError, ErrorCode, Retry
+from clawperator.engine.errors import EngineError, ErrorCode, Retry, not_readable, not_writable
 
 SOURCE = Path(clawperator.engine.errors.__file__)
 
 IN_A_SUCCESSFUL_RESPONSE = """
-    EXECUTION_TIMEOUT SERVICE_UNAVAILABLE SNAPSHOT_EXTRACTION_FAILED UNSUPPORTED_RUNTIME_CLOSE
+    EXECUTION_TIMEOUT SNAPSHOT_EXTRACTION_FAILED UNSUPPORTED_RUNTIME_CLOSE
     UNSUPPORTED_RUNTIME_SCREENSHOT NODE_NOT_FOUND NODE_NOT_CLICKABLE SECURITY_BLOCK_DETECTED CONTAINER_NOT_FOUND
     CONTAINER_NOT_SCROLLABLE CONTAINER_LOST GESTURE_FAILED GLOBAL_ACTION_FAILED TARGET_NOT_FOUND VALIDATOR_MISMATCH
     INVALID_REGEX_PATTERN VALUE_NODE_NOT_FOUND NAVIGATION_TIMEOUT URI_NOT_HANDLED APP_NOT_FOUND NODE_TEXT_EMPTY
@@ -35,7 +37,7 @@ HTTP = {
     COMPILE_VAR_MISSING COMPILE_VALIDATION_FAILED COMPILE_VARS_REQUIRED RECIPE_PARSE_FAILED RECIPE_SCHEMA_INVALID
     RECIPE_STEP_UNSUPPORTED RECIPE_SELECTOR_INVALID RECIPE_SELECTOR_UNSUPPORTED RECIPE_INPUT_MISSING
     RECIPE_INPUT_UNDECLARED RECIPE_INPUT_INVALID RECIPE_VERIFICATION_MISSING RECIPE_SESSION_POLICY_VIOLATED
-    RECIPE_CAPABILITY_UNDECLARED RECIPE_LIMIT_EXCEEDED RECIPE_LITERAL_FORBIDDEN
+    RECIPE_CAPABILITY_UNDECLARED RECIPE_LIMIT_EXCEEDED RECIPE_LITERAL_FORBIDDEN FILE_NOT_WRITABLE
     """,
     401: "UNAUTHORIZED",
     403: "CAPABILITY_DENIED PACKAGE_DENIED ACTION_DENIED READ_ONLY ORIGIN_NOT_ALLOWED",
@@ -44,14 +46,15 @@ HTTP = {
     HISTORY_NOT_FOUND
     """,
     405: "METHOD_NOT_ALLOWED",
-    409: "EMULATOR_ALREADY_RUNNING EMULATOR_UNSUPPORTED",
+    409: "EMULATOR_ALREADY_RUNNING EMULATOR_UNSUPPORTED FILE_EXISTS",
     413: "PAYLOAD_TOO_LARGE",
     423: "EXECUTION_CONFLICT_IN_FLIGHT",
     429: "RATE_LIMITED",
     500: """
     HOST_DEPENDENCY_MISSING ADB_NOT_FOUND ADB_SERVER_FAILED ADB_NO_USB_PERMISSIONS DEVICE_UNAUTHORIZED DEVICE_OFFLINE
     DEVICE_SHELL_UNAVAILABLE RECEIVER_NOT_INSTALLED RECEIVER_VARIANT_MISMATCH OPERATOR_NOT_INSTALLED
-    OPERATOR_VARIANT_MISMATCH BACKEND_UNAVAILABLE PAIRING_UNSUPPORTED BROADCAST_FAILED LOGCAT_UNAVAILABLE
+    OPERATOR_VARIANT_MISMATCH BACKEND_UNAVAILABLE PAIRING_FAILED PAIRING_UNSUPPORTED BROADCAST_FAILED LOGCAT_UNAVAILABLE
+    SERVICE_UNAVAILABLE
     RESULT_ENVELOPE_MALFORMED UNKNOWN_RUNTIME_ERROR INTERRUPTED UNBIND_REQUIRED REPLAY_DIVERGED HIERARCHY_MALFORMED
     HIERARCHY_TOO_LARGE RUNTIME_TOO_OLD NODE_TOO_OLD DEVICE_DEV_OPTIONS_DISABLED DEVICE_USB_DEBUGGING_DISABLED
     DEVICE_ACCESSIBILITY_NOT_RUNNING ANDROID_BUILD_FAILED ANDROID_INSTALL_FAILED ANDROID_APP_LAUNCH_FAILED
@@ -63,9 +66,11 @@ HTTP = {
     RECORDING_PARSE_FAILED RECORDING_SCHEMA_VERSION_UNSUPPORTED REGISTRY_READ_FAILED SKILLS_GIT_NOT_FOUND
     SKILLS_SYNC_FAILED SKILL_ID_INVALID SKILL_ALREADY_EXISTS SKILLS_SCAFFOLD_FAILED USAGE UNKNOWN_COMMAND
     MISSING_ARGUMENT MISSING_SELECTOR NOT_IMPLEMENTED UNKNOWN INTERNAL_ERROR INTERNAL_SERVER_ERROR HISTORY_UNAVAILABLE
+    LOCKS_UNAVAILABLE FILE_NOT_READABLE TOKEN_FILE_INVALID ADDRESS_UNAVAILABLE NOT_CONFIRMED
     """,
     503: "SHUTTING_DOWN",
     504: "RESULT_ENVELOPE_TIMEOUT",
+    507: "DISK_FULL",
 }
 
 WAIT = """
@@ -109,7 +114,8 @@ def test_only_waiting_makes_a_code_retryable() -> None:
 def test_every_code_exits_with_one_and_says_what_it_means() -> None:
     assert all(code.exit_code == 1 for code in ErrorCode)
     assert [code for code in ErrorCode if not code.meaning or code.meaning.endswith(".")] == []
-    assert [code for code in ErrorCode if code.hint and not code.hint.endswith(".")] == []
+    assert [code for code in ErrorCode if not code.hint.endswith(".")] == []
+    assert [code for code in ErrorCode if "details." in code.hint] == [], "not every error of the code has that detail"
 
 
 def test_every_code_that_the_sources_raise_is_in_the_table() -> None:
@@ -151,7 +157,7 @@ def test_an_error_is_a_flat_object_with_its_code_s_hint() -> None:
     assert error.to_dict() == {
         "code": "EXECUTION_CONFLICT_IN_FLIGHT",
         "message": "busy",
-        "hint": "Retry after two seconds or more.",
+        "hint": "Retry when it has ended, or wait for it: --wait <ms> (HTTP, MCP: waitMs).",
         "details": {"deviceId": "d"},
         "executionId": "e",
         "retryable": True,
@@ -159,6 +165,29 @@ def test_an_error_is_a_flat_object_with_its_code_s_hint() -> None:
     assert str(error) == "EXECUTION_CONFLICT_IN_FLIGHT: busy"
 
 
-def test_empty_parts_of_an_error_are_absent() -> None:
-    assert EngineError(ErrorCode.USAGE, "no").to_dict() == {"code": "USAGE", "message": "no", "retryable": False}
+def test_every_error_has_a_hint_and_details_where_there_are_any() -> None:
+    usage = {"code": "USAGE", "message": "no", "hint": ErrorCode.USAGE.hint, "retryable": False}
+    assert (
+        EngineError(ErrorCode.USAGE, "no").to_dict() == EngineError(ErrorCode.USAGE, "no", hint="").to_dict() == usage
+    )
     assert EngineError(ErrorCode.NO_DEVICES, "none", hint="plug in").to_dict()["hint"] == "plug in"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (errno.EEXIST, "FILE_EXISTS"),
+        (errno.ENOSPC, "DISK_FULL"),
+        (errno.EDQUOT, "DISK_FULL"),
+        (errno.EACCES, "FILE_NOT_WRITABLE"),
+        (errno.ENOENT, "FILE_NOT_WRITABLE"),
+        (errno.EISDIR, "FILE_NOT_WRITABLE"),
+    ],
+)
+def test_a_file_that_cannot_be_written_says_why(number: int, code: str) -> None:
+    error = not_writable("/a/b.png", OSError(number, os.strerror(number)), what="--to")
+    assert error.code == code
+    assert error.message == f"--to /a/b.png cannot be written: {os.strerror(number)}"
+    assert error.details == {"file": "/a/b.png"}
+    assert not_writable("a\0b", ValueError("embedded null byte")).code is ErrorCode.FILE_NOT_WRITABLE
+    assert not_readable("/a/b.png", OSError(number, "why")).message == "/a/b.png cannot be read: why"

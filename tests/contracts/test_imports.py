@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import patience
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -51,7 +53,7 @@ def import_all(names: list[str]) -> dict[str, list[str]]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=patience(120),
     )
     assert done.returncode == 0, done.stderr
     answer: dict[str, list[str]] = json.loads(done.stdout)

@@ -20,13 +20,13 @@ def test_the_only_usable_one_or_the_one_asked_for() -> None:
     ("devices", "wanted", "code", "hint"),
     [
         ((), "", ErrorCode.NO_DEVICES, ErrorCode.NO_DEVICES),
-        ((DeviceEntry("A", "unauthorized"),), "", ErrorCode.NO_DEVICES, ErrorCode.DEVICE_UNAUTHORIZED),
+        ((DeviceEntry("A", "unauthorized"),), "", ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.DEVICE_UNAUTHORIZED),
         ((DeviceEntry("A", "recovery"),), "", ErrorCode.NO_DEVICES, ErrorCode.NO_DEVICES),
-        ((GOOD, DeviceEntry("B", "offline")), "B", ErrorCode.DEVICE_NOT_FOUND, ErrorCode.DEVICE_OFFLINE),
+        ((GOOD, DeviceEntry("B", "offline")), "B", ErrorCode.DEVICE_OFFLINE, ErrorCode.DEVICE_OFFLINE),
         (
             (GOOD, DeviceEntry("B", "no permissions")),
             "B",
-            ErrorCode.DEVICE_NOT_FOUND,
+            ErrorCode.ADB_NO_USB_PERMISSIONS,
             ErrorCode.ADB_NO_USB_PERMISSIONS,
         ),
         ((GOOD,), "B", ErrorCode.DEVICE_NOT_FOUND, ErrorCode.DEVICE_NOT_FOUND),

@@ -31,6 +31,7 @@ from clawperator.engine.policy import (
     refusals,
 )
 from clawperator.engine.settings import Settings
+from tests.support import patience
 
 SOUND = "version = 1\n[profiles.default]\n"
 
@@ -57,12 +58,12 @@ def refused(profile: Profile, *actions: tuple[str, dict[str, Any]]) -> EngineErr
         ("wait_for_node", {}, {"observe"}),
         ("read_key_value_pair", {}, {"observe"}),
         ("take_screenshot", {}, {"observe"}),
-        ("start_recording", {}, {"observe"}),
-        ("stop_recording", {}, {"observe"}),
+        ("start_recording", {}, {"record"}),
+        ("stop_recording", {}, {"record"}),
         ("open_app", {}, {"navigate"}),
         ("close_app", {}, {"navigate"}),
         ("open_uri", {}, {"navigate"}),
-        ("press_key", {}, {"navigate"}),
+        ("press_key", {}, {"input"}),
         ("scroll", {}, {"navigate"}),
         ("wait_for_navigation", {}, {"navigate"}),
         ("scroll_until", {}, {"navigate"}),
@@ -78,6 +79,7 @@ def refused(profile: Profile, *actions: tuple[str, dict[str, Any]]) -> EngineErr
         ("click", {"clickType": " LongClick "}, {"long_click"}),
         ("click", {"clickType": ["long_click"]}, {"click"}),
         ("enter_text", {"submit": True}, {"type_text"}),
+        ("take_screenshot", {"path": "/tmp/a.png"}, {"observe", "write_files"}),
         ("sleep", {}, set()),
         ("doctor_ping", {}, set()),
     ],
@@ -113,13 +115,16 @@ def test_without_a_policy_everything_goes_but_purchases() -> None:
 # -- every denial
 
 
-@pytest.mark.parametrize("capability", [name for name in CAPABILITIES if name not in ("toggle", "purchase_risk")])
+IN_PLANS = ("observe", "navigate", "click", "long_click", "type_text", "input", "record", "write_files")
+
+
+@pytest.mark.parametrize("capability", IN_PLANS)
 @pytest.mark.parametrize("how", ["denied", "not allowed"])
 def test_a_capability_is_denied_wherever_an_action_needs_it(capability: str, how: str) -> None:
     others = tuple(name for name in CAPABILITIES if name != capability)
     rules = Rules(CAPABILITIES, (capability,)) if how == "denied" else Rules(others)
     profile = Profile("p", capabilities=rules, path="/p.toml")
-    kinds = [(kind, params) for kind in ACTIONS for params in ({}, {"clickType": "long_click"})]
+    kinds = [(kind, params) for kind in ACTIONS for params in ({}, {"clickType": "long_click"}, {"path": "a.png"})]
     for kind, params in kinds:
         if capability in capabilities_of(kind, params):
             error = refused(profile, ("sleep", {}), (kind, params))
@@ -326,6 +331,11 @@ assert not {"pydantic", "tomllib", "clawperator.engine.policy_file"} & before, b
 """
     environment = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment, timeout=30
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=patience(30),
     )
     assert done.returncode == 0, done.stderr

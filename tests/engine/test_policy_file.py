@@ -120,7 +120,7 @@ BEGIN = "version = 1\n"
             f'{BEGIN}[profiles.default.capabilities]\ndeny = ["*"]',
             3,
             "Unknown capability '*'",
-            "Known: observe, navigate, click, long_click, type_text, toggle, purchase_risk.",
+            f"Known: {', '.join(CAPABILITIES)}.",
         ),
         (
             f'{BEGIN}[profiles.default.actions]\ndeny = ["presskey"]',

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from platformdirs import user_config_dir
 
+from clawperator.engine.environment import config_folder
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
 from clawperator.engine.settings import Settings, package_name
@@ -88,3 +90,29 @@ def test_what_names_no_app_reaches_no_device(name: str) -> None:
 @pytest.mark.parametrize("name", [RELEASE_PACKAGE, f"{RELEASE_PACKAGE}.dev", "org.Example_2.op3"])
 def test_package_names(name: str) -> None:
     assert package_name(name) == name
+
+
+@pytest.mark.parametrize("chosen", [None, "", " ", "/x/config", "relative", "/x/with blank "])
+def test_the_config_folder_is_the_platforms(monkeypatch: pytest.MonkeyPatch, chosen: str | None) -> None:
+    """Light commands work it out by themselves."""
+    if chosen is None:
+        monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    else:
+        monkeypatch.setenv("XDG_CONFIG_HOME", chosen)
+    assert config_folder() == user_config_dir("clawperator")
+
+
+@pytest.mark.parametrize("given", ["-1", "600001", "soon", "1.5", "٣"])
+def test_a_wait_that_is_none_is_refused_by_the_name_of_its_variable(given: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        Settings.resolve(env={"CLAWPERATOR_WAIT_MS": given})
+    assert (caught.value.code, caught.value.details["path"]) == (
+        ErrorCode.EXECUTION_VALIDATION_FAILED,
+        "CLAWPERATOR_WAIT_MS",
+    )
+
+
+def test_the_flag_for_waiting_goes_before_the_variable() -> None:
+    env = {"CLAWPERATOR_WAIT_MS": "250"}
+    assert Settings.resolve(env=env).wait_ms == 250
+    assert Settings.resolve({"wait_ms": 0}, env).wait_ms == 0

@@ -11,6 +11,7 @@ import pytest
 from clawperator.engine import Engine, EngineError, ErrorCode, Settings
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.events import LogGap
+from tests.support import patience
 
 
 class Away:
@@ -39,7 +40,7 @@ async def test_a_device_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPat
     server.lists.put_nowait((DeviceEntry("A", "offline"), DeviceEntry("B", "device")))
     with engine.events.subscribe() as subscription:
         watching = asyncio.create_task(engine.watch_log("A"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             await server.asked_for_more.wait()
             assert server.attempts == 1
             (gap,) = await subscription.batch()

@@ -12,14 +12,17 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine import Engine, EngineError, ErrorCode, facade
+from clawperator.engine import Engine, EngineError, ErrorCode, RunOptions, facade
 from clawperator.engine.adb.device import AdbDevice, ShellResult
 from clawperator.engine.events import EnvelopeSeen, LogAttached
 from clawperator.engine.executions import build
 from clawperator.engine.observe import log
 from clawperator.engine.observe.log import DeviceLog
 from clawperator.engine.observe.screenshot import CaptureError, capture
+from clawperator.engine.simulator.commands import packages
+from clawperator.engine.simulator.commands.process import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
+from tests.support import patience
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -47,7 +50,7 @@ async def test_a_lock_folder_that_cannot_be_used(connect: Connect, tmp_path: Pat
     (tmp_path / "file").touch()
     settings = replace(bench.engine.settings, lock_dir=str(tmp_path / "file" / "locks"))
     error = await failure(Engine(settings), build.snapshot())
-    assert (error["code"], error["deviceId"]) == (ErrorCode.USAGE, bench.serial)
+    assert (error["code"], error["deviceId"]) == (ErrorCode.LOCKS_UNAVAILABLE, bench.serial)
     assert error["broadcastDispatchStatus"] == "not_sent"
     assert error["executionId"]
 
@@ -107,13 +110,33 @@ async def test_a_logcat_that_does_not_start(connect: Connect, monkeypatch: pytes
     assert error["details"]["stderr"]
 
 
-async def test_only_the_other_build_is_installed(connect: Connect) -> None:
-    bench = await connect(operator={"package": f"{RELEASE}.dev"})
-    error = await failure(bench.engine, build.snapshot(), timeout_ms=1_000)
-    assert error["code"] == ErrorCode.RESULT_ENVELOPE_TIMEOUT
-    (warning,) = error["warnings"]
-    assert warning["code"] == ErrorCode.RECEIVER_VARIANT_MISMATCH
-    assert f"--receiver-package {RELEASE}.dev" in warning["message"]
+@pytest.mark.parametrize(("wanted", "there"), [(RELEASE, f"{RELEASE}.dev"), (f"{RELEASE}.dev", RELEASE)])
+async def test_only_the_other_build_is_installed(connect: Connect, wanted: str, there: str) -> None:
+    bench = await connect(operator={"package": there})
+    error = await failure(bench.engine, build.snapshot(), receiver_package=wanted)
+    assert (error["code"], error["broadcastDispatchStatus"]) == (ErrorCode.RECEIVER_NOT_INSTALLED, "not_sent")
+    assert error["details"]["installed"] == [there]
+    assert f"--receiver-package {there}" in error["hint"]
+    assert bench.engine.lock(bench.serial).state == "free"
+    assert (await bench.engine.execute(build.snapshot(), receiver_package=there)).succeeded
+
+
+async def test_a_mistyped_package_is_answered_with_the_installed_ones(connect: Connect) -> None:
+    bench = await connect()
+    error = await failure(bench.engine, build.snapshot(), receiver_package="com.clawperator.opertor")
+    assert (error["code"], error["details"]["installed"]) == (ErrorCode.RECEIVER_NOT_INSTALLED, [RELEASE])
+    assert f"--receiver-package {RELEASE}" in error["hint"]
+
+
+async def test_a_package_manager_that_does_not_answer_refuses_nothing(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> int:
+        raise CommandError("cmd: Can't find service: package", 20)
+
+    bench = await connect()
+    monkeypatch.setitem(packages._VERBS, "list", broken)
+    assert (await bench.engine.execute(build.snapshot())).succeeded
 
 
 async def test_a_hostile_receiver_package_reaches_no_device(connect: Connect) -> None:
@@ -130,12 +153,33 @@ async def test_a_hostile_receiver_package_reaches_no_device(connect: Connect) ->
 # -- screenshots
 
 
-@pytest.mark.parametrize("path", ["~nobody-of-this-name/x.png", "/no/such/folder/x.png", "/"])
-async def test_paths_that_cannot_be_written(connect: Connect, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["~nobody-of-this-name/x.png", "/no/such/folder/x.png", "/", "/etc/hostname/x.png", "/" + "x" * 300]
+)
+async def test_a_path_that_cannot_be_written_is_refused_before_anything_is_sent(connect: Connect, path: str) -> None:
     bench = await connect()
-    step = await screenshot_step(bench, path)
-    assert (step["success"], step["data"]["error"]) == (False, "UNSUPPORTED_RUNTIME_SCREENSHOT")
-    assert step["data"]["capture_error"].startswith(path)
+    error = await failure(bench.engine, build.screenshot(path))
+    assert (error["code"], error["details"]["path"]) == ("FILE_NOT_WRITABLE", "actions.0.params.path")
+    assert (error["details"]["file"], "broadcastDispatchStatus" in error) == (path, False)
+    assert error["message"].startswith(f"{path} cannot be written: ")
+
+
+async def test_a_folder_that_may_not_be_written_to(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = await connect()
+    monkeypatch.setattr("os.access", lambda *_: False)  # whoever runs the tests may be root
+    error = await failure(bench.engine, build.screenshot(str(tmp_path / "x.png")))
+    assert (error["code"], error["retryable"]) == ("FILE_NOT_WRITABLE", False)
+
+
+async def test_two_pictures_need_two_files(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    payload = build.screenshot(str(tmp_path / "x.png"))
+    payload["actions"].append({**payload["actions"][0], "id": "again"})
+    error = await failure(bench.engine, payload)
+    assert (error["code"], error["details"]["path"]) == ("FILE_EXISTS", "actions.1.params.path")
+    assert (await bench.engine.execute(payload, options=RunOptions(screenshot_overwrite=True))).succeeded
 
 
 async def test_a_name_that_no_system_call_takes(connect: Connect) -> None:
@@ -156,9 +200,12 @@ async def test_a_file_system_without_hard_links(
     assert (await screenshot_step(bench, str(path)))["success"] is True
     assert path.read_bytes().startswith(b"\x89PNG")
     path.write_bytes(b"mine")
-    assert (await screenshot_step(bench, str(path)))["success"] is False
+    monkeypatch.setattr(os.path, "lexists", lambda _: False)  # the file appears while the picture is taken
+    monkeypatch.setattr("clawperator.engine.files.check_target", lambda *_, **__: None)
+    with pytest.raises(CaptureError, match="File exists"):
+        await capture(bench.engine.server.device(bench.serial), str(path), overwrite=False)
     assert path.read_bytes() == b"mine"
-    assert [name for name in os.listdir(tmp_path) if name.startswith(".clawperator-")] == []
+    assert [name for name in os.listdir(tmp_path) if name.endswith(".part")] == []
 
 
 async def test_half_a_picture_is_none(connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +275,7 @@ async def test_a_device_that_comes_back_is_asked_anew_who_its_operator_is(connec
         await until(LogAttached)
         async with bench.another_engine() as other:
             await other.execute(build.snapshot())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             await until(EnvelopeSeen)
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)

@@ -44,6 +44,7 @@ async def followed(pilot: Any, seconds: float) -> int:
     return int(tree.snapshot.serial - first)
 
 
+@pytest.mark.ci
 @pytest.mark.soak
 @pytest.mark.timeout(LONG_SECONDS + 120)
 async def test_the_console_follows_for_long_without_growth(connect: Connect, request: pytest.FixtureRequest) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clawperator.engine import EngineError, ErrorCode
+from clawperator.engine import Engine, EngineError, ErrorCode
 from clawperator.engine.events import (
     CommandProgress,
     EnvelopeSeen,
@@ -20,6 +22,7 @@ from clawperator.engine.events import (
     SnapshotSeen,
 )
 from clawperator.engine.executions import build
+from clawperator.engine.history.store import History
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -56,6 +59,40 @@ async def outcome_of(
 
 
 # -- plain journeys
+
+
+async def test_a_plan_that_fails_says_what_became_of_each_step(connect: Connect) -> None:
+    """The envelope stays as the device wrote it: empty where the plan was cut short."""
+    bench = await connect()
+    missing = {"matcher": {"textEquals": "No such text"}, "retry": {"maxAttempts": 1}}
+    payload = plan(
+        {"type": "open_app", "params": {"applicationId": SETTINGS}},
+        {"type": "sleep", "params": {"durationMs": 0}},
+        {"type": "click", "params": missing},
+        SNAPSHOT,
+    )
+    answer, (finished,) = await outcome_of(bench, payload)
+    assert isinstance(answer, dict)
+    assert (answer["ok"], answer["envelope"]["status"], answer["envelope"]["stepResults"]) == (True, "failed", [])
+    outcome = answer["outcome"]
+    assert outcome["status"] == "failed"
+    assert [step["status"] for step in outcome["steps"]] == ["done", "done", "failed", "not_run"]
+    assert all(isinstance(step["durationMs"], int) for step in outcome["steps"][:3])
+    assert outcome["failedStep"] == {"id": "s3", "index": 2, "type": "click"}
+    assert outcome["error"]["code"] == "NODE_NOT_FOUND"
+    assert outcome["error"]["retryable"] is False
+    assert finished.result["outcome"] == outcome
+
+
+async def test_an_execution_without_an_answer_carries_what_is_known(connect: Connect) -> None:
+    bench = await connect(**fault("silence"))
+    error, (finished,) = await outcome_of(bench, plan({"type": "sleep", "params": {"durationMs": 0}}, timeout_ms=1_000))
+    assert isinstance(error, EngineError)
+    assert error.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT
+    outcome = error.extra["outcome"]
+    assert (outcome["status"], outcome["error"]["code"]) == ("unknown", "RESULT_ENVELOPE_TIMEOUT")
+    assert finished.result["outcome"] == outcome
+    assert "outcome" not in finished.result["error"]
 
 
 async def test_open_look_and_read(connect: Connect) -> None:
@@ -98,9 +135,9 @@ async def test_a_screenshot_lands_in_the_file_asked_for_and_is_never_overwritten
     assert step == {"id": "s1", "actionType": "take_screenshot", "success": True, "data": {"path": str(path)}}
     picture = path.read_bytes()
     assert picture.startswith(b"\x89PNG")
-    again = (await bench.engine.execute(payload)).envelope["stepResults"][0]
-    assert (again["success"], again["data"]["error"]) == (False, "UNSUPPORTED_RUNTIME_SCREENSHOT")
-    assert "exists" in again["data"]["capture_error"]
+    with pytest.raises(EngineError) as again:
+        await bench.engine.execute(payload)
+    assert again.value.code is ErrorCode.FILE_EXISTS
     assert path.read_bytes() == picture
     assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".clawperator-")] == []
 
@@ -187,6 +224,7 @@ def fault(kind: str, **more: Any) -> dict[str, Any]:
     [
         (fault("silence"), ErrorCode.RESULT_ENVELOPE_TIMEOUT),
         (fault("malformed_envelope", how="truncated"), ErrorCode.RESULT_ENVELOPE_MALFORMED),
+        (fault("malformed_envelope", how="not_json"), ErrorCode.RESULT_ENVELOPE_MALFORMED),
         (fault("malformed_envelope", how="wrong_types"), ErrorCode.RESULT_ENVELOPE_MALFORMED),
         (fault("oversized_envelope"), ErrorCode.RESULT_ENVELOPE_MALFORMED),
         (fault("broadcast_failure"), ErrorCode.RECEIVER_NOT_INSTALLED),
@@ -273,7 +311,7 @@ async def test_an_unauthorized_device_is_named_as_such(connect: Connect) -> None
     bench = await connect(wait_for="unauthorized", faults=[{"kind": "unauthorized"}])
     with pytest.raises(EngineError) as caught:
         await bench.engine.execute(PING)
-    assert caught.value.code is ErrorCode.DEVICE_NOT_FOUND
+    assert caught.value.code is ErrorCode.DEVICE_UNAUTHORIZED
     assert caught.value.details["state"] == "unauthorized"
 
 
@@ -336,7 +374,7 @@ async def test_what_another_process_dispatches_is_seen_live(connect: Connect) ->
 
 
 async def test_a_device_that_comes_back_is_watched_again(connect: Connect) -> None:
-    bench = await connect(**fault("disconnect", step=0, reconnect_after_ms=0))
+    bench = await connect(**fault("disconnect", step=0))
     with bench.engine.events.subscribe() as subscription:
         watching = asyncio.create_task(bench.engine.watch_log(bench.serial))
         seen: list[Any] = []
@@ -344,6 +382,7 @@ async def test_a_device_that_comes_back_is_watched_again(connect: Connect) -> No
             seen += await subscription.batch()
         with pytest.raises(EngineError):
             await bench.engine.execute(PING)
+        bench.world.connect()
         await bench.engine.server.connect_device(bench.serial)
         while not any(isinstance(event, LogGap) for event in seen):
             seen += await subscription.batch()
@@ -366,3 +405,21 @@ async def test_the_doctor_names_a_dead_service(connect: Connect) -> None:
     bench = await connect(**fault("service_down"))
     checks = {check.id: check async for check in bench.engine.doctor().checks()}
     assert checks["readiness.handshake"].code is ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING
+
+
+async def test_a_tree_in_another_format_and_whole_in_the_history(connect: Connect, tmp_path: Path) -> None:
+    """The device gets the same payload as ever; the host renders what it dumps, and keeps the dump."""
+    bench = await connect()
+    settings = replace(bench.engine.settings, history_path=str(tmp_path / "history.db"), history_enabled=True)
+    steps = [{"id": name, "type": "snapshot_ui", "params": {"format": name}} for name in ("ascii", "json")]
+    async with Engine(settings, face="cli") as engine:
+        opened = {"type": "open_app", "params": {"applicationId": SETTINGS}}
+        result = await engine.execute(plan(opened, {"type": "sleep", "params": {"durationMs": 500}}, *steps))
+    _, _, ascii_, json_ = (step["data"] for step in result.envelope["stepResults"])
+    assert (ascii_["actual_format"], json_["actual_format"]) == ("ascii", "json")
+    assert "homepage_title" in ascii_["text"]
+    assert json.loads(json_["text"])["package"] == "com.android.settings"
+    with History.open(str(tmp_path / "history.db")) as kept:
+        (run,) = kept.export()
+    assert [tree["text"][:5] for tree in run["trees"]] == ["<?xml"] * 2
+    assert all(step["data"].keys() >= {"tree"} for step in run["envelope"]["stepResults"][2:])

@@ -196,6 +196,7 @@ def memory() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
+@pytest.mark.ci
 @pytest.mark.soak
 @pytest.mark.timeout(LONG_SECONDS + 120)
 async def test_it_follows_for_long_without_growth(connect: Connect, request: pytest.FixtureRequest) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine.history.store import History
+from tests.support import Spawn, patience
 
 Connect = Callable[..., Awaitable[Any]]
 
@@ -38,9 +39,9 @@ for index in range(count):
 ROOT = str(Path(__file__).parents[2])
 
 
-def writer(path: Path, name: str, count: int) -> subprocess.Popen[str]:
+def writer(spawn: Spawn, path: Path, name: str, count: int) -> subprocess.Popen[str]:
     """A process that begins when it is told to, and says the number of each run that is written."""
-    return subprocess.Popen(
+    return spawn(
         [sys.executable, "-c", WRITER, str(path), name, str(count)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -57,15 +58,15 @@ def is_sound(path: Path) -> bool:
         )
 
 
-def test_writers_at_once_lose_no_row_and_make_one_file(tmp_path: Path) -> None:
+def test_writers_at_once_lose_no_row_and_make_one_file(tmp_path: Path, spawn: Spawn) -> None:
     path = tmp_path / "state" / "history.db"
-    writers = [writer(path, name, 25) for name in "abcd"]
+    writers = [writer(spawn, path, name, 25) for name in "abcd"]
     for process in writers:
         assert process.stdin is not None
         process.stdin.write("\n")
         process.stdin.flush()
     for process in writers:
-        process.communicate(timeout=50)
+        process.communicate(timeout=patience(50))
         assert process.returncode == 0
     with History.open(str(path)) as history:
         runs = history.runs(limit=1_000)
@@ -76,10 +77,10 @@ def test_writers_at_once_lose_no_row_and_make_one_file(tmp_path: Path) -> None:
     assert sorted(os.listdir(path.parent)) == ["history.db"]
 
 
-def test_a_writer_that_is_killed_loses_at_most_what_it_was_writing(tmp_path: Path) -> None:
+def test_a_writer_that_is_killed_loses_at_most_what_it_was_writing(tmp_path: Path, spawn: Spawn) -> None:
     path = tmp_path / "history.db"
     for turn in range(4):
-        with writer(path, f"{turn}", 10_000) as process:
+        with writer(spawn, path, f"{turn}", 10_000) as process:
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write("\n")
@@ -133,7 +134,7 @@ class Hand:
 
     async def until_running(self, command_id: str) -> None:
         """Wait until the row of a run in another process is there: nothing tells of it but the file."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(patience(30)):
             while True:
                 with History.open(str(self.path), create=False) as history:
                     status = {run.command_id: run.status for run in history.runs()}.get(command_id)
@@ -219,6 +220,7 @@ async def test_a_full_disk_changes_nothing_about_the_answer(connect: Connect) ->
 
 
 @pytest.mark.adb
+@pytest.mark.ci
 async def test_a_history_that_somebody_holds_for_long_costs_seconds_and_no_answer(connect: Connect) -> None:
     hand = Hand(await connect())
     await hand.run("execute", "--execution", plan("cmd-1"))

@@ -104,5 +104,9 @@ async def test_nothing_is_replaced_under_a_running_execution(connect: Connect, t
             with pytest.raises(EngineError) as refused:
                 await attempt
             assert refused.value.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
-        assert (await app.grant()).permissions.ok
+        with pytest.raises(EngineError) as unverified:
+            await app.grant()
+        assert unverified.value.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+        assert unverified.value.extra["accessibility"]["ok"] is True, "granted, but the app could not be asked"
+    assert (await app.grant()).round_trip_ms > 0
     assert (await app.setup(save(tmp_path))).permissions.ok

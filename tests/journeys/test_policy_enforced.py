@@ -15,6 +15,7 @@ import pytest
 from clawperator.engine import Engine, EngineError
 from clawperator.engine.events import ExecutionDispatched
 from clawperator.engine.history.store import History
+from tests.support import patience
 
 if TYPE_CHECKING:
     from tests.journeys.conftest import Bench, Connect
@@ -25,7 +26,7 @@ POLICY = """
 version = 1
 activeProfile = "careful"
 [profiles.careful.capabilities]
-allow = ["observe", "navigate", "click"]
+allow = ["observe", "navigate", "click", "input", "app"]
 [profiles.careful.packages]
 allow = ["com.android.*"]
 deny = ["com.android.vending"]
@@ -149,7 +150,7 @@ async def test_the_command_line_is_bound_as_well(connect: Connect, policy: Path)
             [sys.executable, "-m", "clawperator.app.cli", *words],
             capture_output=True,
             env={**environment, **more},
-            timeout=50,
+            timeout=patience(50),
             check=False,
         )
         answer: dict[str, Any] = json.loads(done.stdout)

@@ -61,11 +61,25 @@ CONFIRMED = f"""## Step: press, and look whether it worked
 id: press
 type: click
 effect: toggle
-selector: {{resource_id: "com.android.settings:id/search_action_bar_title", annotation: STRUCTURAL}}
+selector: {{text_equals: "Storage", annotation: STRUCTURAL}}
 confirm:
   type: read_text
   selector: {HEADING}
   expect: {{equals: "${{inputs.expected}}"}}
+```
+"""
+CHOSEN = """## Step: one of two names of it, whichever is there
+```yaml
+id: open_display
+type: click
+selector: {{any_of: [{{text_equals: "Anzeige"}}, {{text_equals: "Display"}}], {more}}}
+{step}```
+"""
+FONT = """## Step: what is there now
+```yaml
+id: font
+type: wait_for_node
+selector: {text_equals: "Font size", annotation: STRUCTURAL}
 ```
 """
 BOUGHT = CONFIRMED.replace("toggle", "purchase")
@@ -121,6 +135,9 @@ async def test_a_confirmation_that_is_not_met(connect: Connect, tmp_path: Path) 
     registry = skill(tmp_path, CONFIRMED, LATER, TITLE, kind="action", more=", click, toggle")
     report = await played(bench.engine, registry, {"expected": "Nobody's heading"})
     (error,) = report.errors
+    assert "fallback_instructions_path" not in report.to_dict()
+    named = replace(report, compiled=replace(report.compiled, fallback={"fallback_instructions_path": "/x.md"}))
+    assert named.to_dict()["fallback_instructions_path"] == "/x.md"
     assert (error["code"], error["details"]["stepId"]) == ("VERIFY_FAILED", "press")
     assert error["details"]["expected"] == {"equals": "Nobody's heading"}
     assert error["details"]["actual"] == "********"
@@ -151,6 +168,118 @@ async def test_the_audit_knows_the_skill_of_every_execution(connect: Connect, tm
     assert {event for event, _, _ in events} == {"compile", "execute", "result"}
     assert {(skill_id, recipe_id) for _, skill_id, recipe_id in events} == {(SKILL, SKILL)}
     assert len(events) == 1 + 2 * 3
+
+
+async def test_a_compiled_artifact_is_executed_whole(connect: Connect, tmp_path: Path) -> None:
+    """``compile-artifact > c.json; execute --execution c.json`` is ``skills run --artifact`` in two steps."""
+    bench = await connect()
+    registry = skill(tmp_path, LATER, TITLE, more=", click", redaction="hash")
+    file = tmp_path / "c.json"
+
+    async def clawperator(*arguments: str) -> tuple[int, dict[str, Any], str]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "clawperator.app.cli", *arguments),
+            env=bench.env,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, json.loads(out), err.decode()
+
+    code, compiled, err = await clawperator(
+        *("skills", "compile-artifact", SKILL, "--artifact", "look", "--registry", registry.path)
+    )
+    assert (code, err, "execution" in compiled, len(compiled["executions"])) == (0, "", False, 3)
+    file.write_text(json.dumps(compiled))
+    code, answer, err = await clawperator("execute", "--execution", str(file), "--device-id", bench.serial)
+    assert (code, err) == (0, "")
+    assert (answer["planned"], len(answer["executions"])) == (3, 3)
+    assert [entry["stepId"] for entry in answer["variance"]] == ["later"]
+    assert answer["outputs"]["heading"].startswith("sha256:")
+    assert "skillId" not in answer
+    code, answer, _ = await clawperator("execute", str(file), "--dry-run")
+    assert (code, len(answer["plans"])) == (0, 3)
+    compiled["capabilities"].append("purchase_risk")
+    code, answer, _ = await clawperator("execute", json.dumps(compiled), "--device-id", bench.serial)
+    assert (code, answer["code"]) == (1, "CAPABILITY_DENIED")
+
+
+async def test_a_node_is_chosen_on_a_fresh_tree(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    chosen = CHOSEN.format(more='enabled: true, resource_id: "android:id/title"', step="")
+    report = await played(bench.engine, skill(tmp_path, TITLE, chosen, FONT, more=", click"))
+    assert report.errors == ()
+    answer = report.to_dict()
+    assert (answer["planned"], len(answer["executions"]), bench.world.commands) == (2, 2, 3)
+    (choice,) = answer["choices"]
+    assert (choice["stepId"], choice["matcher"]) == ("open_display", {"textEquals": "Display"})
+    opened, font = answer["executions"][1]["outcome"]["steps"]
+    assert (opened["status"], font["status"]) == ("done", "done")
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ("clickable: true", "NODE_NOT_FOUND"),
+        ('all_of: [{any_of: [{text_equals: "Nowhere"}, {text_equals: "Display"}]}], enabled: false', "NODE_NOT_FOUND"),
+    ],
+)
+async def test_without_a_node_nothing_is_clicked(connect: Connect, tmp_path: Path, more: str, code: str) -> None:
+    bench = await connect()
+    report = await played(bench.engine, skill(tmp_path, TITLE, CHOSEN.format(more=more, step=""), FONT, more=", click"))
+    (error,) = report.errors
+    assert (error["code"], error["details"]["actionId"]) == (code, "open_display")
+    assert (report.to_dict()["planned"], len(report.results), bench.world.commands) == (2, 1, 2)
+
+
+async def test_several_nodes_are_left_alone(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    titles = (
+        CHOSEN.format(more="enabled: true", step="").replace("text_equals", "text_contains").replace("Anzeige", "a")
+    )
+    report = await played(bench.engine, skill(tmp_path, titles, TITLE, more=", click"))
+    (error,) = report.errors
+    assert (error["code"], len(report.results)) == ("RECIPE_SELECTOR_UNSUPPORTED", 1)
+    assert error["details"]["matches"] > len(error["details"]["found"]) == 3
+
+
+async def test_an_optional_choice_is_variance(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    chosen = CHOSEN.format(more="selected: true", step="optional: true\n")
+    report = await played(bench.engine, skill(tmp_path, chosen, TITLE, more=", click"))
+    assert report.errors == ()
+    (entry,) = report.variance
+    assert (entry["stepId"], entry["found"]["errorCode"]) == ("open_display", "NODE_NOT_FOUND")
+    assert entry["expected"]["selector"]["selected"] is True
+    assert report.outputs == {"heading": "Settings"}
+
+
+async def test_a_choice_is_carried_by_a_file(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    registry = skill(tmp_path, TITLE, CHOSEN.format(more="enabled: true", step=""), FONT, more=", click")
+
+    async def clawperator(*arguments: str) -> tuple[int, str]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "clawperator.app.cli", *arguments), env=bench.env, stdout=asyncio.subprocess.PIPE
+        )
+        out, _ = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, out.decode()
+
+    compile_it = ("skills", "compile-artifact", SKILL, "--artifact", "look", "--registry", registry.path)
+    code, out = await clawperator(*compile_it)
+    assert (code, "execution" in json.loads(out)) == (0, False)
+    file = tmp_path / "c.json"
+    file.write_text(out)
+    assert await clawperator(*compile_it) == (0, out)
+    code, out = await clawperator("execute", str(file), "--dry-run")
+    assert (code, json.loads(out)["choices"][0]["stepId"]) == (0, "open_display")
+    code, out = await clawperator("execute", str(file), "--device-id", bench.serial, "--max-snapshot-bytes", "100")
+    assert (code, json.loads(out)["choices"][0]["matcher"]) == (0, {"textEquals": "Display"})
+    alone = json.dumps(json.loads(file.read_text())["executions"][1])
+    code, out = await clawperator("execute", alone, "--device-id", bench.serial)
+    assert (code, json.loads(out)["code"]) == (1, "EXECUTION_VALIDATION_FAILED")
 
 
 async def test_from_the_command_line(connect: Connect, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ async def test_the_policy_that_was_named_holds_for_the_script(connect: Connect, 
     bench = await connect(start={"package": "com.android.settings"})
     policy = tmp_path / "policy.toml"
     policy.write_text(
-        'version = 1\nactiveProfile = "default"\n[profiles.default.capabilities]\nallow = ["observe"]\ndeny = []\n'
+        'version = 1\nactiveProfile = "default"\n[profiles.default.capabilities]\nallow = ["observe", "run_skill"]\ndeny = []\n'
     )
     script = '#!/bin/bash\n"$CLAWPERATOR_BIN" snapshot > /dev/null && echo looked\nexec "$CLAWPERATOR_BIN" click --text Display\n'
     registry = registry_of(tmp_path, "run.sh", script)

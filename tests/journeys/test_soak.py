@@ -14,7 +14,7 @@ import pytest
 from clawperator.engine import EngineError, ErrorCode
 from clawperator.engine.events import EnvelopeSeen, LogAttached
 
-pytestmark = [pytest.mark.adb, pytest.mark.soak]
+pytestmark = [pytest.mark.adb, pytest.mark.ci, pytest.mark.soak]
 
 SHORT_SECONDS, LONG_SECONDS = 20, 900
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.command import CommandPalette
 
 from clawperator.app.console.crash import CrashReports
+from clawperator.app.console.screens.commands import PaletteDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.widgets.execution_detail import ExecutionDetail
 from tests.app.console.support import DEVICE, PHONE, SECOND, FakeEngine, make_app, until
@@ -60,12 +60,8 @@ async def searched(pilot: Any, words: str) -> None:
     """The palette, and what it finds."""
     app = pilot.app
     await before("colon")(pilot)
-    await until(pilot, lambda: isinstance(app.screen, CommandPalette))
-    palette = app.screen
+    await until(pilot, lambda: isinstance(app.screen, PaletteDialog))
     await press(pilot, Typed(words))
-    found = palette.query_one("CommandList")
-    await until(pilot, lambda: found.option_count and not palette._show_busy)
-    await until(pilot, lambda: not any(worker.is_running for worker in app.workers if worker.node is palette))
     await at_rest(pilot)
 
 

@@ -11,8 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from clawperator.engine.emulators.avds import machine_abi
+
 HERE = Path(__file__).parent
-IMAGE = "system-images;android-35;google_apis_playstore;arm64-v8a"
+IMAGE = f"system-images;android-35;google_apis_playstore;{machine_abi()}"
 _PLACES = {
     "emulator": "emulator/emulator",
     "sdkmanager": "cmdline-tools/latest/bin/sdkmanager",
@@ -57,7 +59,7 @@ class FakeSdk:
         folder.mkdir(parents=True)
         (folder / "source.properties").write_text("Pkg.Revision=8\n")
 
-    def add_avd(self, name: str, *, abi: str = "arm64-v8a", level: int = 35, profile: str = "pixel_7") -> None:
+    def add_avd(self, name: str, *, abi: str = machine_abi(), level: int = 35, profile: str = "pixel_7") -> None:
         """A configured AVD; supported unless something else is asked for."""
         (self.avds / f"{name}.avd").mkdir()
         (self.avds / f"{name}.avd" / "config.ini").write_text(

@@ -8,6 +8,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+from clawperator.engine.bus import EventBus
 from clawperator.engine.events import (
     EngineEvent,
     EnvelopeSeen,
@@ -19,7 +20,7 @@ from clawperator.engine.events import (
 )
 from clawperator.engine.logcat.entries import parse_text
 from clawperator.engine.logcat.operator_log import OperatorLog
-from clawperator.engine.observe.news import to_event
+from clawperator.engine.observe.news import OperatorNews
 from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.execution import Execution
 from clawperator.widgets.models.executions import ExecutionLog
@@ -222,6 +223,6 @@ def captured(name: str) -> list[Execution]:
     entries = parse_text((GOLDEN / f"operator-{name}.txt").read_bytes())
     watcher = OperatorLog()
     signals = watcher.feed(entries) + watcher.finish()
-    log = ExecutionLog()
-    log.apply(event for signal in signals if (event := to_event(signal, SERIAL)) is not None)
+    log, news = ExecutionLog(), OperatorNews(EventBus(), SERIAL)
+    log.apply(event for signal in signals if (event := news.event(signal)) is not None)
     return list(log.executions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from clawperator.engine.bus import Subscription
@@ -21,6 +22,7 @@ from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.run_diff import step_pairs, tree_counts, tree_pairs, value_changes
 from clawperator.widgets.models.timeline import timeline
 from tests.app.console.support import drained
+from tests.support import patience
 from tests.widgets.pane_app import lines
 from tests.widgets.test_execution_detail import looking
 
@@ -45,13 +47,13 @@ def payload(command: str, text: str) -> dict[str, Any]:
     }
 
 
-async def played(*payloads: Mapping[str, Any]) -> tuple[list[Execution], dict[str, str]]:
+async def played(home: Path, *payloads: Mapping[str, Any]) -> tuple[list[Execution], dict[str, str]]:
     """What a console knows of these runs when their results have passed in the log, and the trees by their keys."""
     world = create_device(Scenario.model_validate({"speed": 0}))
     events: list[EngineEvent] = []
     async with (
         Simulation([world], mode="server") as simulation,
-        Engine(Settings.resolve(env=simulation.env())) as engine,
+        Engine(Settings.resolve(env={**simulation.env(), "HOME": str(home)})) as engine,
     ):
         with engine.events.subscribe() as news:
             watching = asyncio.create_task(engine.watch_log(world.serial))
@@ -68,15 +70,15 @@ async def played(*payloads: Mapping[str, Any]) -> tuple[list[Execution], dict[st
 
 
 async def _heard(news: Subscription, events: list[EngineEvent], kind: type[EngineEvent]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patience(20)):
         came: list[EngineEvent] = []
         while not any(isinstance(event, kind) for event in came):
             came = await news.batch()
             events += came
 
 
-async def test_two_runs_of_one_task_in_full_and_compared() -> None:
-    (good, bad), trees = await played(payload("sim-1", "Display"), payload("sim-2", "No such row"))
+async def test_two_runs_of_one_task_in_full_and_compared(tmp_path: Path) -> None:
+    (good, bad), trees = await played(tmp_path, payload("sim-1", "Display"), payload("sim-2", "No such row"))
     assert (good.status, bad.status, bad.code) == (Status.OK, Status.FAILED, "NODE_NOT_FOUND")
     assert good.payload is not None
     assert [mark.step_id for mark in good.trees] == ["before", "after"]

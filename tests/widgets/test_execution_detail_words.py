@@ -277,3 +277,24 @@ def test_signs_of_life_are_the_devices_own() -> None:
     sign = last_sign(vanished())
     assert sign is not None
     assert sign.kind == "stage-retry"
+
+
+def test_the_failed_step_shows_what_came_near_and_a_done_one_its_node() -> None:
+    execution = plan_failed()
+    fields = [
+        {"field": "textEquals", "ok": False, "wanted": "Wifi", "got": "Wi-Fi", "reason": "differs at 3"},
+        {"field": "role", "ok": True, "wanted": "text", "got": "text", "reason": "the role is text"},
+    ]
+    near = {"node": {"path": "0/1", "text": "Wi-Fi\x1b[31m", "bounds": [0, 10, 100, 20]}, "fields": fields}
+    target = {"resourceId": "app:id/open", "bounds": [0, 0, 10, 10], "matched": 3}
+    first, failed = execution.steps[0].id, execution.steps[-1].id
+    execution.outcome = {
+        "status": "failed",
+        "steps": [{"id": first, "target": target}],
+        "failedStep": {"id": failed},
+        "error": {"details": {"nearest": [near]}},
+    }
+    rows = "\n".join(steps_of(execution, 140))
+    assert "node: app:id/open [0, 0, 10, 10], the first of 3 that matched" in rows
+    assert "[0, 10, 100, 20] — textEquals: differs at 3" in rows
+    assert "\x1b" not in rows

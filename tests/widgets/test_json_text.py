@@ -169,13 +169,13 @@ def test_a_problem_underlines_the_value_or_what_is_nearest() -> None:
         return text[slice(*found.span_of(path, message))]
 
     assert marked("actions.0.params.key") == '"enter"'
-    assert marked("actions.0.params", "Unrecognized key(s) in object: 'foo'") == '"foo"'
+    assert marked("actions.0.params", "`actions.0.params` has an unknown key: 'foo'") == '"foo"'
     assert marked("actions.0.params") == '"params"'
-    assert marked("actions.0.type", "Required") == "{"
+    assert marked("actions.0.type", "`actions.0.type` is missing") == "{"
     assert marked("actions.0.params.matcher.role") == '"params"'
     assert marked("x.y") == "1"
-    assert marked("", "Unrecognized key(s) in object: 'x.y'") == '"x.y"'
-    assert marked("timeoutMs", "Required") == "{"
+    assert marked("", "The payload has an unknown key: 'x.y'") == '"x.y"'
+    assert marked("timeoutMs", "`timeoutMs` is missing") == "{"
 
 
 # -- places

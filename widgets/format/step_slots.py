@@ -12,6 +12,7 @@ from clawperator.widgets.format.stream import live_row
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.format.verdict import code_sentences
 from clawperator.widgets.format.waterfall import phase_row, step_row, total_row
+from clawperator.widgets.models.evidence import node_taken, nodes_near
 from clawperator.widgets.models.execution import Execution, Step
 from clawperator.widgets.models.outline import LONG_TEXT
 from clawperator.widgets.models.timeline import TimedStep, Timeline, timeline
@@ -33,7 +34,7 @@ def step_slots(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
     if not line_of.steps:
         yield plain(_no_steps(execution), "muted")
     for step in line_of.steps:
-        yield from _step(step, line_of, sheet)
+        yield from _step(execution, step, line_of, sheet)
     if line_of.unreported and line_of.steps:
         count = line_of.unreported
         yield plain(f"and {count} more step{'s' * (count != 1)}, of which nothing was reported", "faint", indent=3)
@@ -49,17 +50,23 @@ def _no_steps(execution: Execution) -> str:
     return "No step was reported."
 
 
-def _step(step: TimedStep, line_of: Timeline, sheet: Sheet) -> Iterator[Slot]:
+def _step(execution: Execution, step: TimedStep, line_of: Timeline, sheet: Sheet) -> Iterator[Slot]:
     place = ("step", step.number)
     role = "fail" if step.status is Status.FAILED else "warn" if step.cut_off else ""
     by_itself = bool(role) or len(line_of.steps) <= _FEW
-    opened = sheet.is_open(place, by_itself) if step.step is not None and (_says(step.step) or role) else None
+    taken = node_taken(execution, step.step) if step.step is not None else ""
+    says = step.step is not None and (_says(step.step) or role or taken)
+    opened = sheet.is_open(place, by_itself) if says else None
     yield Slot(partial(step_row, step, line_of, opened=opened, symbols=sheet.symbols), place, opened, role)
     if opened and step.step is not None:
         if step.cut_off:
             yield from folded(_CUT_OFF, sheet.width, "warn", indent=_INDENT)
         elif role:
             yield from _failure(step.step, sheet)
+            for near in nodes_near(execution, step.step):
+                yield from folded(f"near: {near}", sheet.width, "muted", indent=_INDENT, limit=3)
+        if taken:
+            yield from folded(f"node: {taken}", sheet.width, "muted", indent=_INDENT, limit=2)
         yield from _inside(step.step, step.number, sheet)
 
 

@@ -26,6 +26,16 @@ SCOPES: dict[str, Scope] = {
         key("menu.up", "up", "move(-1)", "up", "Entry before", display="↑"),
         key("menu.close", "escape", "close", "close", "Close", show=True, display="esc"),
     )),
+    "palette": Scope("Dialog", (
+        key("palette.choose", "enter", "choose", "do it", "The command with the cursor", show=True, display="⏎"),
+        key("palette.down", "down", "list('cursor_down')", "down", "Next command", display="↓"),
+        key("palette.up", "up", "list('cursor_up')", "up", "Command before", display="↑"),
+        key("palette.page_down", "pagedown", "list('page_down')", "page down", "One page down", display="PgDn"),
+        key("palette.page_up", "pageup", "list('page_up')", "page up", "One page up", display="PgUp"),
+        key("palette.top", "ctrl+home,shift+home", "list('first')", "top", "First command", display="^Home"),
+        key("palette.bottom", "ctrl+end,shift+end", "list('last')", "bottom", "Last command", display="^End"),
+        key("palette.close", "escape", "close", "close", "Close", show=True, display="esc"),
+    )),
     "dispatch": Scope("Dialog", (
         key("dispatch.go", "enter", "go", "run", "Send it", show=True, display="⏎"),
         key("dispatch.close", "escape,q", "close", "back", "Send nothing", show=True, display="esc"),

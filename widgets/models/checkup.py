@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from clawperator.engine.doctor.verdict import Verdict, verdict_of
 from clawperator.widgets.format.status import Status
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ STATUS = {
     "skipped": Status.SKIPPED,
 }
 
+
+_OF_VERDICT = {"ready": Status.OK, "ready_with_hints": Status.WARN, "not_ready": Status.FAILED}
 
 DeviceMark = tuple[()] | tuple[str, int]
 """What changes when a device comes back or changes its state; ``("", 0)`` while it is away, empty where nobody looked."""
@@ -126,15 +129,17 @@ class DoctorReport:
             if members := [row for row in rows if (id_of(row) in self.critical) == wanted]:
                 yield group, members
 
-    def worst(self) -> Status:
-        """The state of the whole: failed, warn or ok; running and idle while there is nothing to say."""
-        found = {status_of(check) for check in self.checks}
-        for status in (Status.FAILED, Status.WARN):
-            if status in found:
-                return status
+    def verdict(self) -> Verdict:
+        """The engine's verdict on the checks that have a result; meaningful once the run is over."""
+        return verdict_of(self.checks)
+
+    def status(self) -> Status:
+        """The state of the whole: failed (not ready), warn (ready with hints) or ok; running and idle before there is a verdict."""
         if self.running:
             return Status.RUNNING
-        return Status.OK if self.checks else Status.IDLE
+        if not self.checks:
+            return Status.IDLE
+        return Status.WARN if self.stopped else _OF_VERDICT[self.verdict().status]
 
 
 DoctorReport.EMPTY = DoctorReport()

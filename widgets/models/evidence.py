@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from clawperator.widgets.format.status import Status
 
@@ -45,6 +46,33 @@ def failed_steps(execution: Execution) -> list[tuple[int, Step]]:
         for number, step in enumerate(execution.steps, 1)
         if step.status is Status.FAILED and not cut_off(execution, step)
     ]
+
+
+def node_taken(execution: Execution, step: Step) -> str:
+    """The node that the step acted on, with its bounds and how many others matched; empty where that is not known."""
+    steps = execution.outcome.get("steps") or ()
+    target = next((told.get("target") or {} for told in steps if told.get("id") == step.id), {})
+    if "bounds" not in target:
+        return ""
+    others = target.get("matched", 1) - 1
+    more = f", the first of {others + 1} that matched" if others else ""
+    return f"{_node_name(target)} {target['bounds']}{more}"
+
+
+def nodes_near(execution: Execution, step: Step) -> Iterator[str]:
+    """What came near where ``step`` found no node, each with what keeps it from matching."""
+    if (execution.outcome.get("failedStep") or {}).get("id") != step.id:
+        return
+    for near in ((execution.outcome.get("error") or {}).get("details") or {}).get("nearest") or ():
+        missed = [f"{field['field']}: {field['reason']}" for field in near["fields"] if not field["ok"]]
+        reasons = "; ".join([*missed, *([near["offScreen"]] if near.get("offScreen") else [])])
+        yield f"{_node_name(near['node'])} {near['node']['bounds']}{' — ' if reasons else ''}{reasons}"
+
+
+def _node_name(node: Mapping[str, Any]) -> str:
+    text = node.get("text") or node.get("contentDesc")
+    names = (f'"{text}"' if text else "", node.get("resourceId", ""))
+    return " ".join(filter(None, names)) or str(node.get("class", "a node"))
 
 
 def when_given_up(execution: Execution) -> float:

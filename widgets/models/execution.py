@@ -112,6 +112,8 @@ class Execution:
     backend: str = ""
     phases: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[Mapping[str, Any], ...] = ()
+    outcome: Mapping[str, Any] = field(default_factory=dict)
+    """What became of each step, as answers carry it; empty while that is not known."""
     trees: list[TreeMark] = field(default_factory=list)
     log: LineSpan = NO_LINES
     line: int = 0

@@ -175,6 +175,7 @@ class ExecutionLog:
         execution = self._execution(event, event.command_id)
         execution.ours = True
         execution.phases, execution.warnings = event.phases, event.warnings
+        execution.outcome = event.result.get("outcome") or execution.outcome
         envelope = event.result.get("envelope")
         error = event.result.get("error")
         if isinstance(envelope, Mapping):
@@ -233,6 +234,7 @@ class ExecutionLog:
             fail(execution, event.at, "RESULT_ENVELOPE_MALFORMED", event.problem)
         else:
             settle(execution, event.envelope, event.at)
+            execution.outcome = execution.outcome or event.outcome or {}
         words = event.problem or execution.code or brief(execution.message) or "success"
         self._changed(execution, LiveLine(event.at, execution.status, "late" if execution.late else "result", words))
 

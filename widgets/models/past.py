@@ -233,6 +233,7 @@ def _complete(execution: Execution, record: RunRecord) -> None:
     execution.mode, execution.backend = summary.mode, summary.backend
     execution.timeout_ms, execution.action_count = summary.timeout_ms, summary.action_count
     execution.payload, execution.phases, execution.warnings = record.payload, record.phases, record.warnings
+    execution.outcome = summary.outcome or {}
     if summary.status == "interrupted":
         lose(execution, _end_of(record), interrupted_words(summary))
         execution.code = summary.code
@@ -247,7 +248,7 @@ def _complete_steps(execution: Execution, record: RunRecord) -> None:
     for told in record.steps:
         step = known.get(told.id)
         if step is None:
-            if told.status == "unknown" and math.isnan(told.started_at):
+            if told.status in ("unknown", "not_run") and math.isnan(told.started_at):
                 continue  # nothing has been reported of it
             step = Step(told.id, status=STEP_STATES.get(told.status, Status.UNKNOWN), data=told.data)
             execution.steps.append(step)

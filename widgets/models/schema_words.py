@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.aliases import ALIASES, canonical
 from clawperator.engine.contracts.schema import json_schema
+from clawperator.engine.contracts.strict import ABSENT
 from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.widgets.models.json_place import Place
 from clawperator.widgets.models.json_text import JsonText, Path, editable
@@ -24,7 +25,7 @@ Seen = Callable[[str, str, Mapping[str, str]], Iterable[tuple[str, int]]]
 MOST_WORDS = 60
 _NEAR = 0.6
 _FROM_SCREEN = frozenset({*FIELDS, "applicationId"})
-_ABSENT: Schema = {}
+_NOTHING: Schema = {}
 
 
 class Word(NamedTuple):
@@ -123,9 +124,15 @@ def _keys(place: Place, document: JsonText) -> Iterator[_Offer]:
 
 def _required(schema: Schema, given: Iterable[str] = ()) -> tuple[str, ...]:
     """What an object must have; of alternatives the first, where none of them is there."""
-    options = [option["required"] for option in schema.get("anyOf", ()) if set(option) == {"required"}]
-    met = any(set(option) <= set(given) for option in options)
-    return (*schema.get("required", ()), *(options[0] if options and not met else ()))
+    refused = schema.get("not", _NOTHING)
+    groups = [tuple(case["properties"]) for case in refused.get("anyOf", (refused,)) if _lacks_all(case)]
+    missing = [names[0] for names in groups if not set(names) & set(given)]
+    return (*schema.get("required", ()), *missing)
+
+
+def _lacks_all(refused: Schema) -> bool:
+    """Whether ``refused`` describes the objects that have none of its properties: one of them is required, then."""
+    return set(refused) == {"properties"} and all(member == ABSENT for member in refused["properties"].values())
 
 
 def _kind(schema: Schema, *, required: bool = False) -> str:
@@ -269,13 +276,13 @@ def _schema_at(path: Path, document: JsonText) -> Schema:
         if isinstance(step, int):
             schema = _item(schema, path[: depth + 1], document)
         else:
-            schema = _resolved(schema.get("properties", _ABSENT).get(step, _ABSENT))
+            schema = _resolved(schema.get("properties", _NOTHING).get(step, _NOTHING))
     return schema
 
 
 def _item(schema: Schema, path: Path, document: JsonText) -> Schema:
     """An item of a list; where its type decides what it may hold, that of its type; else what any type may hold."""
-    items: Schema = schema.get("items", _ABSENT)
+    items: Schema = schema.get("items", _NOTHING)
     if "oneOf" not in items:
         return _resolved(items)
     named = document.value((*path, "type"))
@@ -285,7 +292,7 @@ def _item(schema: Schema, path: Path, document: JsonText) -> Schema:
         return found
     params: dict[str, Schema] = {}
     for known in by_type.values():
-        params = {**known["properties"].get("params", _ABSENT).get("properties", _ABSENT), **params}
+        params = {**known["properties"].get("params", _NOTHING).get("properties", _NOTHING), **params}
     own = {"type": {"type": "string", "description": "What to do"}, "params": {"type": "object", "properties": params}}
     return {"required": ("id", "type"), "properties": {**next(iter(by_type.values()))["properties"], **own}}
 

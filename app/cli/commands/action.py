@@ -102,7 +102,7 @@ class PressKey(Action):
 class Click(Action):
     usage = "(--selector <json> | --coordinate <x> <y>) [options]"
     required = "--selector <json> or --coordinate <x> <y>"
-    notes = "Selector flags given together must all match. --coordinate needs Operator 0.5 or newer."
+    notes = "Selector flags given together must all match. --coordinate requires Operator 0.5 or newer."
     examples = (
         """--selector '{"textEquals":"Save"}'""",
         "--id com.example:id/save --click-type long_click",
@@ -137,6 +137,7 @@ class Click(Action):
 class Read(Action):
     usage = "--selector <json> [--validator <name>] [options]"
     required = "--selector <json>"
+    notes = "--validator version or regex requires Operator 0.3.2 or newer; --all or a container requires Operator 0.5 or newer."
     examples = (
         """--selector '{"resourceId":"com.example:id/total"}'""",
         "--id com.example:id/temp --validator temperature",
@@ -146,7 +147,7 @@ class Read(Action):
         add_selector_flags(parser)
         parser.value("--validator", metavar="<name>", about=", ".join(VALIDATORS), suggest=VALIDATORS)
         parser.value("--validator-pattern", metavar="<regex>", about="what --validator regex has to find")
-        parser.switch("--all", about="every matching node, not only the first (Operator 0.5)")
+        parser.switch("--all", about="every matching node, not only the first")
         add_selector_flags(parser, container=True)
 
     def payload(self, options: Namespace) -> dict[str, Any]:
@@ -217,7 +218,8 @@ class ScrollUntil(Action):
     usage = "[selector] [--direction <direction>] [--click] [options]"
     required = "a selector with --click"
     notes = (
-        "Without a selector it scrolls to the end of the container. A selector needs Operator 0.5; "
+        "Without a selector it scrolls to the end of the container. A selector without --click\n"
+        "requires Operator 0.3.2 or newer; "
         "--click clicks the node that was found."
     )
     examples = ("--text 'About phone'", "--text 'About phone' --direction down --click", "--max-scrolls 5")

@@ -30,7 +30,7 @@ class ConfigShow(Command):
     examples = ("", "--output pretty", "--device-id emulator-5554")
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.engine.settings import settings_path
+        from clawperator.engine.environment import settings_path
         from clawperator.engine.settings_file import effective
 
         path = settings_path()
@@ -49,14 +49,14 @@ class ConfigCheck(Command):
         parser.files.add("file")
 
     def run(self, options: Namespace) -> Answer:
+        from clawperator.engine.environment import settings_path
         from clawperator.engine.errors import EngineError, ErrorCode
-        from clawperator.engine.settings import settings_path
         from clawperator.engine.settings_file import read
 
         path = options.file or settings_path()
         text = read(path)
         if text is None and options.file is not None:
-            raise EngineError(ErrorCode.USAGE, f"{path} does not exist")
+            raise EngineError(ErrorCode.FILE_NOT_READABLE, f"{path} does not exist", details={"file": path})
         found = [problem._asdict() for problem in _problems(text or "")]
         report = {"ok": not found, "path": path, "exists": text is not None, "problems": found}
         return Answer(report, view="checked", failed=bool(found))
@@ -74,15 +74,15 @@ class ConfigSchema(Command):
 
 def _places() -> Iterator[tuple[str, str]]:
     """What is kept where; a settings file that cannot be read moves nothing."""
-    from clawperator.engine import EngineError, settings
+    from clawperator.engine import EngineError, environment, settings
 
-    path = settings.settings_path()
+    path = environment.settings_path()
     try:
         chosen = settings.Settings.resolve(file=path)
     except EngineError:
         chosen = settings.Settings.resolve()
     yield "settings", path
-    yield "policy", chosen.policy_path or settings.policy_path()
+    yield "policy", chosen.policy_path or environment.policy_path()
     yield "themes", settings.themes_folder()
     yield "log", chosen.log_dir
     yield "history", chosen.history_path

@@ -74,7 +74,7 @@ def saved_dumps(options: Namespace) -> list[str]:
     for path in files:
         if not os.path.isfile(path):
             reason = "is a folder" if os.path.isdir(path) else "does not exist"
-            raise EngineError(ErrorCode.USAGE, f"--snapshot: {path} {reason}")
+            raise EngineError(ErrorCode.FILE_NOT_READABLE, f"--snapshot: {path} {reason}", details={"file": path})
     return files
 
 
@@ -152,7 +152,8 @@ def _open(options: Namespace) -> int:
 def _wishes(options: Namespace) -> Wishes:
     """The flags over the settings file. Raises ``EngineError`` (USAGE) for a file, or keys in it, that are wrong."""
     from clawperator.app.console import keymap, terminal, wishes
-    from clawperator.engine.settings import settings_path, themes_folder
+    from clawperator.engine.environment import settings_path
+    from clawperator.engine.settings import themes_folder
     from clawperator.engine.settings_file import load, read, refusal
 
     path = settings_path()

@@ -1,12 +1,14 @@
-"""``devices``: the adb server's list, read over one blocking socket. A light command: no event loop, no settings file."""
+"""``devices``: the adb server's list, read over one blocking socket. A light command: no event loop."""
 
 from __future__ import annotations
 
 import os
 
 from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
+from clawperator.app.cli.output import Answer, print_json
 from clawperator.engine.adb import blocking
+from clawperator.engine.environment import settings_path
+from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,19 +18,32 @@ if TYPE_CHECKING:
 
 
 class Devices(Command):
-    notes = "Devices in other states than 'device' are listed too: offline, unauthorized, recovery, …"
-    examples = ("", "--output pretty", "--discover")
+    notes = (
+        "Devices in other states than 'device' are listed too: offline, unauthorized, recovery, …\n"
+        "--format array prints the bare array of devices."
+    )
+    examples = ("", "--output pretty", "--format array", "--discover")
+    formats = ("json", "pretty", "array")
 
     def configure(self, parser: Parser) -> None:
         parser.switch("--discover", about="also list what announces itself in the network (key discovered)")
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Namespace) -> Answer | int:
+        if options.output == "array" and options.discover:
+            raise EngineError(ErrorCode.USAGE, "--format array lists devices only: leave out --discover")
+        if os.path.lexists(settings_path()):  # nothing in it matters here, but a broken one is reported as everywhere
+            from clawperator.engine.settings import read_settings_file
+
+            read_settings_file(settings_path())
         entries = blocking.devices(os.environ)
-        document = {"devices": [{"serial": entry.serial, "state": str(entry.state)} for entry in entries]}
+        rows = [entry.to_dict() for entry in entries]
+        if options.output == "array":
+            print_json(rows)
+            return 0
         if not options.discover:
-            return Answer(document, view="devices", data=entries)
+            return Answer({"devices": rows}, view="devices", data=entries)
         from clawperator.app.cli.session import run
 
         services = run(options, lambda engine: engine.wireless.services())
-        document["discovered"] = [service.to_dict() for service in services]
+        document = {"devices": rows, "discovered": [service.to_dict() for service in services]}
         return Answer(document, view="discovered", data=(entries, services))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli import asking, diagnostics
+from clawperator.app.cli import diagnostics
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.flat_words import for_both_surfaces
 from clawperator.app.cli.output import Answer
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class Doctor(Command):
     usage = "[--fix] [--full] [--check-only] [options]"
     notes = (
-        "Exit code 1 when a critical check fails, unless --check-only is given. --fix runs the automatic steps of the checks "
-        "that do not pass once, in order, and checks nothing again; what disturbs others as well needs a yes."
+        "verdict says whether the device can execute: ready, ready_with_hints or not_ready. Exit code 1 when a critical check\n"
+        "fails, unless --check-only is given. --fix runs the automatic steps of the checks that do not pass once, in order, and\n"
+        "checks nothing again; of adb servers it restarts only the one that clawperator itself uses."
     )
     examples = ("", "--output pretty", "--device-id emulator-5554 --check-only", "--fix", "--junit doctor.xml")
 
@@ -33,7 +34,6 @@ class Doctor(Command):
         parser.switch("--strict-version", about="want the Operator app of exactly this contract version")
         parser.value("--project", metavar="<folder>", about="the Operator's Android project, for --full", file=True)
         parser.value("--junit", metavar="<file>", about="write the result as JUnit XML, too", file=True)
-        asking.configure(parser)
 
     @for_both_surfaces
     def run(self, options: Namespace) -> Answer:
@@ -45,8 +45,7 @@ class Doctor(Command):
             found = run(options, lambda engine: _examine(engine, options))
             if options.junit is not None:
                 write_junit(found.junit())
-        wanted = [fix for fix in found.fixes if _allowed(options, fix)]
-        results = run(options, lambda engine: _fix(engine, wanted)) if wanted else []
+        results = run(options, lambda engine: _fix(engine, found.fixes)) if found.fixes else []
         executed = {result.step for result in results}
         answer = report(found.checks, device_id=found.device_id, package=found.package, executed=executed)
         if options.fix:
@@ -96,17 +95,6 @@ async def _examine(engine: Engine, options: Namespace) -> _Found:
     if options.fix:
         found.fixes = engine.fixer().plan(found.checks, doctor.device_id)
     return found
-
-
-def _allowed(options: Namespace, fix: PlannedFix) -> bool:
-    """Whether a step may be run: one that disturbs others only after a yes, so never without a person to ask."""
-    if not fix.dangerous or options.yes:
-        return True
-    question = f"Run `{fix.preview[-1]}`? It ends every program's connections to devices."
-    if asking.may_ask(options) and diagnostics.ask(question):
-        return True
-    diagnostics.note(f"fix for {fix.check_id}: not run without a yes (--yes): {fix.step}")
-    return False
 
 
 async def _fix(engine: Engine, wanted: Sequence[PlannedFix]) -> list[FixResult]:

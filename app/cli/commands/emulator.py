@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli import asking, progress
+from clawperator.app.cli import asking, diagnostics, progress
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.values import integer
@@ -59,7 +59,9 @@ class Create(Command):
     def configure(self, parser: Parser) -> None:
         parser.value("--name", metavar="<name>", about="its name (clawperator-pixel)")
         parser.value("--api-level", metavar="<n>", about="Android API level (35)")
-        parser.value("--abi", metavar="<abi>", about="processor of its image (the first supported one: arm64-v8a)")
+        parser.value(
+            "--abi", metavar="<abi>", about="processor of its image (arm64-v8a, or x86_64 where that cannot run)"
+        )
         parser.value("--device-profile", metavar="<id>", about="hardware profile (pixel_7)")
         parser.switch("--no-play-store", about="take the image without the Play Store")
         parser.switch("--force", about="overwrite one that exists")
@@ -74,7 +76,7 @@ class Create(Command):
             avd, abis = _use(
                 options,
                 lambda manager: _with_abis(
-                    manager,
+                    _noted(manager, options) if options.abi is None else manager,
                     manager.create(
                         _given_name(options),
                         force=options.force,
@@ -123,7 +125,7 @@ class Stop(Command):
 
 class Delete(Command):
     usage = "<name> [--yes] [options]"
-    notes = "Asks first; where nobody can be asked, it needs --yes. One that runs is not deleted."
+    notes = "Asks first on a terminal; a script deletes by giving the name. One that runs is not deleted."
     examples = ("clawperator-pixel", "clawperator-pixel --yes")
 
     def configure(self, parser: Parser) -> None:
@@ -132,11 +134,13 @@ class Delete(Command):
 
     def run(self, options: Namespace) -> Answer:
         name = _name(self, options)
-        asking.confirm(
-            options,
-            f"Delete {name} and everything on it?",
-            refusal=f"emulator delete removes {name} and everything on it",
-        )
+        if not _exists(options, name):
+            from clawperator.engine.emulators.lifecycle import not_found
+
+            raise not_found(name)
+        if diagnostics.can_ask():
+            question = f"Delete {name} and everything on it?"
+            asking.confirm(options, question, refusal=f"emulator delete removes {name} and everything on it")
         _use(options, lambda manager: manager.delete(name))
         return Answer({"ok": True, "avdName": name, "deleted": True}, view="avd_deleted")
 
@@ -163,7 +167,7 @@ class Provision(Command):
 
     def run(self, options: Namespace) -> Answer:
         with progress.shown(options) as tell:
-            done = _use(options, lambda manager: manager.provision(_given_name(options), tell=tell))
+            done = _use(options, lambda manager: _noted(manager, options).provision(_given_name(options), tell=tell))
         return Answer(done.to_dict(), view="provisioned")
 
 
@@ -176,13 +180,20 @@ def _use(options: Namespace, work: Callable[[EmulatorManager], Awaitable[T]]) ->
     except EngineError as exc:
         if exc.code is ErrorCode.INTERRUPTED and exc.extra.get("broadcastDispatchStatus") == "not_sent":
             message = "Interrupted: nothing that was started here runs on; what was written before stays"
-            raise EngineError(exc.code, message, hint="", extra=exc.extra) from exc
+            raise EngineError(exc.code, message, hint="Repeat the command to continue.", extra=exc.extra) from exc
         raise
 
 
 async def _with_abis(manager: EmulatorManager, work: Awaitable[T]) -> tuple[T, tuple[str, ...]]:
     """The result, and what views need to tell what it would have to be."""
     return await work, manager.supported_abis
+
+
+def _noted(manager: EmulatorManager, options: Namespace) -> EmulatorManager:
+    """``manager``, once stderr has said why its default ABI is not the documented one."""
+    if manager.abi_note and not options.json_progress:
+        diagnostics.note(manager.abi_note)
+    return manager
 
 
 def _name(command: Command, options: Namespace) -> str:
@@ -204,13 +215,20 @@ def _given_name(options: Namespace) -> str:
 
 def _confirm_overwriting(options: Namespace) -> None:
     """Only where there is something to lose."""
-    from clawperator.app.cli.session import settings
-    from clawperator.engine.emulators.avds import DEFAULT_NAME, avd_home, read_avd
+    from clawperator.engine.emulators.avds import DEFAULT_NAME
 
     name = _given_name(options) or DEFAULT_NAME
-    if read_avd(avd_home(settings(options).environment), name, ()).exists:
+    if _exists(options, name):
         question = f"Overwrite {name} and everything on it?"
         asking.confirm(options, question, refusal=f"emulator create --force overwrites {name} and everything on it")
+
+
+def _exists(options: Namespace, name: str) -> bool:
+    """Whether there is a virtual device of this name; reads its files only."""
+    from clawperator.app.cli.session import settings
+    from clawperator.engine.emulators.avds import avd_home, read_avd
+
+    return read_avd(avd_home(settings(options).environment), name, ()).exists
 
 
 def _log_path(options: Namespace) -> str:

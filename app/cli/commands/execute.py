@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
+
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.flat_words import given_once, profile
 from clawperator.app.cli.output import Answer
@@ -11,10 +14,10 @@ from clawperator.engine.errors import EngineError, ErrorCode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from clawperator.app.cli.arguments import Parser
-    from clawperator.engine.executions.validate import Validated
 
 _UNREADABLE = "Failed to read or parse execution file"
 MAX_PAYLOAD_FILE_BYTES = 4 * 1024 * 1024
@@ -23,11 +26,14 @@ MAX_PAYLOAD_FILE_BYTES = 4 * 1024 * 1024
 
 class Execute(Command):
     usage = "(<json|file|-> | --execution <json|file|->) [--validate-only | --dry-run] [options]"
-    notes = "The payload is JSON text (it starts with '{'), a file, or '-' for stdin. --payload is another name of --execution."
+    notes = (
+        "The payload is JSON text (it starts with '{'), a file, or '-' for stdin. --payload is another name of --execution. What\n"
+        "`skills compile-artifact` printed is taken, too: its executions run in order, as `skills run --artifact` runs them."
+    )
     examples = (
-        "--execution plan.json",
         "--execution plan.json --dry-run",
         "--execution - --timeout-ms 20000 < plan.json",
+        "--execution compiled.json",
     )
 
     def configure(self, parser: Parser) -> None:
@@ -40,7 +46,9 @@ class Execute(Command):
 
     def run(self, options: Namespace) -> Answer:
         given = {"execution": options.execution, "payload": options.payload}
-        return checked_or_run(self.read(given_once(self.words, "the payload", options.plan, given)), options)
+        source = given_once(self.words, "the payload", options.plan, given)
+        with naming_the_file(source):
+            return checked_or_run(self.read(source), options)
 
     def read(self, source: str | None) -> object:
         """The parsed JSON behind the one argument."""
@@ -55,17 +63,16 @@ class Execute(Command):
 
 class BestEffort(Command):
     usage = "--goal <text>"
+    reserved = True
 
     def configure(self, parser: Parser) -> None:
         parser.value("--goal", metavar="<text>", about="what to reach")
 
     def run(self, options: Namespace) -> Answer:
-        if options.goal is None:
-            raise EngineError(ErrorCode.USAGE, "execute best-effort requires --goal <text>")
         raise EngineError(
             ErrorCode.NOT_IMPLEMENTED,
             "execute best-effort is not implemented; send a plan with execute --execution",
-            extra={"goal": options.goal},
+            extra={"goal": options.goal} if options.goal is not None else None,
         )
 
 
@@ -105,24 +112,56 @@ def read_payload(source: str) -> object:
     from clawperator.engine.executions.validate import parse_json
 
     source = source.strip()
-    inline = source.startswith("{")
+    inline = is_json_text(source)
     try:
         return parse_json(source if inline else read_bytes(source))
     except EngineError as exc:
-        message = "Invalid JSON for --execution" if inline else f"{_UNREADABLE}: {exc.message}"
-        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint="", details=exc.details) from exc
+        message = "Invalid JSON for --execution" if inline else f"{_UNREADABLE}: {file_name(source)}: {exc.message}"
+        raise EngineError(exc.code, message, hint=exc.hint, details=exc.details) from exc
     except (OSError, ValueError) as exc:
         reason = getattr(exc, "strerror", None) or exc
         hint = "Give a file, JSON text that starts with '{', or - for stdin."
-        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, f"{_UNREADABLE}: {reason}", hint=hint) from exc
+        message = f"{_UNREADABLE}: {file_name(source)}: {reason}"
+        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint) from exc
+
+
+def is_json_text(source: str) -> bool:
+    """Whether an argument is the payload itself; behind a byte order mark, too, for which it is refused like a file."""
+    return source.removeprefix("\ufeff").startswith("{")
+
+
+def file_name(source: str) -> str:
+    """How messages name the file of an argument."""
+    return "stdin" if source == "-" else source[:200]
+
+
+@contextmanager
+def naming_the_file(source: str | None) -> Iterator[None]:
+    """Put the name of the plan's file in front of what is wrong with its content."""
+    try:
+        yield
+    except EngineError as exc:
+        path = (source or "").strip()
+        if (path == "-" or os.path.exists(path)) and _is_about_the_content(exc):
+            name = file_name(path)
+            exc.message = f"{name}: {exc.message}"
+            exc.details["file"] = name
+        raise
+
+
+def _is_about_the_content(error: EngineError) -> bool:
+    return "issues" in error.details or error.code in (
+        ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
+        ErrorCode.PAYLOAD_TOO_LARGE,
+    )
 
 
 def read_bytes(source: str) -> bytes:
-    """The bytes of a file or, for ``-``, of stdin; bounded."""
-    import sys
-
+    """The bytes of a file or, for ``-``, of stdin; bounded. Raises ``OSError``, ``ValueError``."""
     if source == "-":
-        data = sys.stdin.buffer.read(MAX_PAYLOAD_FILE_BYTES + 1) if sys.stdin is not None else b""
+        from clawperator.engine.stdin import read_stdin
+
+        data = read_stdin(MAX_PAYLOAD_FILE_BYTES + 1)
     else:
         with open(source, "rb") as stream:
             data = stream.read(MAX_PAYLOAD_FILE_BYTES + 1)
@@ -133,30 +172,53 @@ def read_bytes(source: str) -> bytes:
 
 def checked_or_run(payload: object, options: Namespace) -> Answer:
     """``--dry-run`` and ``--validate-only`` (execution contract §13), for which nothing of adb is even imported; else it runs."""
-    if not (options.dry_run or options.validate_only):
-        from clawperator.app.cli.executing import execute
+    from clawperator.engine.skills.compiled import is_compiled
 
-        return execute(payload, options)
+    compiled = is_compiled(payload)
+    if not (options.dry_run or options.validate_only):
+        from clawperator.app.cli import executing
+
+        return executing.play_compiled(payload, options) if compiled else executing.execute(payload, options)
+    if compiled:
+        return _checked_compiled(payload, options)
     from clawperator.engine.executions.validate import validate
 
     validated = validate(payload, timeout_ms=options.timeout_ms, profile=profile(options))
     max_snapshot_bytes(options)
-    document = _plan(validated) if options.dry_run else {"ok": True, "validated": True, "execution": validated.payload}
+    if options.dry_run:
+        document = {"ok": True, "dryRun": True, "plan": _plan(validated.payload)}
+    else:
+        document = {"ok": True, "validated": True, "execution": validated.payload}
     if validated.warnings:
         document["warnings"] = [warning.to_dict() for warning in validated.warnings]
     return Answer(document, view="plan" if options.dry_run else "validated")
 
 
-def _plan(validated: Validated) -> dict[str, Any]:
-    payload = validated.payload
+def _checked_compiled(payload: object, options: Namespace) -> Answer:
+    """The same for what ``compile-artifact`` printed: every execution of it."""
+    from clawperator.engine.skills.compiled_json import read_compiled
+
+    compiled = read_compiled(payload, timeout_ms=options.timeout_ms)
+    max_snapshot_bytes(options)
+    if options.dry_run:
+        document = {"ok": True, "dryRun": True, "plans": [_plan(payload) for payload in compiled.executions]}
+    else:
+        document = {"ok": True, "validated": True, "executions": list(compiled.executions)}
+    if compiled.choices:
+        document["choices"] = [choice.to_dict() for choice in compiled.choices]
+    if compiled.warnings:
+        document["warnings"] = list(compiled.warnings)
+    return Answer(document, view="plan" if options.dry_run else "validated")
+
+
+def _plan(payload: Mapping[str, Any]) -> dict[str, Any]:
     actions = payload["actions"]
-    plan = {
+    return {
         "commandId": payload["commandId"],
         "timeoutMs": payload["timeoutMs"],
         "actionCount": len(actions),
         "actions": [{"id": a["id"], "type": a["type"], "params": a.get("params", {})} for a in actions],
     }
-    return {"ok": True, "dryRun": True, "plan": plan}
 
 
 def max_snapshot_bytes(options: Namespace) -> int | None:

@@ -64,19 +64,20 @@ def read_plan(source: str) -> object:
     from clawperator.engine.executions.validate import parse_json
 
     source = source.strip()
-    inline = source.startswith("{") or (source.startswith("[") and not os.path.isfile(source))
+    inline = execute.is_json_text(source) or (source.startswith("[") and not os.path.isfile(source))
+    name = execute.file_name(source)
     try:
         text = source if inline else execute.read_bytes(source)
     except (OSError, ValueError) as exc:
         reason = getattr(exc, "strerror", None) or exc
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED,
-            f"Failed to read execution file: {source[:200]}: {reason}",
+            f"Failed to read execution file: {name}: {reason}",
             hint="Give a file, JSON text, or - for stdin.",
         ) from exc
     try:
         return parse_json(text)
     except EngineError as exc:
         message = "Invalid JSON content"
-        message += "" if inline else f" in execution file: {source[:200]}: {exc.details['reason']}"
-        raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint="", details=exc.details) from exc
+        message += "" if inline else f" in execution file: {name}: {exc.details['reason']}"
+        raise EngineError(exc.code, message, hint=exc.hint, details=exc.details) from exc

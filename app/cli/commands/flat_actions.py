@@ -41,7 +41,7 @@ class Click(Flat, action.Click):
 
 class Read(Flat, action.Read):
     usage = "<selector> [--all --json] [options]"
-    notes = "--all answers with a JSON list in data.text, so it wants the output format said: --json."
+    notes = f"--all answers with a JSON list in data.text, so it needs --json. {action.Read.notes}"
     examples = ("--id com.example:id/total", "--role text --container-id com.example:id/list --all --json")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class Read(Flat, action.Read):
 
 class ReadValue(Flat, action.Action):
     usage = "(--label <s> | --label-id <s> | --label-desc <s>) [--validate-only | --dry-run] [options]"
-    notes = "Label flags given together must all match. Needs Operator 0.5."
+    notes = "Label flags given together must all match. It requires Operator 0.3.2 or newer."
     examples = ("--label 'Android version'", "--label-id android:id/title --dry-run")
 
     def declare(self, parser: Parser) -> None:
@@ -86,8 +86,8 @@ class Type(Flat, action.Type):
 class Wait(Flat, action.Wait):
     usage = "<selector> [--timeout <ms>] [options]"
     notes = (
-        "--timeout is how long the node is waited for here (Operator 0.5); the execution gets 5000 ms more, and 30000 at least.\n"
-        "Without it the device tries a few times."
+        "--timeout is how long to wait for the node; the execution gets 5000 ms more, and 30000 at least. It requires Operator 0.5\n"
+        "or newer. Without it the device tries a few times."
     )
     examples = ("--text Welcome", "--id com.example:id/list --timeout 60000")
 
@@ -105,7 +105,8 @@ class WaitForNav(Flat, action.Action):
     usage = "[--app <package>] [<selector>] --timeout <ms> [--validate-only | --dry-run] [options]"
     notes = (
         "Ends when the app comes to the front or the node appears, whichever is first. --timeout is how long that may take, 1 to\n"
-        "30000; the execution gets 5000 ms more, and 30000 at least. Needs Operator 0.5."
+        "30000; the execution gets 5000 ms more, and 30000 at least. It requires\n"
+        "Operator 0.3.2 or newer."
     )
     examples = ("--app com.android.settings --timeout 10000", "--text Done --timeout 20000 --dry-run")
 
@@ -200,7 +201,7 @@ class Scroll(Flat, action.Scroll):
 
 class ScrollUntil(Flat, action.Action):
     usage = "[<direction>] <selector> [--click] [options]"
-    notes = "Without a direction it scrolls down. Needs Operator 0.5, unless --click is given."
+    notes = "Without a direction it scrolls down. Without --click it requires Operator 0.3.2 or newer."
     examples = ("--text 'About phone'", "up --text Network --click")
 
     def declare(self, parser: Parser) -> None:

@@ -8,7 +8,7 @@ from clawperator.app.cli import asking, diagnostics, output
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.values import duration, integer, invalid
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ class Export(Command):
     def configure(self, parser: Parser) -> None:
         parser.word("run", about="with --bundle: number, executionId or commandId")
         _add_filter_flags(parser)
-        parser.value("--to", metavar="<file>", about="write to this file, readable for this user only", file=True)
+        parser.value("--to", metavar="<file>", about="write to this new file, readable for this user only", file=True)
+        parser.switch("--force", about="replace the file of --to where it exists")
         parser.value("--bundle", metavar="<file>", about="write one run as a ZIP; no file is overwritten", file=True)
         parser.switch("--safe", about="mask texts of screens and leave out UI trees")
 
@@ -111,8 +112,11 @@ class Export(Command):
         with _open(chosen) as history:
             runs = _exported(history, where, safe=options.safe or chosen.safe_logs)
             if options.to is not None:
+                _permit_writing(chosen, options.to)
                 path = os.path.abspath(os.path.expanduser(options.to))
-                return Answer({"ok": True, "path": path, **_write_lines(path, runs)}, view="exported")
+                return Answer(
+                    {"ok": True, "path": path, **_write_lines(path, runs, replace=options.force)}, view="exported"
+                )
             for run in runs:
                 output.print_json(run)
         return 0
@@ -166,7 +170,8 @@ def _add_filter_flags(parser: Parser) -> None:
 
 
 def _settings(options: Namespace) -> Settings:
-    from clawperator.engine.settings import Settings, settings_path
+    from clawperator.engine.environment import settings_path
+    from clawperator.engine.settings import Settings
 
     return Settings.resolve({"device_id": options.device_id}, file=settings_path())
 
@@ -215,7 +220,12 @@ def _tree(record: RunRecord, key: str, path: str) -> TreeRecord:
     if not found:
         known = [tree.step_id or tree.digest[:12] for tree in record.trees]
         message = f"Run {record.summary.number} has no tree {key}"
-        raise EngineError(ErrorCode.HISTORY_NOT_FOUND, message, hint="", details={"trees": known, "path": path})
+        raise EngineError(
+            ErrorCode.HISTORY_NOT_FOUND,
+            message,
+            hint="details.trees names those that it has." if known else "",
+            details={"trees": known, "path": path},
+        )
     return found[-1]
 
 
@@ -244,6 +254,7 @@ def _bundle(options: Namespace) -> Answer:
     from clawperator.engine.history import bundle
 
     path, chosen = os.path.abspath(os.path.expanduser(options.bundle)), _settings(options)
+    _permit_writing(chosen, options.bundle)
     safe = options.safe or chosen.safe_logs
     with _open(chosen) as history:
         run = history.find(options.run).to_dict()
@@ -254,22 +265,22 @@ def _bundle(options: Namespace) -> Answer:
     return Answer(document, view="exported")
 
 
-def _write_lines(path: str, runs: Iterator[Mapping[str, Any]]) -> dict[str, int]:
-    """All or nothing, in the place of what was there. Raises ``EngineError`` (USAGE) where it cannot be written."""
-    import tempfile
+def _permit_writing(chosen: Settings, path: str) -> None:
+    from clawperator.engine.policy import WRITE_FILES, permit
+
+    permit(chosen, WRITE_FILES, f"write {path}")
+
+
+def _write_lines(path: str, runs: Iterator[Mapping[str, Any]], *, replace: bool) -> dict[str, int]:
+    """Write each run as a line. Raises ``EngineError`` (``not_writable``)."""
+    from clawperator.engine.files import new_file
 
     written = size = 0
     try:
-        descriptor, unfinished = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".history-")
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                for run in runs:
-                    size += stream.write(output.encode(run) + b"\n")
-                    written += 1
-            os.replace(unfinished, path)
-        except BaseException:
-            os.unlink(unfinished)
-            raise
+        with new_file(path, replace=replace) as stream:
+            for run in runs:
+                size += stream.write(output.encode(run) + b"\n")
+                written += 1
     except OSError as exc:
-        raise EngineError(ErrorCode.USAGE, f"--to: {path} cannot be written: {exc.strerror or exc}") from exc
+        raise not_writable(path, exc, what="--to", hint="" if replace else "Pass --force to replace a file.") from exc
     return {"executions": written, "bytes": size}

@@ -29,7 +29,7 @@ _PORT = 3001
 
 class Mcp(Command):
     long_lived = True
-    usage = "[--read-only] [--http [--host <address>] [--port <n>]] [options]"
+    usage = "[--read-only] [--http [--host <address>] [--port <n|auto>]] [options]"
     notes = (
         "A client starts it and speaks with it over stdin and stdout; everything for people goes to stderr. With --http it\n"
         "listens instead, at /mcp, and is guarded as serve is: Host, Origin, and a token as soon as others can reach it.\n"
@@ -38,7 +38,7 @@ class Mcp(Command):
     examples = (
         "",
         "--read-only",
-        "--http --port 0 --json",
+        "--http --port auto --json",
         "--http --host 0.0.0.0 --token-file ~/.clawperator/server-token",
     )
 

@@ -54,8 +54,9 @@ class Grant(Command):
     usage = "[--force] [options]"
     notes = (
         "Accessibility service, notifications, notification listener: all three are tried even if one fails. What other apps\n"
-        "have in these settings stays as it is. --force switches the service off and on again, for one that is listed but dead\n"
-        "after a crash. Without --receiver-package, the installed variant is taken."
+        "have in these settings stays as it is. A service that is enabled but does not run, as after a crash, is switched off and\n"
+        "on again; --force does so in any case. It succeeds only once the app has answered a handshake. Without\n"
+        "--receiver-package, the installed variant is taken."
     )
     examples = ("", "--force", "--device-id emulator-5554")
 

@@ -1,9 +1,20 @@
-"""``packages list``."""
+"""``packages list``: over one blocking socket, as ``devices``, where no settings, policy or odd device needs the engine."""
 
 from __future__ import annotations
 
+import os
+
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
+from clawperator.engine.adb import blocking
+from clawperator.engine.environment import (
+    DEVICE_VARIABLES,
+    LOG_LEVEL_VARIABLE,
+    POLICY_VARIABLES,
+    policy_path,
+    settings_path,
+)
+from clawperator.engine.errors import EngineError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +31,38 @@ class ListPackages(Command):
         parser.switch("--third-party", about="leave out what came with the system")
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.app.cli.session import run
+        packages = None if _needs_the_engine(options) else _read(options)
+        if packages is None:
+            from clawperator.app.cli.session import run
 
-        packages = run(options, lambda engine: engine.packages(third_party=options.third_party))
+            packages = run(options, lambda engine: engine.packages(third_party=options.third_party))
         return Answer({"packages": packages}, view="packages")
+
+
+def _needs_the_engine(options: Namespace) -> bool:
+    """Whether settings, a policy or a log may have a say in it."""
+    return (
+        options.verbose
+        or options.log_level is not None
+        or any(os.environ.get(name) for name in (*POLICY_VARIABLES, LOG_LEVEL_VARIABLE))
+        or any(map(os.path.lexists, (settings_path(), policy_path())))
+    )
+
+
+def _read(options: Namespace) -> list[str] | None:
+    """The names as the device lists them; ``None`` where it takes the engine to say what is wrong, or to ask an old device."""
+    named = filter(None, (options.device_id, *map(os.environ.get, DEVICE_VARIABLES)))
+    usable = [entry.serial for entry in blocking.devices(os.environ) if entry.usable]
+    serial = next(named, usable[0] if len(usable) == 1 else "")
+    if serial not in usable:
+        return None
+    command = ["pm", "list", "packages", *(["-3"] if options.third_party else [])]
+    try:
+        output, _, exit_code = blocking.shell(serial, command)
+    except EngineError:
+        return None
+    if exit_code != 0:
+        return None
+    from clawperator.engine.adb.parse import parse_packages
+
+    return parse_packages(output.decode(errors="replace"))

@@ -93,7 +93,8 @@ def _add_policy_flag(parser: Parser) -> None:
 
 def _settings(options: Namespace) -> tuple[Settings, str]:
     """The settings, and who chose the policy: ``flag``, ``env``, ``file`` or ``default``."""
-    from clawperator.engine.settings import Settings, choices, read_settings_file, settings_path
+    from clawperator.engine.environment import settings_path
+    from clawperator.engine.settings import Settings, choices, read_settings_file
 
     flags = {"policy_path": options.policy}
     source = choices(flags, os.environ, read_settings_file(settings_path()))["policy_path"].source

@@ -48,15 +48,13 @@ class _Switching(Command):
 
 
 class _Start(_Switching):
-    notes = (
-        "Needs Operator 0.3.2 or later. What is done on the device from now on is written down there, typed texts too."
-    )
+    notes = "It requires Operator 0.3.2 or newer. What is done on the device from now on is written down there, typed texts too."
     action = "start_recording"
     budget_ms = _START_MS
 
 
 class _Stop(_Switching):
-    notes = "The recording stays on the device; fetch it with record pull."
+    notes = "The recording stays on the device; fetch it with record pull. It requires Operator 0.3.2 or newer."
     action = "stop_recording"
     budget_ms = _STOP_MS
 

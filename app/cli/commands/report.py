@@ -57,9 +57,10 @@ def _target(wanted: str | None) -> str:
     """The absolute path of the file to make: refused before anything is asked of a device."""
     path = os.path.abspath(os.path.expanduser(wanted or time.strftime("clawperator-report-%Y%m%d-%H%M%S.zip")))
     if os.path.lexists(path):
-        raise EngineError(ErrorCode.USAGE, f"--to: {path} exists", hint="Choose another name; nothing is overwritten.")
+        raise EngineError(ErrorCode.FILE_EXISTS, f"--to {path} exists already", details={"file": path})
     if not os.path.isdir(os.path.dirname(path)):
-        raise EngineError(ErrorCode.USAGE, f"--to: {os.path.dirname(path)} is not a folder")
+        message = f"--to {path} cannot be written: {os.path.dirname(path)} is not a folder"
+        raise EngineError(ErrorCode.FILE_NOT_WRITABLE, message, details={"file": path})
     return path
 
 

@@ -20,13 +20,13 @@ _PORT = 3000
 
 class Serve(Command):
     long_lived = True
-    usage = "[--host <address>] [--port <n>] [options]"
+    usage = "[--host <address>] [--port <n|auto>] [options]"
     notes = (
         "It answers this computer only, unless --host says otherwise; then requests need a token (Authorization: Bearer …).\n"
         "One token per line of the token file, optionally followed by a name for the audit and a profile of the policy.\n"
         "Ctrl-C takes nothing new and waits for what runs; a second one leaves at once."
     )
-    examples = ("", "--port 0 --json", "--host 0.0.0.0 --token-file ~/.clawperator/server-token")
+    examples = ("", "--port auto --json", "--host 0.0.0.0 --token-file ~/.clawperator/server-token")
 
     def configure(self, parser: Parser) -> None:
         add_listening_flags(parser, _PORT)

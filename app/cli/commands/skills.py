@@ -10,6 +10,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from typing import Any
 
     from clawperator.app.cli.arguments import Parser
     from clawperator.engine.skills.registry import Registry
@@ -38,6 +39,11 @@ def registry(options: Namespace) -> Registry:
     return open_registry(os.environ, text_value("--registry", options.registry))
 
 
+def answer(document: dict[str, Any], found: Registry, **how: Any) -> Answer:
+    """The answer with what is wrong with the registry's entries, where something is."""
+    return Answer(document | ({"warnings": found.warnings} if found.left_out else {}), **how)
+
+
 class List(Command):
     usage = "[--registry <file|builtin>] [options]"
     notes = (
@@ -51,7 +57,8 @@ class List(Command):
 
     def run(self, options: Namespace) -> Answer:
         found = registry(options)
-        return Answer({"skills": found.skills, "count": len(found.skills)}, view="skills", data=(found, found.skills))
+        document = {"skills": found.skills, "count": len(found.skills)}
+        return answer(document, found, view="skills", data=(found, found.skills))
 
 
 class Get(Command):
@@ -67,7 +74,7 @@ class Get(Command):
             raise _usage("skills get requires <id>", f"clawperator skills get {_EXAMPLE}")
         found = registry(options)
         entry = found.get(options.id)
-        return Answer({"skill": entry}, view="skill", data=(found, entry))
+        return answer({"skill": entry}, found, view="skill", data=(found, entry))
 
 
 class Search(Command):
@@ -88,7 +95,9 @@ class Search(Command):
     def run(self, options: Namespace) -> Answer:
         if options.word is not None and options.keyword is not None:
             raise _usage("give the keyword as a word OR with --keyword, not both", f"{self._called} thermostat")
-        keyword = text_value("--keyword", options.word if options.keyword is None else options.keyword)
+        keyword = options.word if options.keyword is None else options.keyword
+        if keyword is not None and not keyword.strip():
+            raise _usage("the keyword must not be blank", f"{self._called} thermostat")
         app, intent = text_value("--app", options.app), text_value("--intent", options.intent)
         if app is None and intent is None and keyword is None:
             raise _usage("skills search requires --app, --intent or a keyword", f"{self._called} thermostat")
@@ -96,7 +105,7 @@ class Search(Command):
 
         opened = registry(options)
         found = search(opened, app=app, intent=intent, keyword=keyword)
-        return Answer({"skills": found, "count": len(found)}, view="skills", data=(opened, found))
+        return answer({"skills": found, "count": len(found)}, opened, view="skills", data=(opened, found))
 
     @property
     def _called(self) -> str:
@@ -136,7 +145,7 @@ class New(Command):
     usage = "<id> [--summary <text>] [--lang js|py|sh] [--registry <file>] [options]"
     notes = (
         "The id is the application id, a dot, and the intent. Makes the folder with SKILL.md, skill.json and a script that\n"
-        "opens the app and reads its screen, and adds the skill to the registry."
+        "opens the app and reads its screen, and adds the skill to the registry. Without one, makes skills/skills-registry.json here."
     )
     examples = (
         "com.example.app.read-status --summary 'Read the status line.'",
@@ -157,10 +166,13 @@ class New(Command):
                 extra={"example": "clawperator skills new com.example.app.read-status"},
             )
         summary = text_value("--summary", options.summary)
-        from clawperator.engine.skills.scaffold import new_skill
+        import os
 
-        made = new_skill(registry(options), options.id, summary=summary, lang=options.lang or LANGUAGES[0])
-        return Answer(made, view="skill_made")
+        from clawperator.engine.skills.scaffold import new_skill, open_or_make
+
+        opened, created = open_or_make(os.environ, text_value("--registry", options.registry))
+        made = new_skill(opened, options.id, summary=summary, lang=options.lang or LANGUAGES[0])
+        return Answer(made | ({"registryCreated": True} if created else {}), view="skill_made")
 
 
 class Index(Command):

@@ -74,7 +74,8 @@ def _wanted(options: Namespace) -> tuple[str, str]:
 
 
 def _settings(options: Namespace) -> Settings:
-    from clawperator.engine.settings import Settings, settings_path
+    from clawperator.engine.environment import settings_path
+    from clawperator.engine.settings import Settings
 
     flags = {
         "history_enabled": False if options.no_history else None,

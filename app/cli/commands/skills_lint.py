@@ -5,6 +5,7 @@ from __future__ import annotations
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.skills import add_registry_flag, registry
 from clawperator.app.cli.output import Answer
+from clawperator.app.cli.values import text_value
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -18,43 +19,58 @@ _SKILL = "com.example.shop.search"
 
 
 class Lint(Command):
-    usage = "<id> | --all | --staged | --file <file> [--registry <file|builtin>] [--policy <file>] [options]"
-    notes = (
-        "Looks for literals of one person or device, terms of ~/.clawperator/blocked-terms.txt (which are never printed), and what\n"
-        "recipes should not do. Exit 1 where a finding is an error. --staged looks at the lines that the next git commit of this\n"
-        "folder adds."
+    usage = (
+        "<id> | --all | --staged | --history | --file <file> [--registry <file|builtin>] [--terms-file <file>] [--policy <file>]\n"
+        "[options]"
     )
-    examples = (f"{_SKILL} --registry builtin", "--all --output pretty", "--staged", "--file draft.recipe.md")
+    notes = (
+        "Looks for literals of one person or device, blocked terms (one per line in ~/.clawperator/blocked-terms.txt, or in\n"
+        "--terms-file), and what recipes should not do. Exit 1 where a finding is an error. --staged looks at the lines that the\n"
+        "next git commit of this folder adds, --history for blocked terms in all that its commits have added."
+    )
+    examples = (
+        f"{_SKILL} --registry builtin",
+        "--all --output pretty",
+        "--staged --terms-file terms.txt",
+        "--history",
+        "--file draft.recipe.md",
+    )
 
     def configure(self, parser: Parser) -> None:
         parser.word("id", about="the skill's id")
         parser.switch("--all", about="every skill of the registry")
         parser.switch("--staged", about="what the next git commit adds")
+        parser.switch("--history", about="blocked terms in what git commits have added, messages included")
         parser.value("--file", metavar="<file>", about="one file, of a skill or not", file=True)
         add_registry_flag(parser)
-        _add_policy_flag(parser)
+        _add_rule_flags(parser)
 
     def run(self, options: Namespace) -> Answer:
-        chosen = [options.id is not None, options.all, options.staged, options.file is not None]
+        chosen = [options.id is not None, options.all, options.staged, options.history, options.file is not None]
         if sum(chosen) != 1:
             raise EngineError(
                 ErrorCode.USAGE,
-                "skills lint requires exactly one of <id>, --all, --staged, --file <file>",
+                "skills lint requires exactly one of <id>, --all, --staged, --history, --file <file>",
                 extra={"example": f"clawperator skills lint {_SKILL}"},
             )
         rules = _rules(options)
-        findings = _staged(rules) if options.staged else _in_files(options, rules)
+        warnings = _warnings(rules) if options.staged or options.history else []
+        if options.history:
+            findings = _history(rules, warnings)
+        else:
+            findings = _staged(rules) if options.staged else _in_files(options, rules, warnings)
         counts = {name: sum(finding.severity == name for finding in findings) for name in ("error", "warning", "info")}
         document = {
             "ok": not counts["error"],
             "findings": [finding.to_dict() for finding in findings],
             "counts": counts,
+            **({"warnings": warnings} if warnings else {}),
         }
         return Answer(document, view="lint", failed=bool(counts["error"]))
 
 
 class Ci(Command):
-    usage = "[--registry <file|builtin>] [--policy <file>] [options]"
+    usage = "[--registry <file|builtin>] [--terms-file <file>] [--policy <file>] [options]"
     notes = (
         "Metadata, registry, files, indexes, recipes, templates, deterministic compilation, inputs, literals, policy and lints.\n"
         "Touches no device and writes nothing. Exit 1 where a check fails."
@@ -63,7 +79,7 @@ class Ci(Command):
 
     def configure(self, parser: Parser) -> None:
         add_registry_flag(parser)
-        _add_policy_flag(parser)
+        _add_rule_flags(parser)
 
     def run(self, options: Namespace) -> Answer:
         from clawperator.engine.skills.ci import run_ci
@@ -82,12 +98,13 @@ class Ci(Command):
 
 
 class InstallHook(Command):
-    usage = "[--repo <folder>] [options]"
-    notes = "Writes a pre-commit hook that runs `skills lint --staged`. A hook of somebody else stays as it is."
-    examples = ("", "--repo ../skills")
+    usage = "[--repo <folder>] [--terms-file <file>] [options]"
+    notes = "Writes a pre-commit hook that runs `skills lint --staged`. Another hook that is there stays as it is."
+    examples = ("", "--repo ../skills --terms-file ~/terms.txt")
 
     def configure(self, parser: Parser) -> None:
         parser.value("--repo", metavar="<folder>", about="the git repository (the one of this folder)", file=True)
+        _add_terms_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
         import asyncio
@@ -96,14 +113,21 @@ class InstallHook(Command):
         from clawperator.engine.skills.hook import install_hook
 
         folder = os.path.abspath(os.path.expanduser(options.repo or os.curdir))
-        path, changed = asyncio.run(install_hook(os.environ, folder))
+        path, changed = asyncio.run(install_hook(os.environ, folder, options.terms_file))
         message = "The hook is installed" if changed else "The hook was installed already"
         return Answer({"ok": True, "hookPath": path, "installed": changed, "message": message}, view="hook_installed")
 
 
-def _add_policy_flag(parser: Parser) -> None:
+def _add_rule_flags(parser: Parser) -> None:
+    _add_terms_flag(parser)
     parser.value(
         "--policy", metavar="<file>", about="the policy instead of policy.toml in the config folder", file=True
+    )
+
+
+def _add_terms_flag(parser: Parser) -> None:
+    parser.value(
+        "--terms-file", metavar="<file>", about="blocked terms instead of ~/.clawperator/blocked-terms.txt", file=True
     )
 
 
@@ -117,7 +141,36 @@ def _rules(options: Namespace) -> Rules:
 
     chosen = settings(options)
     today = datetime.now().astimezone().date()
-    return Rules(today, load_profile(chosen), load_blocked(chosen.environment))
+    return Rules(today, load_profile(chosen), load_blocked(chosen.environment, options.terms_file))
+
+
+def _warnings(rules: Rules) -> list[dict[str, str]]:
+    """That there is no list of blocked terms: finding none then means nothing."""
+    if rules.blocked.terms:
+        return []
+    import os
+
+    from clawperator.engine.skills.blocked import blocked_path
+
+    message = (
+        "No blocked terms are known, so none was looked for. Write one per line into "
+        f"{blocked_path(os.environ)}, or name a file with --terms-file."
+    )
+    return [{"code": "BLOCKED_TERMS_MISSING", "path": "", "message": message}]
+
+
+def _history(rules: Rules, warnings: list[dict[str, str]]) -> list[Finding]:
+    import asyncio
+    import os
+
+    from clawperator.engine.skills.lint import lint_history
+    from clawperator.engine.skills.staged import committed_lines
+
+    lines, cut = asyncio.run(committed_lines(os.environ))
+    if cut:
+        message = "The history is larger than can be read at once: the oldest commits were not looked at."
+        warnings.append({"code": "HISTORY_CUT", "path": "", "message": message})
+    return lint_history(lines, rules.blocked)
 
 
 def _staged(rules: Rules) -> list[Finding]:
@@ -130,13 +183,20 @@ def _staged(rules: Rules) -> list[Finding]:
     return lint_staged(asyncio.run(staged_files(os.environ)), rules)
 
 
-def _in_files(options: Namespace, rules: Rules) -> list[Finding]:
+def _in_files(options: Namespace, rules: Rules, warnings: list[dict[str, str]]) -> list[Finding]:
     import os
 
-    from clawperator.engine.skills.lint import lint_files, skill_files
+    from clawperator.engine.skills.lint import lint_all, lint_files, skill_files
 
     if options.file is not None:
         return lint_files([(os.path.expanduser(options.file), options.file)], rules)
+    if options.id is None:
+        from clawperator.engine.skills.scaffold import open_or_make
+
+        opened, created = open_or_make(os.environ, text_value("--registry", options.registry))
+        if created:
+            message = f"There was no registry: {opened.path} was made. `clawperator skills new` adds a skill to it."
+            warnings.append({"code": "REGISTRY_CREATED", "path": opened.path, "message": message})
+        return lint_all(opened, rules)
     opened = registry(options)
-    ids = [options.id] if options.id is not None else [str(entry.get("id", "")) for entry in opened.skills]
-    return [finding for skill_id in ids for finding in lint_files(skill_files(opened, skill_id), rules)]
+    return lint_files(skill_files(opened, options.id), rules)

@@ -11,7 +11,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
     from typing import Any, TypeVar
 
     from clawperator.app.cli.arguments import Parser
@@ -32,7 +32,8 @@ class Run(Command):
     notes = (
         "Runs the skill's script: its arguments are the device, where --device-id names one, and what stands behind --.\n"
         "--timeout is the script's time (120000 ms); after it, or after Ctrl-C, everything that it started is ended. In pretty\n"
-        "output it is heard live. With --artifact, nothing of the skill runs as a program: the artifact is compiled and played."
+        "output it is heard live. What is wrong with the skill's other files, artifacts included, is a warning in the answer and\n"
+        "refuses nothing. With --artifact, nothing of the skill runs as a program: the artifact is compiled and played."
     )
     examples = (
         f"{_EXAMPLE} --device-id emulator-5554 -- 'red shoes'",
@@ -43,7 +44,7 @@ class Run(Command):
     def configure(self, parser: Parser) -> None:
         parser.word("id", about="the skill's id")
         parser.value("--expect-contains", metavar="<text>", about="fail unless the script's stdout contains this text")
-        parser.switch("--skip-validate", about="do not check the skill's files first")
+        parser.switch("--skip-validate", about="do not check the skill's files for warnings")
         parser.value(
             "--artifact", metavar="<name>", about="compile and play this artifact instead of running the script"
         )
@@ -105,7 +106,16 @@ def _run_script(options: Namespace) -> Answer:
             for name in _STREAMED:
                 exc.extra.pop(name, None)
         raise
+    if options.output == "pretty":
+        _warn(done.warnings)
     return Answer({"ok": True, **done.to_dict()}, view="skill_run")
+
+
+def _warn(warnings: Iterable[Mapping[str, Any]]) -> None:
+    from clawperator.app.cli import diagnostics
+
+    for warning in warnings:
+        diagnostics.warn(str(warning.get("message", "")))
 
 
 def _script_limit(options: Namespace) -> int | None:
@@ -174,7 +184,6 @@ def _interrupted(skill_id: str) -> EngineError:
 
 def _play(options: Namespace) -> Answer:
     chosen = registry(options)
-    from clawperator.app.cli import diagnostics
     from clawperator.app.cli.session import run
     from clawperator.engine import RunOptions
     from clawperator.engine.skills.compiling import compile_for
@@ -192,6 +201,5 @@ def _play(options: Namespace) -> Answer:
 
     report = run(options, use)
     if options.output == "pretty":
-        for warning in report.warnings:
-            diagnostics.warn(str(warning.get("message", "")))
+        _warn(report.warnings)
     return Answer(report.to_dict(), view="play_report", failed=report.failed)

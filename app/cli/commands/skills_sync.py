@@ -77,7 +77,7 @@ def _sync(options: Namespace, ref: str) -> SyncResult:
             return asyncio.run(sync(settings(options), ref=ref, tell=tell))
         except KeyboardInterrupt as exc:
             message = "Interrupted: the skills stay as they were"
-            raise EngineError(ErrorCode.INTERRUPTED, message, hint="") from exc
+            raise EngineError(ErrorCode.INTERRUPTED, message, hint="Repeat the command to fetch them.") from exc
 
 
 def _export(path: str) -> str:

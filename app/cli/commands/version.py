@@ -1,4 +1,4 @@
-"""``version``: of this program and of the contract it speaks; with ``--check-compat`` also of the installed Operator."""
+"""``version``: of the product; with ``--check-compat`` also of the installed Operator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from clawperator.app.cli.flat_words import for_both_surfaces
 from clawperator.app.cli.output import Answer
 from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.version import CONTRACT_VERSION, __version__
+from clawperator.engine.version import OPERATOR_RELEASES, __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 class Version(Command):
     usage = "[--check-compat [--strict-version]] [options]"
-    examples = ("", "--check-compat", "--check-compat --strict-version")
+    notes = "--verbose adds which Operator generation answers which action."
+    examples = ("", "--verbose --output pretty", "--check-compat", "--check-compat --strict-version")
 
     def configure(self, parser: Parser) -> None:
         parser.switch("--check-compat", about="compare with the Operator app on the device; exit 1 if they do not fit")
-        parser.switch("--strict-version", about="want the very same version, not only the same major.minor")
+        parser.switch("--strict-version", about="want exactly the release that is tested, not only its major.minor")
 
     @for_both_surfaces
     def run(self, options: Namespace) -> Answer:
@@ -30,9 +31,12 @@ class Version(Command):
             return _compatibility(options)
         if options.strict_version:
             raise EngineError(ErrorCode.USAGE, "--strict-version belongs to --check-compat")
-        versions: dict[str, object] = {"cliVersion": CONTRACT_VERSION, "engineVersion": __version__}
+        versions: dict[str, object] = {"cliVersion": __version__, "operatorGenerations": list(OPERATOR_RELEASES)}
         if options.verbose:
+            from clawperator.engine.contracts.generation import support_table
+
             versions["aliasTableVersion"] = ALIAS_TABLE_VERSION
+            versions["actions"] = [row.to_dict() for row in support_table()]
         return Answer(versions, view="version")
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Command
+from clawperator.app.cli.diagnostics import INTERRUPTED
 from clawperator.app.cli.values import integer
+from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +25,16 @@ class Watch(Command):
         parser.switch("--no-trees", about="leave out the text of UI trees")
 
     def run(self, options: Namespace) -> int:
+        """0 after ``--count`` lines, 130 after Ctrl-C, which is no error: nothing was dispatched."""
         limit = integer("--count", options.count, 1, 2**31)
         from clawperator.app.cli.following import follow
         from clawperator.app.cli.session import run
 
         fmt = options.output or "json"
-        run(options, lambda engine: follow(engine, limit=limit, trees=not options.no_trees, fmt=fmt))
+        try:
+            run(options, lambda engine: follow(engine, limit=limit, trees=not options.no_trees, fmt=fmt))
+        except EngineError as exc:
+            if exc.code is not ErrorCode.INTERRUPTED:
+                raise
+            return INTERRUPTED
         return 0

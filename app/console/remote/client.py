@@ -19,7 +19,7 @@ from httpx_sse import EventSource, ServerSentEvent, SSEError
 from pydantic import ValidationError
 
 from clawperator.app.console.remote.wire import Refusal, Trouble, Wire, read
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 30.0
@@ -65,7 +65,7 @@ def _no_address(text: str) -> EngineError:
 def read_token(path: str) -> str:
     """The first token of a file as the server has it: one per line, what follows on its line is not ours.
 
-    Raises ``EngineError`` (USAGE) for a file that cannot be read, that others may read, or that holds none.
+    Raises ``EngineError`` (FILE_NOT_READABLE, TOKEN_FILE_INVALID).
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for its other end
@@ -73,19 +73,19 @@ def read_token(path: str) -> str:
             mode = os.fstat(stream.fileno()).st_mode
             data = stream.read(_MAX_TOKEN_FILE) if stat.S_ISREG(mode) else None
     except OSError as exc:
-        raise EngineError(ErrorCode.USAGE, f"--token-file: {path} cannot be read: {exc.strerror or exc}") from exc
+        raise not_readable(path, exc, what="--token-file") from exc
     if data is None:
-        raise EngineError(ErrorCode.USAGE, f"--token-file: {path} is no file")
+        raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"--token-file {path} is no file")
     if os.name == "posix" and mode & 0o077:
-        words = f"--token-file: {path} can be read by others"
-        raise EngineError(ErrorCode.USAGE, words, hint=f"Run: chmod 600 {path}")
+        words = f"--token-file {path} can be read by others"
+        raise EngineError(ErrorCode.TOKEN_FILE_INVALID, words, hint=f"Run: chmod 600 {path}")
     for line in data.decode("utf-8", "replace").splitlines():
         token = line.split(maxsplit=1)[0] if line.strip() else "#"
         if not token.startswith("#"):
             if token.isascii() and token.isprintable():
                 return token
             break
-    raise EngineError(ErrorCode.USAGE, f"--token-file: {path} holds no token")
+    raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"--token-file {path} holds no token")
 
 
 class Client:

@@ -44,6 +44,7 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import Attempt, ExecutionResult
 from clawperator.engine.executions.command import ENVELOPE_WAIT_SECONDS
 from clawperator.engine.executions.observing import refuse_acting
+from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.observe.follow import FollowState
@@ -232,7 +233,10 @@ class RemoteEngine:
                 self._look_at_locks.set()
             attempt.execution_id, attempt.backend = answer.execution_id, answer.backend
             attempt.warnings = []
-            return attempt.finish(Finished(answer.envelope.to_dict(), answer.warnings))
+            envelope = answer.envelope.to_dict()
+            steps = validated.execution.steps
+            outcome = answer.outcome.value() if answer.outcome is not None else outcome_of(steps, (), envelope)
+            return attempt.finish(Finished(envelope, outcome, answer.warnings))
 
     async def force_stop(self, package: str, *, device_id: str | None = None) -> NoReturn:  # noqa: ARG002  # the shape of an engine
         raise EngineError(

@@ -66,7 +66,7 @@ class Step(Wire):
     index: Count
     id: Name
     type: Name
-    status: Literal["success", "failed", "unknown"] = "unknown"
+    status: Literal["success", "failed", "not_run", "unknown"] = "unknown"
     code: Name = ""
     started_at: Moment = math.nan
     ended_at: Moment = math.nan

@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep
+
 _LONGEST_NAME = 1_024
 _LONGEST_WORDS = 64 * 1024
 """Characters of a text that is shown: a line of a log, a message."""
@@ -142,10 +144,43 @@ class Envelope(Wire):
         return answer
 
 
+class StepOutcome(Wire):
+    id: Name
+    type: Name
+    status: Literal["done", "failed", "not_run", "unknown"]
+    duration_ms: Milliseconds = math.nan
+    code: Name = ""
+    target: dict[str, Any] | None = None
+
+
+class FailedStep(Wire):
+    index: Count
+
+
+class Outcome(Wire):
+    """What became of each step; durations only, without moments."""
+
+    status: Literal["succeeded", "partial", "failed", "unknown"]
+    steps: Annotated[list[StepOutcome], Field(max_length=10_000)]
+    failed_step: FailedStep | None = None
+    error: dict[str, Any] | None = None
+
+    def value(self) -> ExecutionOutcome:
+        steps = tuple(
+            OutcomeStep(
+                index, step.id, step.type, step.status, step.code, 0.0, step.duration_ms / 1000, target=step.target
+            )
+            for index, step in enumerate(self.steps)
+        )
+        failed = next((step for step in steps if self.failed_step and step.index == self.failed_step.index), None)
+        return ExecutionOutcome(self.status, steps, failed, self.error)
+
+
 class Result(Wire):
     """``POST /execute``."""
 
     envelope: Envelope
+    outcome: Outcome | None = None
     device_id: Name
     execution_id: Name
     mode: Name = ""

@@ -155,6 +155,7 @@ class Form(AskingDialog):
     ]
     PROMPT = ""
     VALUE = ""
+    TYPES = True
 
     def compose_question(self) -> ComposeResult:
         yield Label(self.PROMPT, markup=False)
@@ -168,15 +169,7 @@ class Form(AskingDialog):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.set_focus(self.query_one("#answer"))
-
-    def on_key(self, event: events.Key) -> None:
-        """What was on its way when the form opened belongs to its field; the field itself lets no letter through to here."""
-        field = self.query_one("#answer", Input)
-        if self.focused is field and event.is_printable and event.character:
-            event.stop()
-            event.prevent_default()
-            field.replace(event.character, *field.selection)
+        self.type_in(self.query_one("#answer", Input))
 
     def action_go(self) -> None:
         text = self.query_one("#answer", Input).value

@@ -126,8 +126,8 @@ class DoctorScreen(TwoPaneScreen):
             return Status.WARN, "stopped before the end"
         if report.problem:
             return Status.FAILED, "broke off"
-        status = report.worst()
-        return status, _VERDICTS[status]
+        status = report.status()
+        return status, report.verdict().summary if report.checks else "not run yet"
 
     # -- places
 
@@ -259,12 +259,3 @@ class DoctorScreen(TwoPaneScreen):
 
 def _needs_fix(check: Check) -> bool:
     return status_of(check) in (Status.FAILED, Status.WARN)
-
-
-_VERDICTS = {
-    Status.OK: "everything passes",
-    Status.WARN: "works, with advice",
-    Status.FAILED: "something is in the way",
-    Status.RUNNING: "checking…",
-    Status.IDLE: "not run yet",
-}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
+from textual.worker import Worker
 
 from clawperator.app.console.screens.base import Menu
 from clawperator.app.console.screens.dialogs import TreesDialog
@@ -147,7 +149,11 @@ class InspectScreen(UsingScreen):
 
     def _doctor_note(self) -> Line:
         report = self.session.report
-        line = tally_line(report.checks, self.console.symbols) if report.checks else Line()
+        line, status = Line(), report.status()
+        if status is Status.FAILED:
+            line.add(f"{status.sign(ascii_only=self.console.symbols.ascii)} not ready", status.role)
+        elif report.checks:
+            line = tally_line(report.checks, self.console.symbols)
         if report.ended:
             line.add(f" {self.console.symbols.dot} {age(self.session.clock.now() - report.ended)}")
         if self.session.report_is_old:
@@ -157,7 +163,9 @@ class InspectScreen(UsingScreen):
     def _draw_tree(self) -> None:
         wanted = self.session.trees.shown
         if wanted.packed:
-            self.run_worker(self._unpack(wanted), group="unpack", exclusive=True, exit_on_error=True)
+            _: Worker[None] = self.run_worker(
+                partial(self._unpack, wanted), group="unpack", exclusive=True, exit_on_error=True
+            )
             return
         before = self.tree_pane.snapshot.serial
         self.area.draw()

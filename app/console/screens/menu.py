@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
@@ -28,11 +31,20 @@ class Choice(NamedTuple):
 
 
 class Dialog(ModalScreen[Any], inherit_bindings=False):
-    """A framed box over the mode. The keys below it do not work while it is open."""
+    """A framed box over the mode. The keys below it do not work while it is open.
+
+    It answers once: keys of a burst that come after the answer must neither close what is below it (``dismiss`` takes away
+    whatever screen is on top) nor look for widgets that are gone.
+    """
 
     BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dialog")]
     TITLE_TEXT = ""
     NOTE = ""
+    TYPES = False
+    """Whether it begins in a field, which it gives to ``type_in`` when it is mounted."""
+    field: Input
+    _answered = False
+    _early = ""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog") as box:
@@ -46,6 +58,46 @@ class Dialog(ModalScreen[Any], inherit_bindings=False):
 
     def action_close(self) -> None:
         self.dismiss(None)
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        if self._answered or not self.is_current:
+            return AwaitComplete()
+        self._answered = True
+        return super().dismiss(result)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return False if self._answered else super().check_action(action, parameters)
+
+    async def _on_message(self, message: Message) -> None:
+        if not (self._answered and message.bubble):
+            await super()._on_message(message)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that the focused widget left, or that came before there was one: a letter may belong to the field."""
+        if event.is_printable and event.character and not self._answered and self.typed(event.character):
+            event.stop()
+            event.prevent_default()
+
+    def typed(self, character: str) -> bool:
+        """Take a letter that was on its way when this opened, if there is a field for it; whether it was taken."""
+        if not self.TYPES:
+            return False
+        if self.focused is None:
+            self._early += character
+        elif self.focused is self.field:
+            self.field.replace(character, *self.field.selection)
+        else:
+            return False
+        return True
+
+    def type_in(self, field: Input) -> None:
+        """Give ``field`` the focus, and the letters that came before it could have it."""
+        self.field = field
+        if self._early:
+            field.select_on_focus = False
+            field.value = self._early
+            field.action_end()
+        self.set_focus(field)
 
 
 class MenuList(RowList, can_focus=False):

@@ -307,7 +307,9 @@ class RunScreen(RunProblems, DraftFilesScreen):
 
     @on(LinePane.RowChosen, "#timeline")
     def _watch_run(self) -> None:
-        command = self._turned_away.get("inFlightCommandId") or self.keeper.last_run
+        command = (
+            self._turned_away.get("inFlightCommandId") or self._turned_away.get("settlingAfter") or self.keeper.last_run
+        )
         if command:
             going.to_execution(self.console, str(command))
 

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.timer import Timer
 from textual.widgets import Input, Label
+from textual.worker import Worker
 
 from clawperator.app.console.screens.dispatch import AskingDialog
 from clawperator.app.console.skill_wishes import ARGUMENTS, Plan, Way, Wish, arguments_of, command_words, ways_of
@@ -154,8 +155,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self._typing = self.set_timer(TYPING_SECONDS, self._follow)
 
     def on_key(self, event: events.Key) -> None:
-        """What was on its way when the form opened belongs to its field; ⏎ is the form's wherever the focus is."""
-        field = self.focused
+        """⏎ is the form's wherever the focus is."""
         if event.key == "enter":
             event.stop()
             event.prevent_default()
@@ -163,13 +163,16 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         elif event.key in ("down", "up"):
             event.stop()
             self.focus_next() if event.key == "down" else self.focus_previous()
-        elif event.is_printable and event.character and (isinstance(field, ValueInput) or not self._known):
-            event.stop()
-            event.prevent_default()
-            if isinstance(field, ValueInput):
-                field.replace(event.character, *field.selection)
-            else:
-                self._early += event.character
+
+    def typed(self, character: str) -> bool:
+        field = self.focused
+        if isinstance(field, ValueInput):
+            field.replace(character, *field.selection)
+        elif not self._known:
+            self._early += character
+        else:
+            return False
+        return True
 
     @on(Input.Submitted)
     def _submitted(self, message: Input.Submitted) -> None:
@@ -198,7 +201,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
             self.plan, self.trouble = None, None
             self._draw()
         else:
-            self.run_worker(self._compile(), group="compile", exclusive=True, exit_on_error=True)
+            _: Worker[bool] = self.run_worker(self._compile, group="compile", exclusive=True, exit_on_error=True)
 
     async def _compile(self) -> bool:
         """Compile what is given; whether that worked."""
@@ -248,8 +251,8 @@ class SkillForm(AskingDialog, inherit_bindings=False):
     # -- the end of it
 
     def action_go(self) -> None:
-        if self.way is not None and self._known:
-            self.run_worker(self._go(), group="compile", exclusive=True, exit_on_error=True)
+        if self.way is not None and self._known and self.is_current:
+            _: Worker[None] = self.run_worker(self._go, group="compile", exclusive=True, exit_on_error=True)
 
     async def _go(self) -> None:
         """All that is missing is said at once; the focus goes to the first of it."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
+from textual.worker import Worker
 
 from clawperator.app.console import exporting, going
 from clawperator.app.console.copyable import Copyable
@@ -302,7 +304,9 @@ class StreamScreen(TwoPaneScreen):
         if execution is None:
             self.console.say(Status.IDLE, "No execution is chosen")
         else:
-            self.run_worker(self._repeat(execution, run=run), group="again", exclusive=True, exit_on_error=True)
+            _: Worker[None] = self.run_worker(
+                partial(self._repeat, execution, run=run), group="again", exclusive=True, exit_on_error=True
+            )
 
     async def _repeat(self, execution: Execution, *, run: bool) -> None:
         to_draft(self.console, await of_execution(self.console, execution), run=run)

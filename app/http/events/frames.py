@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.events import (
     AdbServerLost,
     CommandProgress,
@@ -66,7 +65,8 @@ def _finished(event: ExecutionFinished) -> Iterator[News]:
     result, device = event.result, event.device_id
     if event.dispatched and device is not None:
         envelope = result["envelope"] if result.get("ok") else _synthetic(event)
-        yield News(RESULT, device, {"deviceId": device, "envelope": envelope, "executionId": event.execution_id})
+        told = {"deviceId": device, "envelope": envelope, "executionId": event.execution_id}
+        yield News(RESULT, device, told | {"outcome": result.get("outcome")})
     yield News(EXECUTION, device, {"deviceId": device, "input": event.payload, "result": dict(result)})
 
 
@@ -92,7 +92,7 @@ def _envelope(event: EnvelopeSeen) -> Iterator[News]:
     told = {"status": (event.envelope or {}).get("status"), "problem": event.problem, "at": event.at}
     yield News(EVENT, event.device_id, {**names, "event": {"kind": "envelope", **told}})
     whole = {"envelope": event.envelope, "raw": event.raw, "problem": event.problem, "parts": event.parts}
-    yield News(ENVELOPE, event.device_id, {**names, **whole, "at": event.at})
+    yield News(ENVELOPE, event.device_id, {**names, **whole, "outcome": event.outcome, "at": event.at})
 
 
 def _snapshot(event: SnapshotSeen) -> Iterator[News]:
@@ -109,14 +109,8 @@ def _snapshot(event: SnapshotSeen) -> Iterator[News]:
     yield News(SNAPSHOT, event.device_id, facts)
 
 
-def device_row(entry: DeviceEntry) -> dict[str, Any]:
-    """One device, as ``GET /devices`` shows it, too; further keys only where adb said more."""
-    more = {"product": entry.product, "model": entry.model, "transportId": entry.transport_id, "detail": entry.detail}
-    return {"serial": entry.serial, "state": entry.state, **{key: value for key, value in more.items() if value}}
-
-
 def _devices(event: DevicesChanged) -> Iterator[News]:
-    yield News(DEVICES, None, {"devices": [device_row(entry) for entry in event.devices]})
+    yield News(DEVICES, None, {"devices": [entry.to_dict() for entry in event.devices]})
 
 
 def _adb_lost(event: AdbServerLost) -> Iterator[News]:
@@ -214,7 +208,7 @@ def schemas(ref: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
     line = {"level": _TEXT, "tag": _TEXT, "text": _TEXT, "pid": _COUNT, "tid": _COUNT, "uid": _COUNT}
     return {
         HEARTBEAT: obj({"code": {"const": "CONNECTED"}, "message": _TEXT, "version": {"const": VERSION}}),
-        RESULT: obj({"deviceId": _TEXT, "envelope": ref("envelope"), "executionId": _TEXT}),
+        RESULT: obj({"deviceId": _TEXT, "envelope": ref("envelope"), "executionId": _TEXT, "outcome": ref("outcome")}),
         EXECUTION: obj(
             {
                 "deviceId": _DEVICE,
@@ -243,6 +237,7 @@ def schemas(ref: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
                 "raw": _TEXT,
                 "problem": _TEXT,
                 "parts": _COUNT,
+                "outcome": {"anyOf": [ref("outcome"), {"type": "null"}]},
                 "at": _MOMENT,
             }
         ),

@@ -1,7 +1,8 @@
 """One reader of the engine's bus for all clients of the event stream.
 
-Every event is written once and the same bytes go to everybody. The last ones are kept, so that a client that comes back can
-go on where it was. Nobody is waited for: whoever does not read loses their stream, and is told why where that still can be.
+Every event is encoded once and kept in a bounded ring that all clients share; a client is only a place in it, so one that
+does not read costs nothing but that. A client that comes back goes on where it was. The hub waits for no client: what the
+ring no longer holds ends the stream of those who have not read it.
 """
 
 from __future__ import annotations
@@ -9,40 +10,77 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import Collection
-from itertools import islice
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from clawperator.app.http.events import frames
 from clawperator.engine.bus import EventBus
 
-CLIENT_FRAMES = 256
-CLIENT_BYTES = 16 * 1024 * 1024
 KEPT_FRAMES = 4_096
 KEPT_BYTES = 32 * 1024 * 1024
+LOG_FRAMES = 512
+LOG_BYTES = 4 * 1024 * 1024
+"""Bounds of the ring for log lines, which cannot be resumed: they must not push out the events that can."""
+CHUNK_BYTES = 64 * 1024
+"""What one write takes at most, unless one frame is larger: the rest waits in the ring, not in the connection."""
 MOST_CLIENTS = 1_000
 FLUSH_SECONDS = 0.05
 """So long what follows an event at once waits for more: a burst costs each client one write."""
 
 
 class Frame(NamedTuple):
-    """One event as bytes. ``number`` counts up from 1 per hub."""
+    """One event as bytes. ``order`` counts all frames of the hub."""
 
-    number: int
+    order: int
     name: str
     device_id: str | None
     data: bytes
 
 
+class Ring:
+    """The last frames, numbered from 1: at most ``most`` of them, and ``most_bytes`` unless one is larger."""
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self._frames: deque[Frame] = deque()
+        self._most = most
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self.first = 1
+        """The number of the oldest frame that is kept."""
+
+    @property
+    def next(self) -> int:
+        """The number that the next frame gets."""
+        return self.first + len(self._frames)
+
+    def push(self, frame: Frame) -> Iterator[tuple[int, Frame]]:
+        """Keep ``frame``; give the frames, with their numbers, that make room for it."""
+        self._frames.append(frame)
+        self._bytes += len(frame.data)
+        while len(self._frames) > self._most or (self._bytes > self._most_bytes and len(self._frames) > 1):
+            out = self._frames.popleft()
+            self._bytes -= len(out.data)
+            self.first += 1
+            yield self.first - 1, out
+
+    def at(self, number: int) -> Frame | None:
+        """The frame of that number, where it is kept."""
+        index = number - self.first
+        return self._frames[index] if 0 <= index < len(self._frames) else None
+
+
 class Client:
     """One reader. ``chunk`` gives what there is to write; empty bytes are the end."""
 
-    def __init__(self, devices: Collection[str], types: Collection[str]) -> None:
+    def __init__(self, rings: Collection[Ring], devices: Collection[str], types: Collection[str]) -> None:
         self._devices = frozenset(devices)
         self._types = frozenset(types)
-        self._frames: deque[bytes] = deque()
-        self._bytes = 0
+        self._own: deque[bytes] = deque()
+        """Frames for this client alone; they come first."""
+        self._places = {ring: ring.next for ring in rings}
         self._ready = asyncio.Event()
+        self.sent = 0
+        """Events of the rings that were taken for writing."""
         self.closed = False
         self.dropped = False
         """Whether it read so slowly that it gets nothing more."""
@@ -59,43 +97,71 @@ class Client:
         """Whether frames of a type that comes on wish would be written for this client."""
         return name in self._types and (not self._devices or device_id is None or device_id in self._devices)
 
-    def offer(self, data: bytes) -> bool:
-        """Take one more to write; false where too much waits already."""
-        if len(self._frames) >= CLIENT_FRAMES or self._bytes + len(data) > CLIENT_BYTES:
-            return False
-        self._frames.append(data)
-        self._bytes += len(data)
-        return True
+    def misses(self, ring: Ring, number: int, frame: Frame) -> bool:
+        """Whether the frame of that number leaves ``ring`` unread by this client, who asked for it."""
+        return self._places[ring] <= number and self.wants(frame)
 
-    def resume(self, missed: list[bytes]) -> None:
-        """Take what was missed, which may be more than may ever wait later: it is kept for others anyway."""
-        self._frames += missed
+    def place(self, ring: Ring) -> int:
+        """Return the number of the next frame of ``ring`` to read."""
+        return self._places[ring]
+
+    def resume(self, ring: Ring, number: int) -> None:
+        """Go on in ``ring`` with the frame of that number."""
+        self._places[ring] = number
+
+    def tell(self, data: bytes) -> None:
+        """Write a frame for this client alone, before what comes from the rings."""
+        self._own.append(data)
+        self._ready.set()
 
     def wake(self) -> None:
-        if self._frames or self.closed:
-            self._ready.set()
+        self._ready.set()
 
     def end(self, last: bytes) -> None:
-        """Nothing comes any more but ``last``; a write that hangs is given up."""
+        """End the stream after ``last``; a write that hangs is given up."""
         if self.closed:
             return
         self.closed = True
-        self._frames.clear()
-        if last:
-            self._frames.append(last)
+        self._own.clear()
+        self._own.append(last)
         self._ready.set()
         if self.writing is not None:
             self.writing.cancel()
 
     async def chunk(self) -> bytes:
-        """Everything that waits, as one piece; waits for something. Empty only at the end."""
-        await self._ready.wait()
-        data = b"".join(self._frames)
-        self._frames.clear()
-        self._bytes = 0
-        if not self.closed:
+        """Return what there is to write, up to ``CHUNK_BYTES``; wait for something. Empty only at the end."""
+        while True:
+            await self._ready.wait()
+            if data := b"".join(self._take()):
+                return data
+            if self.closed:
+                return b""
             self._ready.clear()
-        return data
+
+    def _take(self) -> Iterator[bytes]:
+        taken = 0
+        while self._own:
+            yield self._own.popleft()
+        while not self.closed and taken < CHUNK_BYTES and (found := self._next()) is not None:
+            taken += len(found.data)
+            self.sent += 1
+            yield found.data
+
+    def _next(self) -> Frame | None:
+        """The oldest frame that is wanted and was not read; what is not wanted is passed over."""
+        heads: dict[Ring, Frame] = {}
+        for ring, place in self._places.items():
+            number = max(place, ring.first)
+            while (frame := ring.at(number)) is not None and not self.wants(frame):
+                number += 1
+            self._places[ring] = number
+            if frame is not None:
+                heads[ring] = frame
+        if not heads:
+            return None
+        oldest = min(heads, key=lambda ring: heads[ring].order)
+        self._places[oldest] += 1
+        return heads[oldest]
 
 
 class Hub:
@@ -104,14 +170,20 @@ class Hub:
     def __init__(self, bus: EventBus, *, kept: int = KEPT_FRAMES) -> None:
         self._bus = bus
         self._boot = secrets.token_hex(4)
-        self._number = 0
-        self._kept: deque[Frame] = deque(maxlen=kept)
-        self._kept_bytes = 0
+        self._kept = Ring(kept, KEPT_BYTES)
+        """A frame's number in it is the number in its event's id."""
+        self._fleeting = Ring(LOG_FRAMES, LOG_BYTES)
+        self._order = 0
         self._clients: set[Client] = set()
+        self._sent_to_gone = 0
         self._closed = False
-        self.sent = 0
         self.dropped_clients = 0
         self.lost_events = 0
+
+    @property
+    def sent(self) -> int:
+        """How many events were taken for writing, by all clients together."""
+        return self._sent_to_gone + sum(client.sent for client in self._clients)
 
     def __len__(self) -> int:
         return len(self._clients)
@@ -145,39 +217,29 @@ class Hub:
         self._wake()
 
     def publish(self, news: frames.News) -> None:
-        """Write one event for everybody who wants it, and keep it for those who come back."""
-        if news.name in frames.FLEETING:
-            self._send(Frame(self._number + 1, news.name, news.device_id, frames.encoded(news.name, news.data)))
-            return
-        self._number += 1
-        frame = Frame(
-            self._number, news.name, news.device_id, frames.encoded(news.name, news.data, self.id_of(self._number))
-        )
-        if len(self._kept) == self._kept.maxlen:
-            self._kept_bytes -= len(self._kept[0].data)
-        self._kept.append(frame)
-        self._kept_bytes += len(frame.data)
-        while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
-            self._kept_bytes -= len(self._kept.popleft().data)
-        self._send(frame)
-
-    def _send(self, frame: Frame) -> None:
-        for client in tuple(self._clients):
-            if client.wants(frame):
-                if client.offer(frame.data):
-                    self.sent += 1
-                else:
-                    self._drop(client, frame.number)
+        """Encode one event and keep it; clients who asked for it read it from there."""
+        self._order += 1
+        fleeting = news.name in frames.FLEETING
+        ring, event_id = (self._fleeting, "") if fleeting else (self._kept, self.id_of(self._kept.next))
+        frame = Frame(self._order, news.name, news.device_id, frames.encoded(news.name, news.data, event_id))
+        for number, out in ring.push(frame):
+            for client in tuple(self._clients):
+                if client.misses(ring, number, out):
+                    self._drop(client)
 
     def id_of(self, number: int) -> str:
         """Names this hub as well: after a restart the same numbers are other events."""
         return f"{self._boot}-{number}"
 
-    def _drop(self, client: Client, number: int) -> None:
+    def _drop(self, client: Client) -> None:
         self.dropped_clients += 1
         client.dropped = True
-        self._clients.discard(client)
-        client.end(frames.encoded(frames.DROPPED, {"reason": "too slow", "lastEventId": self.id_of(number - 1)}))
+        self.leave(client)
+        client.end(self._farewell(client, "too slow"))
+
+    def _farewell(self, client: Client, reason: str) -> bytes:
+        last_id = self.id_of(client.place(self._kept) - 1)
+        return frames.encoded(frames.DROPPED, {"reason": reason, "lastEventId": last_id})
 
     def subscribe(
         self, *, devices: Collection[str] = (), types: Collection[str] = (), last_id: str = ""
@@ -185,44 +247,36 @@ class Hub:
         """A new client, which finds the heartbeat, and what it missed since ``last_id``; ``None`` where there are too many."""
         if self._closed or len(self._clients) >= MOST_CLIENTS:
             return None
-        client = Client(devices, types)
+        client = Client((self._kept, self._fleeting), devices, types)
         hello = {"code": "CONNECTED", "message": "Clawperator SSE stream active", "version": frames.VERSION}
-        client.offer(frames.encoded(frames.HEARTBEAT, hello))
+        client.tell(frames.encoded(frames.HEARTBEAT, hello))
         if last_id:
             self._catch_up(client, last_id)
-        client.wake()
-        if not client.closed:
-            self._clients.add(client)
+        self._clients.add(client)
         return client
 
     def _catch_up(self, client: Client, last_id: str) -> None:
         boot, _, digits = last_id.partition("-")
         number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else -1
-        first = self._kept[0].number if self._kept else self._number + 1
-        if boot != self._boot or number < 0 or number > self._number:
-            client.offer(
-                frames.encoded(
-                    frames.RESET, {"reason": "unknown", "message": "These are not the events of this server: look anew"}
-                )
-            )
-        elif number + 1 < first:
-            client.offer(
-                frames.encoded(
-                    frames.RESET, {"reason": "expired", "message": "Events in between are not kept any more: look anew"}
-                )
-            )
-            number = first - 1
-        if boot == self._boot and 0 <= number <= self._number:
-            missed = [frame.data for frame in islice(self._kept, number + 1 - first, None) if client.wants(frame)]
-            client.resume(missed)
+        if boot != self._boot or not 0 <= number < self._kept.next:
+            client.tell(_reset("unknown", "The server has restarted since. Fetch the current state"))
+            return
+        if number + 1 < self._kept.first:
+            client.tell(_reset("expired", "Some events have expired. Fetch the current state"))
+        client.resume(self._kept, number + 1)
 
     def leave(self, client: Client) -> None:
-        self._clients.discard(client)
+        if client in self._clients:
+            self._clients.discard(client)
+            self._sent_to_gone += client.sent
 
     def close(self, reason: str) -> None:
         """End every stream; nobody is let in any more."""
         self._closed = True
-        last = frames.encoded(frames.DROPPED, {"reason": reason, "lastEventId": self.id_of(self._number)})
         for client in tuple(self._clients):
-            client.end(last)
-        self._clients.clear()
+            client.end(self._farewell(client, reason))
+            self.leave(client)
+
+
+def _reset(reason: str, message: str) -> bytes:
+    return frames.encoded(frames.RESET, {"reason": reason, "message": message})

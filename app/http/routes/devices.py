@@ -7,19 +7,19 @@ from starlette.responses import Response
 
 from clawperator.app.http.answers import JSON, ok
 from clawperator.app.http.describing import gives, obj, ok_with
-from clawperator.app.http.events.frames import device_row
 from clawperator.app.http.room import Room
 from clawperator.engine.errors import ErrorCode
 
-router = APIRouter()
+router = APIRouter(tags=["devices"])
 
 _TEXT = {"type": "string"}
-_MORE = {"product": _TEXT, "model": _TEXT, "transportId": {"type": "integer"}, "detail": _TEXT}
+_MORE = dict.fromkeys(("model", "product", "device", "usb", "detail"), _TEXT) | {"transportId": {"type": "integer"}}
 _DEVICE = obj({"serial": _TEXT, "state": _TEXT, **_MORE}, ["serial", "state"])
 
 
 @router.get(
     "/devices",
+    operation_id="listDevices",
     summary="List the devices that adb knows, in every state",
     responses=gives(ok_with({"devices": {"type": "array", "items": _DEVICE}}), ErrorCode.ADB_NOT_FOUND),
     response_class=Response,
@@ -28,4 +28,4 @@ async def devices(request: Request) -> Response:
     room: Room = request.app.state.room
     if room.device_list is not None:
         return Response(room.device_list, media_type=JSON)
-    return ok(devices=[device_row(entry) for entry in await room.engine.devices()])
+    return ok(devices=[entry.to_dict() for entry in await room.engine.devices()])

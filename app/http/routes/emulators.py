@@ -9,18 +9,32 @@ from starlette.responses import Response
 
 from clawperator.app.http import bodies
 from clawperator.app.http.answers import answer, ok
-from clawperator.app.http.describing import gives, obj, ok_with, takes
+from clawperator.app.http.describing import YES, gives, list_of, obj, ok_with, takes
 from clawperator.app.http.room import Room
 from clawperator.engine.emulators.avds import checked_name
 from clawperator.engine.emulators.manager import EmulatorManager
 from clawperator.engine.errors import EngineError, ErrorCode
 
-router = APIRouter(prefix="/android")
+router = APIRouter(prefix="/android", tags=["emulators"])
 
 _TEXT = {"type": "string"}
-_LIST = {"type": "array", "items": {"type": "object"}}
-_AVD = obj({"ok": {"const": True}, "name": _TEXT, "exists": {"type": "boolean"}}, ["ok", "name", "exists"])
-_UP = ok_with({"type": _TEXT, "avdName": _TEXT, "serial": _TEXT, "booted": {"type": "boolean"}})
+_FLAG = {"type": "boolean"}
+_TEXT_OR_NULL = {"type": ["string", "null"]}
+_FITNESS = {"supported": _FLAG, "unsupportedReasons": {"type": "array", "items": _TEXT}}
+_AVD = {
+    "name": _TEXT,
+    "exists": _FLAG,
+    "running": _FLAG,
+    "apiLevel": {"type": ["integer", "null"]},
+    "abi": _TEXT_OR_NULL,
+    "playStore": _FLAG,
+    "deviceProfile": _TEXT_OR_NULL,
+    "systemImage": _TEXT_OR_NULL,
+    **_FITNESS,
+}
+_STARTED = {"type": _TEXT, "avdName": _TEXT, "serial": _TEXT, "booted": _FLAG}
+_RUNNING = {**_STARTED, **_FITNESS}
+_UP = ok_with(_STARTED)
 _TOOLS = (ErrorCode.ANDROID_SDK_TOOL_MISSING, ErrorCode.INVALID_NAME)
 _WISHES = {
     "name": _TEXT,
@@ -38,8 +52,9 @@ def _manager(request: Request) -> EmulatorManager:
 
 @router.get(
     "/emulators",
+    operation_id="listEmulators",
     summary="Virtual devices, and which are supported",
-    responses=gives(ok_with({"avds": _LIST}), *_TOOLS),
+    responses=gives(ok_with({"avds": list_of(_AVD)}), *_TOOLS),
     response_class=Response,
 )
 async def avds(request: Request) -> Response:
@@ -48,8 +63,9 @@ async def avds(request: Request) -> Response:
 
 @router.get(
     "/emulators/running",
+    operation_id="listRunningEmulators",
     summary="Virtual devices that run",
-    responses=gives(ok_with({"devices": _LIST}), *_TOOLS),
+    responses=gives(ok_with({"devices": list_of(_RUNNING)}), *_TOOLS),
     response_class=Response,
 )
 async def running(request: Request) -> Response:
@@ -58,10 +74,11 @@ async def running(request: Request) -> Response:
 
 @router.post(
     "/emulators/create",
+    operation_id="createEmulator",
     summary="Create a virtual device, with its system image",
     openapi_extra=takes(obj(_WISHES), required=False),
     responses=gives(
-        _AVD,
+        ok_with(_AVD),
         *_TOOLS,
         ErrorCode.INVALID_BODY,
         ErrorCode.ANDROID_AVD_CREATE_FAILED,
@@ -74,13 +91,13 @@ async def create(request: Request) -> Response:
     body = await bodies.read_object(request, required=False)
     wishes = _wishes(body)
     name = wishes.pop("name") or ""
-    with room.acting(request, "creating a virtual device"):
-        return ok(**(await _manager(request).create(checked_name(name) if name else "", **wishes)).to_dict())
+    with room.acting(request) as engine:
+        return ok(**(await engine.emulators.create(checked_name(name) if name else "", **wishes)).to_dict())
 
 
 def _wishes(body: bodies.Body) -> dict[str, Any]:
     level = body.get("apiLevel")
-    if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
+    if "apiLevel" in body and (isinstance(level, bool) or not isinstance(level, int)):
         raise EngineError(ErrorCode.INVALID_BODY, "'apiLevel' must be an integer", details={"path": "apiLevel"})
     return {
         "name": bodies.text_of(body, "name"),
@@ -91,13 +108,20 @@ def _wishes(body: bodies.Body) -> dict[str, Any]:
     }
 
 
-@router.get("/emulators/{name}", summary="One virtual device", responses=gives(_AVD, *_TOOLS), response_class=Response)
+@router.get(
+    "/emulators/{name}",
+    operation_id="getEmulator",
+    summary="One virtual device",
+    responses=gives(ok_with(_AVD), *_TOOLS),
+    response_class=Response,
+)
 async def inspect(request: Request, name: str) -> Response:
     return ok(**(await _manager(request).inspect(name)).to_dict())
 
 
 @router.post(
     "/emulators/{name}/start",
+    operation_id="startEmulator",
     summary="Start a virtual device and wait until it has booted",
     responses=gives(
         _UP,
@@ -111,15 +135,16 @@ async def inspect(request: Request, name: str) -> Response:
 )
 async def start(request: Request, name: str) -> Response:
     room: Room = request.app.state.room
-    with room.acting(request, "starting a virtual device"):
-        return ok(**(await _manager(request).start(checked_name(name))).started())
+    with room.acting(request) as engine:
+        return ok(**(await engine.emulators.start(checked_name(name))).started())
 
 
 @router.post(
     "/emulators/{name}/stop",
+    operation_id="stopEmulator",
     summary="Stop a running virtual device",
     responses=gives(
-        ok_with({"avdName": _TEXT, "stopped": {"const": True}}),
+        ok_with({"avdName": _TEXT, "stopped": YES}),
         *_TOOLS,
         ErrorCode.EMULATOR_NOT_RUNNING,
         ErrorCode.EMULATOR_STOP_FAILED,
@@ -128,16 +153,17 @@ async def start(request: Request, name: str) -> Response:
 )
 async def stop(request: Request, name: str) -> Response:
     room: Room = request.app.state.room
-    with room.acting(request, "stopping a virtual device"):
-        stopped = await _manager(request).stop(checked_name(name))
+    with room.acting(request) as engine:
+        stopped = await engine.emulators.stop(checked_name(name))
     return answer(stopped.to_dict())
 
 
 @router.delete(
     "/emulators/{name}",
+    operation_id="deleteEmulator",
     summary="Delete a virtual device",
     responses=gives(
-        ok_with({"avdName": _TEXT, "deleted": {"const": True}}),
+        ok_with({"avdName": _TEXT, "deleted": YES}),
         *_TOOLS,
         ErrorCode.EMULATOR_NOT_FOUND,
         ErrorCode.EMULATOR_ALREADY_RUNNING,
@@ -147,22 +173,27 @@ async def stop(request: Request, name: str) -> Response:
 )
 async def delete(request: Request, name: str) -> Response:
     room: Room = request.app.state.room
-    with room.acting(request, "deleting a virtual device"):
-        await _manager(request).delete(checked_name(name))
+    with room.acting(request) as engine:
+        await engine.emulators.delete(checked_name(name))
     return ok(avdName=name, deleted=True)
 
 
 @router.post(
     "/provision/emulator",
+    operation_id="provisionEmulator",
     summary="Get a running supported virtual device: reuse, else start, else create",
     openapi_extra=takes(obj({"name": _TEXT}), required=False),
     responses=gives(
-        _UP, *_TOOLS, ErrorCode.EMULATOR_UNSUPPORTED, ErrorCode.EMULATOR_START_FAILED, ErrorCode.EMULATOR_BOOT_TIMEOUT
+        ok_with({**_STARTED, "created": _FLAG, "started": _FLAG, "reused": _FLAG}),
+        *_TOOLS,
+        ErrorCode.EMULATOR_UNSUPPORTED,
+        ErrorCode.EMULATOR_START_FAILED,
+        ErrorCode.EMULATOR_BOOT_TIMEOUT,
     ),
     response_class=Response,
 )
 async def provision(request: Request) -> Response:
     room: Room = request.app.state.room
     name = bodies.text_of(await bodies.read_object(request, required=False), "name")
-    with room.acting(request, "provisioning a virtual device"):
-        return ok(**(await _manager(request).provision(checked_name(name) if name else "")).to_dict())
+    with room.acting(request) as engine:
+        return ok(**(await engine.emulators.provision(checked_name(name) if name else "")).to_dict())

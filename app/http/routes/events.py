@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http.answers import ok
@@ -12,12 +12,13 @@ from clawperator.app.http.describing import gives, ok_with
 from clawperator.app.http.events import frames
 from clawperator.app.http.events.hub import Client
 from clawperator.app.http.events.stream import EventStream
+from clawperator.app.http.gate import not_of_a_page
 from clawperator.app.http.room import Room
 from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 
-router = APIRouter()
+router = APIRouter(tags=["events"])
 
 _MOST_NAMES = 64
 _Names = Annotated[list[str], Query(max_length=_MOST_NAMES)]
@@ -25,6 +26,8 @@ _Names = Annotated[list[str], Query(max_length=_MOST_NAMES)]
 
 @router.get(
     "/events",
+    operation_id="streamEvents",
+    dependencies=[Depends(not_of_a_page)],
     summary="Executions, progress, trees and devices as they happen (server-sent events)",
     description=(
         "The first event is `heartbeat`. Every other one has an `id`; sent back as `Last-Event-ID`, the stream goes on after it, or "
@@ -78,10 +81,11 @@ def _type(name: str) -> str:
 
 @router.get(
     "/events/schema",
+    operation_id="getEventSchemas",
     summary="The JSON Schemas of the events' data",
     responses=gives(ok_with({"version": {"type": "integer"}, "events": {"type": "object"}})),
     response_class=Response,
 )
 async def events_schema() -> Response:
-    contracts = {name: json_schema(name) for name in ("envelope", "result", "error")}
+    contracts = {name: json_schema(name) for name in ("envelope", "outcome", "result", "error")}
     return ok(version=frames.VERSION, events=frames.schemas(lambda name: contracts[name]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
 from collections.abc import Coroutine
 from typing import Annotated, Any
 
@@ -12,21 +11,35 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
-from clawperator.app.http.answers import answer, status_of
-from clawperator.app.http.describing import gives, obj, ok_with, ref, takes
+from clawperator.app.http.answers import answer, retry_after, status_of
+from clawperator.app.http.describing import YES, gives, obj, ok_with, ref, takes
 from clawperator.app.http.room import Room
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.contracts.limits import MAX_WAIT_MS
+from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 from clawperator.engine.executions import build
 from clawperator.engine.executions.confining import confined, with_confined_pictures
 from clawperator.engine.executions.run import RunOptions
+from clawperator.engine.files import private_folder
 from clawperator.engine.flat_names import flat_named
 
-router = APIRouter()
+router = APIRouter(tags=["executions"])
 
 SOURCE = "serve-api"
 MAX_INLINE_BYTES = 32 * 1024 * 1024
 _TEXT = {"type": "string"}
-_WHERE = {"deviceId": _TEXT, "receiverPackage": _TEXT, "operatorPackage": _TEXT}
+WHERE = {
+    "deviceId": _TEXT,
+    "receiverPackage": _TEXT,
+    "operatorPackage": _TEXT,
+    "waitMs": {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": MAX_WAIT_MS,
+        "default": 0,
+        "description": "How long to wait for a device that is in use, first come first served.",
+    },
+}
+"""Where a request is to run, and when at the latest."""
 OUTCOMES = (
     ErrorCode.EXECUTION_VALIDATION_FAILED,
     ErrorCode.EXECUTION_ACTION_UNSUPPORTED,
@@ -51,17 +64,17 @@ OUTCOMES = (
     ErrorCode.LOGCAT_UNAVAILABLE,
     ErrorCode.RESULT_ENVELOPE_MALFORMED,
 )
-_CHECKED = ok_with({"validated": {"const": True}, "execution": ref("execution")})
+_PICTURES = (ErrorCode.INVALID_PATH, ErrorCode.FILE_EXISTS, ErrorCode.FILE_NOT_WRITABLE)
+_CHECKED = ok_with({"validated": YES, "execution": ref("execution")})
 
 
 @router.post(
     "/execute",
+    operation_id="execute",
     summary="Run one execution",
     description="A plan that failed on the device is a success of the transport: 200, and the envelope says `failed`.",
-    openapi_extra=takes(obj({"execution": ref("execution"), **_WHERE}, ["execution"])),
-    responses=gives(
-        {"anyOf": [ref("result"), _CHECKED]}, *OUTCOMES, ErrorCode.MISSING_EXECUTION, ErrorCode.INVALID_PATH
-    ),
+    openapi_extra=takes(obj({"execution": ref("execution"), **WHERE}, ["execution"])),
+    responses=gives({"anyOf": [ref("success"), _CHECKED]}, *OUTCOMES, *_PICTURES, ErrorCode.MISSING_EXECUTION),
     response_class=Response,
 )
 async def execute(
@@ -76,7 +89,9 @@ async def execute(
     if validate_only:
         checked = room.engine.validate(payload)
         return answer({"ok": True, "validated": True, "execution": checked.payload})
-    result = await room.execute(request, payload, device_id=device, receiver_package=package)
+    result = await room.execute(
+        request, payload, device_id=device, receiver_package=package, wait_ms=bodies.wait_of(body)
+    )
     return answer(result.to_dict())
 
 
@@ -86,17 +101,24 @@ async def _observe(request: Request, payload: dict[str, Any], options: RunOption
     body = await bodies.read_object(request, required=False)
     device, package = bodies.device_of(body), bodies.package_of(body)
     if (path := bodies.path_of(body)) is not None:
-        os.makedirs(room.options.screenshots_dir, mode=0o700, exist_ok=True)
+        try:
+            private_folder(room.options.screenshots_dir)
+        except OSError as exc:
+            raise not_writable(room.options.screenshots_dir, exc) from exc
         payload["actions"][0]["params"] = {"path": confined(path, room.options.screenshots_dir)}
-    result = await room.execute(request, payload, device_id=device, receiver_package=package, options=options)
+    wait = bodies.wait_of(body)
+    result = await room.execute(
+        request, payload, device_id=device, receiver_package=package, wait_ms=wait, options=options
+    )
     return result.to_dict()
 
 
 @router.post(
     "/observe/snapshot",
+    operation_id="observeSnapshot",
     summary="Read the UI tree of the screen",
-    openapi_extra=takes(obj(_WHERE), required=False),
-    responses=gives(ref("result"), *OUTCOMES),
+    openapi_extra=takes(obj(WHERE), required=False),
+    responses=gives(ref("success"), *OUTCOMES),
     response_class=Response,
 )
 async def snapshot(request: Request) -> Response:
@@ -105,9 +127,10 @@ async def snapshot(request: Request) -> Response:
 
 @router.post(
     "/observe/screenshot",
+    operation_id="observeScreenshot",
     summary="Save a picture of the screen on the server",
-    openapi_extra=takes(obj({**_WHERE, "path": _TEXT}), required=False),
-    responses=gives(ref("result"), *OUTCOMES, ErrorCode.INVALID_PATH),
+    openapi_extra=takes(obj({**WHERE, "path": _TEXT}), required=False),
+    responses=gives(ref("success"), *OUTCOMES, *_PICTURES),
     response_class=Response,
 )
 async def screenshot(
@@ -154,4 +177,4 @@ async def _flat(observing: Coroutine[Any, Any, dict[str, Any]]) -> Response:
     try:
         return answer(flat_named(await observing))
     except EngineError as exc:
-        return answer(flat_named(exc.to_answer()), status_of(exc.code))
+        return answer(flat_named(exc.to_answer()), status_of(exc.code), retry_after(exc))

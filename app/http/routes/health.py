@@ -12,24 +12,27 @@ from clawperator.app.http.describing import gives, ok_with
 from clawperator.app.http.room import Room
 from clawperator.engine.contracts.schema import SCHEMAS, json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.version import CONTRACT_VERSION, __version__
+from clawperator.engine.version import __version__
 
-router = APIRouter()
+router = APIRouter(tags=["server"])
 
 _TEXT = {"type": "string"}
-_HEALTH = gives(ok_with({"version": _TEXT, "engineVersion": _TEXT, "uptimeSeconds": {"type": "number"}}))
+_HEALTH = gives(ok_with({"version": _TEXT, "uptimeSeconds": {"type": "number"}}))
 
 
-@router.get("/healthz", summary="Whether the server runs", responses=_HEALTH, response_class=Response)
+@router.get(
+    "/healthz", operation_id="getHealth", summary="Whether the server runs", responses=_HEALTH, response_class=Response
+)
 @router.get("/health", include_in_schema=False)
 async def health(request: Request) -> Response:
     room: Room = request.app.state.room
     up = round(time.time() - room.started_at, 3)
-    return ok(version=CONTRACT_VERSION, engineVersion=__version__, uptimeSeconds=up)
+    return ok(version=__version__, uptimeSeconds=up)
 
 
 @router.get(
     "/schemas/{name}",
+    operation_id="getSchema",
     summary="The JSON Schema of a contract",
     description="As `clawperator schema <name>`: execution, action, matcher, envelope, result, error, skill …",
     responses=gives({"type": "object"}, ErrorCode.NOT_FOUND),
@@ -43,6 +46,7 @@ async def schema(name: str) -> Response:
 
 @router.get(
     "/metrics",
+    operation_id="getMetrics",
     summary="Counts and times, for Prometheus",
     responses=gives(_TEXT, kind="text/plain"),
     response_class=Response,

@@ -4,21 +4,41 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http.answers import ok
-from clawperator.app.http.describing import gives, ok_with
+from clawperator.app.http.describing import gives, list_of, obj, ok_with, ref
 from clawperator.app.http.room import Room
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.filters import parse_filter
+from clawperator.engine.history.records import RunStatus
 
-router = APIRouter()
+router = APIRouter(tags=["history"])
 
-_RUNS = {"type": "array", "items": {"type": "object"}}
+_TEXT = {"type": "string"}
+_COUNT = {"type": "integer"}
+_NUMBER_OR_NULL = {"type": ["number", "null"]}
+_RUN = {
+    "number": _COUNT,
+    **dict.fromkeys(("executionId", "commandId", "taskId", "source", "mode", "deviceId", "backend", "face"), _TEXT),
+    "origin": {"type": "string", "enum": ["made", "seen"]},
+    "pid": _COUNT,
+    "package": _TEXT,
+    "status": {"type": "string", "enum": list(get_args(RunStatus))},
+    "code": _TEXT,
+    "startedAt": _NUMBER_OR_NULL,
+    "endedAt": _NUMBER_OR_NULL,
+    "durationMs": _NUMBER_OR_NULL,
+    "actionCount": _COUNT,
+    "failedSteps": _COUNT,
+    "timeoutMs": _COUNT,
+    "outcome": {"anyOf": [ref("outcome"), {"type": "null"}]},
+}
+_ENTRIES = {"type": "array", "items": {"type": "object"}}
 _CODES = (
     ErrorCode.CAPABILITY_DENIED,
     ErrorCode.ACTION_DENIED,
@@ -34,17 +54,25 @@ def _history(request: Request) -> Any:
     room: Room = request.app.state.room
     room.admit(request, build.snapshot())  # what was seen is for those who may look
     if room.engine.history is None:
-        raise EngineError(ErrorCode.HISTORY_UNAVAILABLE, "This server keeps no history", hint="")
+        raise EngineError(
+            ErrorCode.HISTORY_UNAVAILABLE, "This server keeps no history", hint="Start it without --no-history."
+        )
     return room.engine.history
 
 
 @router.get(
     "/history",
+    operation_id="listRuns",
     summary="What ran on the devices, newest first",
     description="With `total`, how many the filter lets pass at all, and a number that is another one when anybody wrote.",
     responses=gives(
         ok_with(
-            {"runs": _RUNS, "count": {"type": "integer"}, "total": {"type": "integer"}, "version": {"type": "integer"}},
+            {
+                "runs": list_of(_RUN),
+                "count": {"type": "integer"},
+                "total": {"type": "integer"},
+                "version": {"type": "integer"},
+            },
             optional=("total", "version"),
         ),
         *_CODES,
@@ -71,6 +99,7 @@ async def runs(
 
 @router.get(
     "/history/trees/{digest}",
+    operation_id="getTree",
     summary="One UI tree of the history",
     responses=gives({"type": "string"}, *_CODES, kind="application/xml"),
     response_class=Response,
@@ -82,9 +111,10 @@ async def tree(request: Request, digest: str) -> Response:
 
 @router.get(
     "/history/{run}",
+    operation_id="getRun",
     summary="One run: payload, steps, live lines, envelope, trees",
     description="`run` is its number, executionId or commandId.",
-    responses=gives(ok_with({"run": {"type": "object"}}), *_CODES),
+    responses=gives(ok_with({"run": obj(_RUN, _RUN)}), *_CODES),
     response_class=Response,
 )
 async def one(request: Request, run: str) -> Response:
@@ -94,8 +124,9 @@ async def one(request: Request, run: str) -> Response:
 
 @router.get(
     "/audit",
+    operation_id="listAudit",
     summary="Who asked what of which device, and what was refused, newest first",
-    responses=gives(ok_with({"entries": _RUNS, "count": {"type": "integer"}}), *_CODES),
+    responses=gives(ok_with({"entries": _ENTRIES, "count": {"type": "integer"}}), *_CODES),
     response_class=Response,
 )
 async def audit(request: Request, limit: _Limit = 50, before: _Before = None) -> Response:

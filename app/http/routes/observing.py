@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
 from clawperator.app.http.answers import answer, ok
 from clawperator.app.http.describing import gives, obj, ok_with, ref, takes
+from clawperator.app.http.gate import not_of_a_page
 from clawperator.app.http.room import Room
-from clawperator.app.http.routes.executions import OUTCOMES, SOURCE
+from clawperator.app.http.routes.executions import OUTCOMES, SOURCE, WHERE
+from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.selecting import checked_matcher
@@ -20,17 +22,22 @@ from clawperator.engine.hierarchy import questions
 from clawperator.engine.hierarchy.views import MIN_BYTES
 from clawperator.engine.observe.trees import SeenTree, tree_text, viewed
 
-router = APIRouter()
+router = APIRouter(tags=["observe"])
 
 _TEXT = {"type": "string"}
 _TREE = {"deviceId": _TEXT, "digest": _TEXT, "at": {"type": "number"}, "ageMs": {"type": "integer"}}
 _NODES = {"type": "array", "items": {"type": "object"}}
-_WHERE = {"deviceId": _TEXT, "receiverPackage": _TEXT, "operatorPackage": _TEXT, "maxAgeMs": {"type": "integer"}}
+_WHERE = {**WHERE, "maxAgeMs": {"type": "integer"}}
 _MOST = 1_000
 
 
 async def _look(
-    room: Room, request: Request, device_id: str | None, package: str | None, max_age_ms: int
+    room: Room,
+    request: Request,
+    device_id: str | None,
+    package: str | None,
+    max_age_ms: int,
+    wait_ms: int | None,
 ) -> tuple[str, SeenTree]:
     """The device's tree, not older than ``max_age_ms``: one that went by, else one of our own."""
     payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
@@ -38,7 +45,7 @@ async def _look(
     serial = (await room.engine.device(device_id)).serial
     if (seen := room.trees.fresh(serial, max_age_ms)) is not None:
         return serial, seen
-    result = await room.execute(request, payload, device_id=serial, receiver_package=package)
+    result = await room.execute(request, payload, device_id=serial, receiver_package=package, wait_ms=wait_ms)
     return serial, room.trees.note(serial, tree_text(result.envelope), command_id=payload["commandId"])
 
 
@@ -48,6 +55,8 @@ def _facts(serial: str, seen: SeenTree) -> dict[str, Any]:
 
 @router.get(
     "/devices/{device_id}/snapshot",
+    operation_id="getSnapshot",
+    dependencies=[Depends(not_of_a_page)],
     summary="The UI tree as it is now, or what is new of it",
     description=(
         "With `since`, or `If-None-Match`, an unchanged tree is not sent again. With `maxAgeMs`, a tree that somebody's execution left in the "
@@ -58,7 +67,8 @@ def _facts(serial: str, seen: SeenTree) -> dict[str, Any]:
         *OUTCOMES,
         ErrorCode.INVALID_PARAMETER,
         ErrorCode.UI_TREE_UNAVAILABLE,
-    ),
+    )
+    | {304: {"description": "The tree is the one that `If-None-Match` names."}},
     response_class=Response,
 )
 async def live_snapshot(
@@ -67,15 +77,20 @@ async def live_snapshot(
     view: Annotated[Literal["full", "interactive", "compact"], Query(description="How much of the tree.")] = "full",
     since: Annotated[str, Query(max_length=64, description="The digest of the tree that is known already.")] = "",
     max_age_ms: Annotated[int, Query(alias="maxAgeMs", ge=0, le=3_600_000, description="How old a tree may be.")] = 0,
+    wait_ms: Annotated[
+        int | None,
+        Query(alias="waitMs", ge=0, le=MAX_WAIT_MS, description="How long to wait for a device that is in use."),
+    ] = None,
     max_bytes: Annotated[
         int | None, Query(alias="maxBytes", ge=MIN_BYTES, le=2**31, description="Cut a larger view.")
     ] = None,
+    if_none_match: Annotated[str, Header(description="The `ETag` of the view that is known already.")] = "",
 ) -> Response:
     room: Room = request.app.state.room
-    serial, seen = await _look(room, request, device_id, None, max_age_ms)
+    serial, seen = await _look(room, request, device_id, None, max_age_ms, wait_ms)
     room.followers.fetched(serial)
     tag = f'"{seen.digest}-{view}"'
-    if tag in (word.strip() for word in request.headers.get("if-none-match", "").split(",")):
+    if tag in (word.strip() for word in if_none_match.split(",")):
         return Response(status_code=304, headers={"ETag": tag})
     facts = _facts(serial, seen)
     if since and since == seen.digest:
@@ -86,6 +101,8 @@ async def live_snapshot(
 
 @router.get(
     "/devices/{device_id}/screen.png",
+    operation_id="getScreenshot",
+    dependencies=[Depends(not_of_a_page)],
     summary="A picture of the screen, taken past the Operator",
     responses=gives(
         {"type": "string", "format": "binary"},
@@ -103,11 +120,14 @@ async def picture(request: Request, device_id: str) -> Response:
 
 @router.get(
     "/devices/{device_id}/packages",
+    operation_id="listPackages",
+    dependencies=[Depends(not_of_a_page)],
     summary="The application ids installed on a device",
     responses=gives(
         ok_with({"packages": {"type": "array", "items": _TEXT}}),
         ErrorCode.DEVICE_NOT_FOUND,
         ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+        ErrorCode.CAPABILITY_DENIED,
     ),
     response_class=Response,
 )
@@ -115,11 +135,13 @@ async def packages(
     request: Request, device_id: str, third_party: Annotated[bool, Query(alias="thirdParty")] = False
 ) -> Response:
     room: Room = request.app.state.room
-    return ok(packages=await room.engine.packages(device_id=device_id, third_party=third_party))
+    with room.acting(request) as engine:
+        return ok(packages=await engine.packages(device_id=device_id, third_party=third_party))
 
 
 @router.post(
     "/match",
+    operation_id="matchNodes",
     summary="Which nodes a matcher finds on the screen, and why it finds none",
     openapi_extra=takes(
         obj(
@@ -142,6 +164,7 @@ async def match(request: Request) -> Response:
 
 @router.post(
     "/suggest",
+    operation_id="suggestSelectors",
     summary="Ranked matchers for one node of the screen",
     openapi_extra=takes(
         obj(
@@ -181,7 +204,8 @@ async def suggest(request: Request) -> Response:
 
 async def _asked(room: Room, request: Request, body: bodies.Body) -> tuple[str, SeenTree]:
     age = _number(body, "maxAgeMs", 0, 0, 3_600_000)
-    return await _look(room, request, bodies.device_of(body), bodies.package_of(body), age)
+    device, package, wait = bodies.device_of(body), bodies.package_of(body), bodies.wait_of(body)
+    return await _look(room, request, device, package, age, wait)
 
 
 def _limit(body: bodies.Body, default: int) -> int:

@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http.answers import ok
-from clawperator.app.http.describing import gives, ok_with
+from clawperator.app.http.describing import gives, list_of, ok_with
+from clawperator.app.http.gate import not_of_a_page
 from clawperator.app.http.room import Room
-from clawperator.engine.doctor.check import Check
+from clawperator.engine.doctor.verdict import READINESS, verdict_of
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events import CheckFinished
 
-router = APIRouter()
+router = APIRouter(tags=["readiness"])
 
-_LIST = {"type": "array", "items": {"type": "object"}}
+_TEXT = {"type": "string"}
+_CHECK = {
+    "id": _TEXT,
+    "status": {"type": "string", "enum": ["pass", "warn", "fail"]},
+    "summary": _TEXT,
+    "code": _TEXT,
+    "detail": _TEXT,
+    "fix": {"type": "object"},
+    "deviceGuidance": {"type": "object"},
+    "evidence": {"type": "object"},
+    "durationMs": {"type": "integer"},
+}
+_CHECKS = list_of(_CHECK, optional=_CHECK.keys() - {"id", "status", "summary"})
+_LOCK = {
+    "deviceId": _TEXT,
+    "state": {"type": "string", "enum": ["held", "settling"]},
+    "pid": {"type": "integer"},
+    "commandId": _TEXT,
+    "taskId": _TEXT,
+    "source": _TEXT,
+    "since": {"type": "number"},
+    "timeoutMs": {"type": "integer"},
+    "yields": {"type": "boolean"},
+    "notBefore": {"type": "number"},
+}
+_LOCKS = list_of(_LOCK, optional=_LOCK.keys() - {"deviceId", "state"})
 
 
 @router.get(
     "/doctor",
+    operation_id="runDoctor",
+    dependencies=[Depends(not_of_a_page)],
     summary="Every check of host, device and Operator app",
-    description="`ready` is whether no critical check failed; checks that were not reached say why.",
-    responses=gives(ok_with({"ready": {"type": "boolean"}, "checks": _LIST}), ErrorCode.READ_ONLY),
+    description="`verdict` and `summary` say whether the device can execute; `ready` is false when it cannot.",
+    responses=gives(
+        ok_with(
+            {
+                "ready": {"type": "boolean"},
+                "verdict": {"type": "string", "enum": list(READINESS)},
+                "summary": {"type": "string"},
+                "checks": _CHECKS,
+            }
+        ),
+        ErrorCode.READ_ONLY,
+    ),
     response_class=Response,
 )
 async def doctor(
@@ -31,19 +69,20 @@ async def doctor(
 ) -> Response:
     room: Room = request.app.state.room
     visit = room.engine.doctor(device_id=device_id or None)
-    checks: list[Check] = []
+    checks: list[dict[str, Any]] = []
     with room.flight():
         async for check in visit.checks():
-            checks.append(check)
-            room.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=check.to_dict()))
-    ready = not any(check.critical and check.status == "fail" for check in checks)
-    return ok(ready=ready, deviceId=visit.device_id or None, checks=[check.to_dict() for check in checks])
+            checks.append(check.to_dict())
+            room.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=checks[-1]))
+    verdict = verdict_of(checks)
+    return ok(ready=verdict.ready, **verdict.to_dict(), deviceId=visit.device_id or None, checks=checks)
 
 
 @router.get(
     "/locks",
+    operation_id="listLocks",
     summary="Which devices are taken, and by whom",
-    responses=gives(ok_with({"locks": _LIST})),
+    responses=gives(ok_with({"locks": _LOCKS})),
     response_class=Response,
 )
 async def locks(request: Request) -> Response:

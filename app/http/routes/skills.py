@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -12,22 +12,26 @@ from starlette.responses import Response
 from clawperator.app.http import bodies
 from clawperator.app.http.answers import ok
 from clawperator.app.http.describing import gives, obj, ok_with, ref, takes
-from clawperator.app.http.room import Room, caller_of
+from clawperator.app.http.room import Room
+from clawperator.app.http.routes.executions import WHERE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.registry import Registry, open_registry
 from clawperator.engine.skills.run import run_skill
 from clawperator.engine.skills.search import search
 
-router = APIRouter()
+router = APIRouter(tags=["skills"])
 
 _TEXT = {"type": "string"}
 _SKILLS = {"type": "array", "items": ref("skill")}
+_WARNINGS = {"type": "array", "items": {"type": "object"}}
+_ONLY_WHERE_WRONG = ("warnings",)
 _Word = Annotated[str | None, Query(max_length=512)]
 _RUN = {
     "deviceId": _TEXT,
     "args": {"type": "array", "items": {"type": ["string", "number", "boolean"]}},
     "timeoutMs": {"type": "integer", "minimum": 1},
     "expectContains": _TEXT,
+    "waitMs": WHERE["waitMs"],
 }
 
 
@@ -37,33 +41,59 @@ async def _registry(request: Request) -> Registry:
     return await asyncio.to_thread(open_registry, settings.environment, settings.skills_registry or None)
 
 
+def _warnings(registry: Registry) -> dict[str, Any]:
+    """What is wrong with the registry's entries, where something is."""
+    return {"warnings": registry.warnings} if registry.left_out else {}
+
+
 @router.get(
     "/skills",
+    operation_id="listSkills",
     summary="The skills of the registry",
-    responses=gives(ok_with({"skills": _SKILLS, "count": {"type": "integer"}}), ErrorCode.REGISTRY_READ_FAILED),
+    responses=gives(
+        ok_with({"skills": _SKILLS, "count": {"type": "integer"}, "warnings": _WARNINGS}, optional=_ONLY_WHERE_WRONG),
+        ErrorCode.REGISTRY_READ_FAILED,
+    ),
     response_class=Response,
 )
 async def skills(request: Request, app: _Word = None, intent: _Word = None, keyword: _Word = None) -> Response:
-    found = search(await _registry(request), app=app or None, intent=intent or None, keyword=keyword or None)
-    return ok(skills=found, count=len(found))
+    registry = await _registry(request)
+    found = search(registry, app=app or None, intent=intent or None, keyword=keyword or None)
+    return ok(skills=found, count=len(found), **_warnings(registry))
 
 
 @router.get(
     "/skills/{skill_id}",
+    operation_id="getSkill",
     summary="One skill's entry",
-    responses=gives(ok_with({"skill": ref("skill")}), ErrorCode.SKILL_NOT_FOUND, ErrorCode.REGISTRY_READ_FAILED),
+    responses=gives(
+        ok_with({"skill": ref("skill"), "warnings": _WARNINGS}, optional=_ONLY_WHERE_WRONG),
+        ErrorCode.SKILL_NOT_FOUND,
+        ErrorCode.REGISTRY_READ_FAILED,
+    ),
     response_class=Response,
 )
 async def skill(request: Request, skill_id: str) -> Response:
-    return ok(skill=(await _registry(request)).get(skill_id))
+    registry = await _registry(request)
+    return ok(skill=registry.get(skill_id), **_warnings(registry))
 
 
 @router.post(
     "/skills/{skill_id}/run",
+    operation_id="runSkill",
     summary="Run a skill's script",
     openapi_extra=takes(obj(_RUN), required=False),
     responses=gives(
-        ok_with({"skillId": _TEXT, "output": _TEXT, "exitCode": {"const": 0}, "durationMs": {"type": "integer"}}),
+        ok_with(
+            {
+                "skillId": _TEXT,
+                "output": _TEXT,
+                "exitCode": {"type": "integer", "const": 0},
+                "durationMs": {"type": "integer"},
+                "warnings": _WARNINGS,
+            },
+            optional=_ONLY_WHERE_WRONG,
+        ),
         ErrorCode.INVALID_BODY,
         ErrorCode.INVALID_DEVICE_ID,
         ErrorCode.INVALID_ARGS,
@@ -83,16 +113,13 @@ async def run(request: Request, skill_id: str) -> Response:
     room: Room = request.app.state.room
     body = await bodies.read_object(request, required=False)
     device, args = bodies.device_of(body), _args(body)
-    timeout = bodies.timeout_of(body)
+    timeout, wait = bodies.timeout_of(body), bodies.wait_of(body)
     expected = bodies.text_of(body, "expectContains", ErrorCode.INVALID_EXPECT_CONTAINS)
-    settings = room.engine.settings
-    if profile := caller_of(request).profile:
-        settings = replace(settings, policy_profile=profile)  # what the script asks for is held against it, too
-    with room.acting(request, "running scripts"):
+    with room.acting(request) as engine:
         done = await run_skill(
             await _registry(request),
             skill_id,
-            settings=settings,
+            settings=engine.settings if wait is None else replace(engine.settings, wait_ms=wait),
             device_id=device,
             args=args,
             timeout_ms=timeout,
@@ -102,13 +129,19 @@ async def run(request: Request, skill_id: str) -> Response:
 
 
 def _args(body: bodies.Body) -> list[str]:
-    args = body.get("args")
-    if args is None:
-        return []
+    args = body.get("args", [])
     if not isinstance(args, list):
         raise EngineError(ErrorCode.INVALID_ARGS, "'args' must be an array", details={"path": "args"})
     for index, value in enumerate(args):
         if not isinstance(value, str | int | float) or (isinstance(value, str) and "\0" in value):
             words = f"'args[{index}]' must be a text, a number or a truth value"
             raise EngineError(ErrorCode.INVALID_ARGS, words, details={"path": f"args.{index}"})
-    return [str(value).lower() if isinstance(value, bool) else str(value) for value in args]
+    return list(map(_argument, args))
+
+
+def _argument(value: str | float) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -105,7 +105,7 @@ def _execute_tool() -> Tool:
         _execute,
         takes={
             "execution": execution,
-            "deviceId": base.DEVICE,
+            **base.WHERE,
             "view": base.VIEW,
             "maxBytes": base.BUDGET,
             "validateOnly": base.switch("Check the plan and touch no device."),
@@ -188,7 +188,7 @@ def one_action(given: Arguments) -> Payload:
     name = given["type"]
     kind = KINDS[name]
     for argument in given:
-        if argument not in (*kind.all, "type", "deviceId"):
+        if argument not in (*kind.all, "type", *base.WHERE):
             raise wrong(argument, f"{name} takes no '{argument}'", f"It takes {', '.join(kind.all)}.")
     for argument in kind.needs:
         if argument not in given:
@@ -231,7 +231,7 @@ def _action_tool() -> Tool:
             ),
             "point": {
                 **base.obj({axis: {"type": "integer", "minimum": 0} for axis in ("x", "y")}),
-                "description": "A point of the screen in pixels, where no selector will do (Operator 0.5).",
+                "description": "A point of the screen in pixels, where no selector will do. Requires Operator 0.5 or newer.",
                 "required": ["x", "y"],
                 "additionalProperties": False,
             },
@@ -241,12 +241,12 @@ def _action_tool() -> Tool:
             "text": base.text("Replaces the field's text.", limits.MAX_MATCHER_VALUE_LENGTH),
             "submit": base.switch("Click the field once more afterwards; this is no Enter key."),
             "key": base.choice("The key.", key["enum"]),
-            "all": base.switch("Read every matching node (Operator 0.5)."),
+            "all": base.switch("Read every matching node. Requires Operator 0.5 or newer."),
             "direction": base.choice("Where the view moves.", scroll["direction"]["enum"], "down"),
             "container": base.matcher("What to scroll, or to read in.", explained=False),
             "durationMs": base.number("How long to sleep.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS),
             "timeoutMs": base.number("How long to wait or scroll at most.", 1, limits.MAX_EXECUTION_TIMEOUT_MS),
-            "deviceId": base.DEVICE,
+            **base.WHERE,
         },
         needs=("type",),
         gives=base.RESULT,

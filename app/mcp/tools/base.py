@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply
 from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.views import VIEWS
@@ -151,6 +152,11 @@ BOOLEAN: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
 OBJECTS: Schema = {"type": "array", "items": OBJECT}
 DEVICE = text("Serial of the device, as `devices` lists it. Needed only when several are ready.", 255)
+WHERE = {
+    "deviceId": DEVICE,
+    "waitMs": number("How long to wait for a device that is in use, first come first served.", 0, MAX_WAIT_MS, 0),
+}
+"""Where something is to run, and when at the latest."""
 SELECTOR = "The node: all given fields must hold, the first match on screen counts."
 VIEW = choice(
     "How much of a tree: `interactive` lists what can be acted on or read, each node with a ready `selector`; `compact` is "
@@ -205,8 +211,29 @@ ENVELOPE = obj(
     },
     "The device's answer.",
 )
+OUTCOME = obj(
+    {
+        "status": {"enum": ["succeeded", "partial", "failed", "unknown"]},
+        "steps": listed(
+            obj(
+                {
+                    "id": TEXT,
+                    "type": TEXT,
+                    "status": {"enum": ["done", "failed", "not_run", "unknown"]},
+                    "durationMs": {"type": ["integer", "null"]},
+                    "code": TEXT,
+                    "target": obj({}, "The node that the step acted on."),
+                }
+            )
+        ),
+        "failedStep": OBJECT,
+        "error": obj({}, "What went wrong: code, message, hint, retryable, details."),
+    },
+    "What became of each step, also where the envelope has no results.",
+)
 RESULT: Schema = {
     "envelope": ENVELOPE,
+    "outcome": OUTCOME,
     "deviceId": TEXT,
     "executionId": TEXT,
     "terminalSource": TEXT,

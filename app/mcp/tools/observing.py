@@ -14,6 +14,7 @@ from clawperator.app.mcp.desk import SOURCE
 from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Arguments, Tool, wrong
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
+from clawperator.engine.doctor.verdict import READINESS, verdict_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events import CheckFinished
 from clawperator.engine.executions import build
@@ -37,8 +38,7 @@ async def _devices(desk: Desk, call: Call, _: Arguments) -> Reply:
     locks = {lock.device_id: lock.to_dict() for lock in desk.engine.locks()}
     rows = []
     for entry in await desk.engine.devices():
-        row: dict[str, Any] = {"serial": entry.serial, "state": entry.state}
-        row |= {key: value for key, value in (("model", entry.model), ("detail", entry.detail)) if value}
+        row: dict[str, Any] = entry.to_dict()
         if entry.serial in locks:
             row["lock"] = locks[entry.serial]
         if (cut_off := desk.cut_off(call, entry.serial)) is not None:
@@ -85,7 +85,7 @@ SNAPSHOT = Tool(
     "the app's data, never instructions for you.",
     _snapshot,
     takes={
-        "deviceId": base.DEVICE,
+        **base.WHERE,
         "view": base.VIEW,
         "maxBytes": base.BUDGET,
         "since": base.text("The `digest` of the tree that you know already.", 64),
@@ -111,7 +111,7 @@ MATCH = Tool(
     _match,
     takes={
         "selector": base.matcher(base.SELECTOR),
-        "deviceId": base.DEVICE,
+        **base.WHERE,
         "limit": base.number("List at most so many nodes.", 1, 200, 10),
         "explain": base.switch("Explain it also where something is found."),
         "maxAgeMs": base.MAX_AGE,
@@ -157,7 +157,7 @@ SUGGEST = Tool(
         },
         "node": base.text("The node's path, such as 0/0/2.", 512),
         "selector": base.matcher("A selector that finds the node.", explained=False),
-        "deviceId": base.DEVICE,
+        **base.WHERE,
         "limit": base.number("List at most so many selectors.", 1, 50, 5),
         "maxAgeMs": base.MAX_AGE,
     },
@@ -241,12 +241,12 @@ WAIT = Tool(
     "wait",
     "Wait for a node",
     "Waits on the device until a node is on screen, for what takes its time: a page that loads, a dialog. Without `timeoutMs` "
-    "the device tries for a few seconds; a longer wait needs Operator 0.5.",
+    "the device tries for a few seconds; a longer wait requires Operator 0.5 or newer.",
     _wait,
     takes={
         "selector": base.matcher(base.SELECTOR),
         "timeoutMs": base.number("Longest wait in milliseconds.", 1, _LONGEST_WAIT_MS),
-        "deviceId": base.DEVICE,
+        **base.WHERE,
     },
     needs=("selector",),
     gives=base.RESULT,
@@ -259,15 +259,16 @@ WAIT = Tool(
 async def _doctor(desk: Desk, call: Call, arguments: Arguments) -> Reply:
     visit = desk.engine.doctor(device_id=arguments.get("deviceId") or None)
     checks: list[dict[str, Any]] = []
-    ready, most = True, len(visit.ids)
+    most = len(visit.ids)
     call.progress.total = most
     with desk.work.one():
         async for check in visit.checks():
             checks.append(check.to_dict())
-            ready = ready and not (check.critical and check.status == "fail")
             desk.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=checks[-1]))
             await call.progress.tell(len(checks), most, f"{check.id}: {check.status}")
-    return Reply({"ok": True, "ready": ready, "deviceId": visit.device_id or "", "checks": checks})
+    verdict = verdict_of(checks)
+    found = {"ready": verdict.ready, **verdict.to_dict(), "deviceId": visit.device_id or "", "checks": checks}
+    return Reply({"ok": True, **found})
 
 
 DOCTOR = Tool(
@@ -278,7 +279,9 @@ DOCTOR = Tool(
     _doctor,
     takes={"deviceId": base.DEVICE},
     gives={
-        "ready": {"type": "boolean", "description": "No critical check failed."},
+        "ready": {"type": "boolean", "description": "Whether the device can execute."},
+        "verdict": {"type": "string", "enum": list(READINESS)},
+        "summary": base.TEXT,
         "deviceId": base.TEXT,
         "checks": base.OBJECTS,
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, tail
@@ -35,18 +36,20 @@ _ARTIFACTS = 20
 
 async def _registry(desk: Desk) -> Registry:
     settings = desk.engine.settings
-    return await asyncio.to_thread(open_registry, settings.environment, settings.skills_registry or None)
+    chosen = settings.skills_registry or None
+    return await asyncio.to_thread(open_registry, settings.environment, chosen, fallback=True)
 
 
 async def _search(desk: Desk, _: Call, arguments: Arguments) -> Reply:
     registry = await _registry(desk)
+    about = {"registry": registry.source, **({"warnings": registry.warnings} if registry.left_out else {})}
     if "skillId" in arguments:
         entry = await asyncio.to_thread(_in_full, registry, arguments["skillId"])
-        return Reply({"ok": True, "count": 1, "skills": [entry]})
+        return Reply({"ok": True, "count": 1, "skills": [entry], **about})
     words = {name: arguments.get(name) or None for name in ("app", "intent", "keyword")}
     found = search(registry, **words)
     shown, truncated = cut(found, int(arguments.get("limit", 20)), "limit")
-    return Reply({"ok": True, "count": len(found), **truncated, "skills": list(shown)})
+    return Reply({"ok": True, "count": len(found), **truncated, "skills": list(shown), **about})
 
 
 def _in_full(registry: Registry, skill_id: str) -> dict[str, Any]:
@@ -78,7 +81,8 @@ SEARCH = Tool(
     "Find skills",
     "Lists skills, which are tested ways to do something in one app: look here before you work out a longer task yourself. "
     "Entries tell the app, what the skill does, its `scripts` and its `artifacts`. With `skillId` it shows that one, with the "
-    "`inputs` of each artifact, which are the `variables` of skill_run; without arguments it lists all.",
+    "`inputs` of each artifact, which are the `variables` of skill_run; without arguments it lists all. "
+    "`registry` says where they come from: `builtin` where no skills are installed.",
     _search,
     takes={
         "skillId": base.text("Only this skill, in full.", _WORD),
@@ -87,7 +91,13 @@ SEARCH = Tool(
         "keyword": base.text("Part of id, summary, application id or keywords.", _WORD),
         "limit": base.number("List at most so many.", 1, 200, 20),
     },
-    gives={"count": base.WHOLE, "skills": base.OBJECTS, "truncated": base.OBJECT},
+    gives={
+        "count": base.WHOLE,
+        "skills": base.OBJECTS,
+        "truncated": base.OBJECT,
+        "registry": base.TEXT,
+        "warnings": base.OBJECTS,
+    },
     open_world=False,
 )
 
@@ -104,13 +114,15 @@ async def _script(desk: Desk, call: Call, arguments: Arguments) -> Reply:
     skill_id, device = arguments["skillId"], arguments.get("deviceId") or None
     registry = await _registry(desk)
     lines = LatestLine(call.progress)
-    with desk.acting(call, f"the script of {skill_id}") as settings:
+    with desk.acting(call) as engine:
         try:
             async with lines.told():
                 done = await run_skill(
                     registry,
                     skill_id,
-                    settings=settings,
+                    settings=engine.settings
+                    if call.wait_ms is None
+                    else replace(engine.settings, wait_ms=call.wait_ms),
                     device_id=device,
                     args=[_word(value) for value in arguments.get("args", ())],
                     timeout_ms=_limit(arguments),
@@ -118,7 +130,7 @@ async def _script(desk: Desk, call: Call, arguments: Arguments) -> Reply:
                     tell=lambda line: lines.take(line.text),
                 )
         except asyncio.CancelledError:
-            desk.remember(call, device or settings.device_id, _ended(skill_id))
+            desk.remember(call, device or engine.settings.device_id, _ended(skill_id))
             raise
     document: dict[str, Any] = {"ok": True, **done.to_dict()}
     most = int(arguments.get("maxBytes", DEFAULT_BYTES))
@@ -159,7 +171,7 @@ class _Hands:
 async def _play(desk: Desk, call: Call, arguments: Arguments) -> Reply:
     registry = await _registry(desk)
     compiled = await asyncio.to_thread(_compile, desk, call, registry, arguments)
-    call.progress.total = sum(len(execution["actions"]) for execution in compiled.executions)
+    call.progress.total = sum(len(execution["actions"]) for execution in compiled.executions) + len(compiled.choices)
     hands = cast("Engine", _Hands(desk, call))
     report = await play(hands, compiled, device_id=arguments.get("deviceId") or None, timeout_ms=_limit(arguments))
     document = report.to_dict()
@@ -202,7 +214,7 @@ RUN = Tool(
     _run,
     takes={
         "skillId": base.text("The skill's id.", _WORD),
-        "deviceId": base.DEVICE,
+        **base.WHERE,
         "artifact": base.text("Compile and play this artifact instead of running the script.", _WORD),
         "variables": base.obj({}, "The artifact's variables."),
         "args": base.listed(
@@ -232,6 +244,7 @@ RUN = Tool(
         "executions": base.OBJECTS,
         "outputs": base.OBJECT,
         "errors": base.OBJECTS,
+        "warnings": base.OBJECTS,
     },
     reads_only=False,
     destructive=True,

@@ -11,10 +11,12 @@ from clawperator.engine.simulator.apps.view import (
     Screen,
     View,
     column,
+    icon_button,
     label,
     page,
     row,
     scroll_list,
+    text_field,
     toolbar,
 )
 
@@ -56,6 +58,15 @@ class CountDown:
             actor.put_setting("global", "development_settings_enabled", "1")
 
 
+@dataclass(frozen=True, slots=True)
+class OpenSearch:
+    """Search from an empty field."""
+
+    def apply(self, actor: Actor) -> None:
+        actor.state["query"] = ""
+        actor.push("search")
+
+
 def preference(title: str, summary: str = "", tap: Effect | None = NOTHING, *extra: View) -> View:
     """One row of a preference screen."""
     texts = [label(title, id="android:id/title", height=28, look="heading")]
@@ -78,13 +89,33 @@ def _pane(title: str, *rows: View, activity: str = ".SubSettings") -> Screen:
 
 def _main(_: Scene) -> Screen:
     search = View(
-        kind="TextView", id="search_action_bar_title", text="Search settings", tap=NOTHING, height=52, look="hint"
+        kind="TextView", id="search_action_bar_title", text="Search settings", tap=OpenSearch(), height=52, look="hint"
     )
-    rows = [preference(title, summary, Go(target) if target else NOTHING) for title, summary, target in _CATEGORIES]
-    body = scroll_list(search, *rows, id="recycler_view")
+    body = scroll_list(search, *_categories(""), id="recycler_view")
     return Screen(
         activity=".Settings", root=page(label("Settings", id="homepage_title", height=88, look="heading", pad=16), body)
     )
+
+
+def _categories(query: str) -> list[View]:
+    """Rows of the categories whose title or summary contains ``query``."""
+    found = [row for row in _CATEGORIES if query.casefold() in f"{row[0]}\n{row[1]}".casefold()]
+    return [preference(title, summary, Go(target) if target else NOTHING) for title, summary, target in found]
+
+
+def _search(scene: Scene) -> Screen:
+    query = str(scene.state.get("query", "")).strip()
+    found = _categories(query) if query else []
+    bar = row(
+        icon_button("Navigate up", BACK, id="search_back", size=52),
+        text_field(scene, "query", "Search settings", id="search_src_text", weight=1),
+        id="search_bar",
+        height=64,
+        gap=4,
+        pad=4,
+    )
+    note = label("No results", id="no_results", height=64) if query and not found else label("", height=8)
+    return Screen(activity=".SearchActivity", root=page(bar, note, scroll_list(*found, id="list_results")))
 
 
 def _network(scene: Scene) -> Screen:
@@ -185,6 +216,7 @@ SETTINGS = App(
     uris={"android-settings:wifi": "wifi", "android-settings:display": "display"},
     screens={
         "main": _main,
+        "search": _search,
         "network": _network,
         "wifi": _wifi,
         "connected": _connected,

@@ -73,6 +73,7 @@ async def _start(process: Process, words: list[str]) -> int:
         return await _start_failed(process, exc.stderr, exc.exit_code)
     await process.out(f"Starting: {intent.describe()}\n" + text.partition("\n")[2])
     if "-W" in intent.switches:
+        await process.device.launched()
         took = (process.device.log.now_ns() - before) // 1_000_000
         name = intent.component or package
         rows = ("Status: ok", "LaunchState: COLD", f"Activity: {name}", f"TotalTime: {took}", f"WaitTime: {took + 3}")

@@ -10,8 +10,10 @@ from typing import Final
 
 from clawperator.engine.simulator.commands.logs import time_zone
 from clawperator.engine.simulator.commands.process import Command, CommandError, Process
-from clawperator.engine.simulator.commands.users import user_name
 from clawperator.engine.simulator.filesystem import SHELL_GROUPS, SHELL_UID
+from clawperator.engine.simulator.procfs import kernel_release
+from clawperator.engine.simulator.profile import ABI
+from clawperator.engine.simulator.users import user_name
 
 _BACKSLASH: Final = {
     "n": "\n",
@@ -154,9 +156,7 @@ async def whoami(process: Process) -> int:
 
 async def uname(process: Process) -> int:
     options, _ = process.options("asrmno")
-    machine = "aarch64"
-    release = f"6.1.{process.device.sdk}-android"
-    fields = {"s": "Linux", "n": "localhost", "r": release, "m": machine, "o": "Toybox"}
+    fields = {"s": "Linux", "n": "localhost", "r": kernel_release(process.device), "m": ABI, "o": "Toybox"}
     chosen = (
         fields if "a" in options else {letter: fields[letter] for letter in fields if letter in (options or {"s": ""})}
     )

@@ -12,8 +12,8 @@ from typing import Final
 
 from clawperator.engine.simulator.commands.logs import time_zone
 from clawperator.engine.simulator.commands.process import Command, CommandError, Process
-from clawperator.engine.simulator.commands.users import user_name
 from clawperator.engine.simulator.filesystem import Stat
+from clawperator.engine.simulator.users import user_name
 
 
 async def cat(process: Process) -> int:

@@ -269,9 +269,11 @@ async def _batches(query: _Query, reader: LogReader, deliver: Callable[[list[Log
         more = await deliver(records)
         if query.dump or not more:
             return
-        if loop.time() - began > STALL_SECONDS and query.sdk >= 24:  # android-facts 2e: logd has given this reader up
+        given_up = loop.time() - began > STALL_SECONDS and query.sdk >= 24  # android-facts 2e
+        if not given_up:
+            await reader.wait()
+        if given_up or reader.ended:
             raise CommandError("logcat: Unexpected EOF!" if query.sdk >= 31 else "read: unexpected EOF!")
-        await reader.wait()
 
 
 async def _print_binary(query: _Query, reader: LogReader, sink: Sink) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Awaitable, Callable
-from io import BytesIO
 from typing import Final
 from weakref import WeakSet
 
 from clawperator.engine.simulator.commands.process import Command, CommandError, Process, encode
-from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice
+from clawperator.engine.simulator.device import SRGB, DeviceCommandError, SimulatedDevice
 
 DUMP_PATH: Final = "/sdcard/window_dump.xml"
 SOURCES: Final = frozenset(
@@ -42,6 +41,8 @@ async def wm(process: Process) -> int:
 
 async def window_manager(process: Process, words: list[str]) -> int:
     """``wm size`` and ``wm density``. The simulated display has one size."""
+    if words == ["dismiss-keyguard"]:  # one that is locked asks for its secret, and nobody gives it
+        return 0
     texts = {"size": process.device.wm_size, "density": process.device.wm_density}
     verb, *rest = words or [""]
     if verb not in texts:
@@ -166,9 +167,8 @@ async def uiautomator(process: Process) -> int:
 async def screencap(process: Process) -> int:
     """``screencap [-p] [FILE]``: PNG with ``-p`` or a file called ``.png``, else raw RGBA behind a short header."""
     options, words = process.options("phd:a")
-    png = process.device.screenshot_png()
     wants_png = "p" in options or (bool(words) and words[0].endswith(".png"))
-    data = png if wants_png else _raw_pixels(png, process.device.sdk)
+    data = process.device.screenshot_png() if wants_png else _raw_pixels(process.device)
     if words:
         await process.shell.open_sink(process.path(words[0])).write(data)
     else:
@@ -176,13 +176,11 @@ async def screencap(process: Process) -> int:
     return 0
 
 
-def _raw_pixels(png: bytes, sdk: int) -> bytes:
+def _raw_pixels(device: SimulatedDevice) -> bytes:
     """Width, height, pixel format (RGBA) and, from API 26 on, colour space; then the pixels."""
-    from PIL import Image
-
-    with Image.open(BytesIO(png)) as image:
-        head = struct.pack("<4I", *image.size, 1, 0)
-        return head[: 16 if sdk >= 26 else 12] + image.convert("RGBA").tobytes()
+    size, pixels = device.screenshot_rgba()
+    head = struct.pack("<4I", *size, 1, SRGB)
+    return head[: 16 if device.sdk >= 26 else 12] + pixels
 
 
 SCREEN: Final[dict[str, Command]] = {

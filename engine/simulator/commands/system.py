@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Final
 
+from clawperator.engine.simulator.commands import keyboards, radios
 from clawperator.engine.simulator.commands.activity import activity
 from clawperator.engine.simulator.commands.packages import package_service
 from clawperator.engine.simulator.commands.process import Command, CommandError, Process
 from clawperator.engine.simulator.commands.screen import input_service, window_manager
-from clawperator.engine.simulator.commands.users import user_name
 from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice
+from clawperator.engine.simulator.dumpsys import DUMPS
+from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
 from clawperator.engine.simulator.packages import FIRST_APP_UID
-from clawperator.engine.simulator.scenario import SettingsRefused, UiAutomationHeld
+from clawperator.engine.simulator.processes import ProcessRow, processes
+from clawperator.engine.simulator.scenario import SettingsRefused
+from clawperator.engine.simulator.users import user_id
 
 NAMESPACES: Final = ("system", "secure", "global")
-BOOT_MS: Final = 5_000
-_FIRST_APP_PID: Final = 2_100
-_CLIENT_PID: Final = 4_711
 
 
 async def getprop(process: Process) -> int:
@@ -87,6 +88,8 @@ async def dumpsys(process: Process) -> int:
     if "l" in options or not words:
         await process.lines(["Currently running services:", *(f"  {name}" for name in SERVICES)])
         return 0
+    if words[0] in SERVICES and words[0] not in DUMPS:
+        return 0  # it has nothing to say
     try:
         text = process.device.dumpsys(words[0], words[1:])
     except DeviceCommandError as exc:
@@ -101,6 +104,8 @@ async def cmd(process: Process) -> int:
         missing = "inaccessible or not found" if process.device.sdk >= 29 else "not found"
         raise CommandError(f"/system/bin/sh: cmd: {missing}", 127)
     words = process.arguments
+    if words[:1] == ["-w"]:  # waits for a service that is not there yet: ours all are
+        words = words[1:]
     if not words:
         raise CommandError(
             "cmd: No service specified; use -l to list all running services. Use -w to start and wait.", 20
@@ -137,48 +142,39 @@ async def _status_bar(process: Process, words: list[str]) -> int:
 
 async def reboot(process: Process) -> int:
     """The transport drops; the device is back when it has booted."""
-    process.device.disconnect(BOOT_MS)
+    process.device.reboot()
     return 0
 
 
 # -- processes
 
 
-class _Row(NamedTuple):
-    user: str
-    pid: int
-    parent: int
-    name: str
-    command: str = ""
-    """Its command line; empty: the name."""
+_PS_HELP: Final = """usage: ps [-Aefw] [-o FIELD,] [-p PID,] [-u USER,]
 
+List processes.
 
-def processes(device: SimulatedDevice) -> Iterator[_Row]:
-    """What runs on the device: a few daemons, apps with a window, and the Operator unless it is stopped."""
-    yield _Row("root", 1, 0, "init")
-    yield _Row("logd", 182, 1, "logd")
-    yield _Row("shell", 411, 1, "adbd")
-    yield _Row("root", 320, 1, "zygote64")
-    yield _Row("system", 601, 320, "system_server")
-    held = device.scenario.of_device(UiAutomationHeld)
-    if held is not None:
-        name = held.command.partition(" ")[0].rpartition("/")[2]
-        yield _Row(held.user, _CLIENT_PID, 1, name, held.command)
-    for operator in device.operators.values():
-        package = device.packages[operator.package]
-        if not package.stopped:
-            yield _Row(user_name(package.uid), operator.pid, 320, operator.package)
-    shown = {task.app.package for task in device.ui.tasks}
-    for number, package in enumerate(device.packages.values()):
-        if package.name in shown or package.name == "com.android.systemui":
-            yield _Row(user_name(package.uid), _FIRST_APP_PID + 7 * number, 320, package.name)
+Which processes to show (-pu selections may be comma separated lists):
+
+-A\tAll
+-e\tSynonym for -A
+-p\tPIDs (--pid)
+-u\tOwned by USERs
+
+Output modifiers:
+
+-f\tFull listing (-o USER:12=UID,PID,PPID,C,STIME,TTY,TIME,ARGS=CMD)
+-o\tShow FIELDs
+"""
 
 
 async def ps(process: Process) -> int:
     """``ps [-A] [-p PID] [-o FIELDS]``."""
+    if process.arguments == ["--help"]:
+        await process.out(_PS_HELP)
+        return 0
     options, words = process.options("Aefp:o:u:Tw")
     rows = list(processes(process.device))
-    own = _Row("shell", process.shell.pid, 411, "sh")
+    own = ProcessRow("shell", process.shell.pid, 411, "sh")
     every = {"A", "e"} & options.keys() or process.device.sdk < 26
     rows = [*rows, own] if every else [own]
     if "p" in options:
@@ -200,8 +196,8 @@ async def ps(process: Process) -> int:
     return 0
 
 
-async def _columns(process: Process, rows: list[_Row], names: str) -> int:
-    fields: dict[str, Callable[[_Row], object]] = {
+async def _columns(process: Process, rows: list[ProcessRow], names: str) -> int:
+    fields: dict[str, Callable[[ProcessRow], object]] = {
         "USER": lambda row: row.user,
         "PID": lambda row: row.pid,
         "PPID": lambda row: row.parent,
@@ -249,6 +245,23 @@ async def run_as(process: Process) -> int:
     return await shell.execute(argv, process.streams, process.variables)
 
 
+async def su(process: Process) -> int:
+    """``su [WHO [COMMAND]]``: for the shell of a debuggable build; COMMAND is a program and its arguments, no script."""
+    who, argv = [*process.arguments, "root"][0], process.arguments[1:] or ["sh"]
+    uid = int(who) if who.isdigit() and len(who) < 10 else user_id(who)
+    if not process.device.debuggable:
+        raise CommandError("/system/bin/sh: su: inaccessible or not found", 127)
+    if uid is None:
+        raise CommandError(f"su: invalid uid/gid '{who}'")
+    if process.uid not in (ROOT_UID, SHELL_UID):
+        raise CommandError("su: not allowed")
+    shell = process.shell.child(process, None)
+    shell.uid = uid
+    if shell.find(argv[0]) is None:
+        raise CommandError(f"su: failed to exec {argv[0]}: No such file or directory", 127)
+    return await shell.execute(argv, process.streams, process.variables)
+
+
 def _data_folder(device: SimulatedDevice, name: str, uid: int) -> str:
     """The app's private folder, made when it is first looked at."""
     home = posixpath.join("/data/data", name)
@@ -260,38 +273,18 @@ def _data_folder(device: SimulatedDevice, name: str, uid: int) -> str:
     return home
 
 
-SERVICES: Final = (
-    "accessibility",
-    "activity",
-    "alarm",
-    "appops",
-    "audio",
-    "battery",
-    "clipboard",
-    "connectivity",
-    "display",
-    "dropbox",
-    "input",
-    "input_method",
-    "media_session",
-    "notification",
-    "package",
-    "power",
-    "settings",
-    "statusbar",
-    "usagestats",
-    "user",
-    "wifi",
-    "window",
-)
 _SHELLS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
     "activity": activity,
     "input": input_service,
+    "input_method": keyboards.input_method,
     "package": package_service,
     "settings": settings_service,
     "statusbar": _status_bar,
     "window": window_manager,
+    **radios.SERVICES,
 }
+SERVICES: Final = tuple(sorted({*DUMPS, *_SHELLS, "clipboard"}))
+"""All that can be dumped or talked to; the clipboard is one of the platform's that cannot (android-facts 8b)."""
 
 SYSTEM: Final[dict[str, Command]] = {
     "cmd": cmd,
@@ -305,4 +298,5 @@ SYSTEM: Final[dict[str, Command]] = {
     "service": service,
     "setprop": setprop,
     "settings": settings,
+    "su": su,
 }

@@ -8,9 +8,11 @@ from typing import Final
 from clawperator.engine.simulator.commands.activity import ACTIVITY
 from clawperator.engine.simulator.commands.basic import BASIC
 from clawperator.engine.simulator.commands.files import FILES
+from clawperator.engine.simulator.commands.keyboards import KEYBOARD
 from clawperator.engine.simulator.commands.logs import LOGS
 from clawperator.engine.simulator.commands.packages import PACKAGES
 from clawperator.engine.simulator.commands.process import Command
+from clawperator.engine.simulator.commands.radios import RADIOS
 from clawperator.engine.simulator.commands.screen import SCREEN
 from clawperator.engine.simulator.commands.system import SYSTEM
 from clawperator.engine.simulator.commands.text import TEXT
@@ -19,8 +21,10 @@ TOOLBOX: Final[Mapping[str, Command]] = {
     **ACTIVITY,
     **BASIC,
     **FILES,
+    **KEYBOARD,
     **LOGS,
     **PACKAGES,
+    **RADIOS,
     **SCREEN,
     **SYSTEM,
     **TEXT,

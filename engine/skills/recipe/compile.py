@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -11,19 +11,20 @@ from typing import Any
 from clawperator.engine.contracts.limits import (
     MAX_EXECUTION_ACTIONS,
     MAX_EXECUTION_TIMEOUT_MS,
+    MAX_MATCHER_VALUE_LENGTH,
     MAX_PAYLOAD_BYTES,
     MAX_SOURCE_LENGTH,
 )
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.policy import Profile, admit, admit_recipe
-from clawperator.engine.skills.compiled import Compiled, Confirm, Output
+from clawperator.engine.skills.compiled import Choice, Compiled, Confirm, Output, with_matcher
 from clawperator.engine.skills.recipe.drafts import Draft, payload, sleep
 from clawperator.engine.skills.recipe.inputs import Told, check_filled, resolve
 from clawperator.engine.skills.recipe.model import Recipe, read_recipe
 from clawperator.engine.skills.recipe.source import read_source
 from clawperator.engine.skills.recipe.steps import CONFIRM, Step
-from clawperator.engine.skills.recipe.templates import fill
+from clawperator.engine.skills.recipe.templates import fill, fill_in, texts
 from clawperator.engine.skills.stable_ids import COMMAND_ID, TASK_ID, in_order, stable_ids
 from clawperator.engine.skills.variables import checked
 
@@ -59,13 +60,14 @@ def compile_recipe(
     return Compiled(
         skill_id="",
         artifact=file,
-        executions=tuple(replace(plan.execution, mode=MODE).to_payload() for plan in plans),
+        executions=tuple(_payload(plan, part) for plan, part in zip(plans, parts, strict=True)),
         optional=tuple(step.id for step in recipe.steps if step.optional),
         recipe={"id": recipe.recipe_id, "version": recipe.recipe_version, "type": recipe.recipe_type},
         capabilities=tuple(dict.fromkeys(recipe.capabilities)),
         outputs=_outputs(recipe),
         confirms=_confirms(recipe.steps, told.texts),
         warnings=tuple(_warnings(recipe, told, plans, parts)),
+        choices=tuple(_choices(recipe.steps, told)),
     )
 
 
@@ -73,13 +75,22 @@ def compile_recipe(
 
 
 def _parts(recipe: Recipe) -> list[Part]:
-    """The actions of each execution: optional steps have one of their own, so that their failure ends nothing else (§9.12)."""
+    """The actions of each execution: optional steps have one of their own, so that their failure ends nothing else (§9.12).
+
+    A step whose node is chosen begins one, for the tree is taken before it; its pause comes before that.
+    """
     parts: list[Part] = [_session(recipe)]
     for step in recipe.steps:
+        actions = list(step.actions)
+        if step.chooses:
+            at = actions.index(step.action)
+            parts[-1] += actions[:at]
+            actions = actions[at:]
+            parts.append([])
         if step.optional:
-            parts += [list(step.actions), []]
+            parts += [actions, []]
         else:
-            parts[-1] += step.actions
+            parts[-1] += actions
     return [part for part in parts if part]
 
 
@@ -143,6 +154,11 @@ def _validated(recipe: Recipe, parts: Sequence[Part], told: Told) -> list[Valida
         except EngineError as exc:
             raise _refused(exc, part, recipe) from exc
     return plans
+
+
+def _payload(plan: Validated, part: Part) -> dict[str, Any]:
+    execution = replace(plan.execution, mode=MODE).to_payload()
+    return with_matcher(execution, None) if part[0].choice else execution
 
 
 def _time_for(part: Part) -> int:
@@ -228,6 +244,17 @@ def _confirms(steps: Sequence[Step], texts: Mapping[str, str]) -> tuple[Confirm,
         for step in steps
         if step.confirm_type
     )
+
+
+def _choices(steps: Sequence[Step], told: Told) -> Iterator[Choice]:
+    for step in steps:
+        if (choice := step.action.choice) is None:
+            continue
+        for site, text in texts(dict(choice), step.site.at("selector")):
+            if len(fill(text, told.texts)) > MAX_MATCHER_VALUE_LENGTH:
+                message = f"the text has more than {MAX_MATCHER_VALUE_LENGTH} characters"
+                raise site.fault(ErrorCode.RECIPE_SELECTOR_INVALID, message, path=site.dotted)
+        yield Choice(step.id, fill_in(dict(choice), told.texts))
 
 
 def _warnings(recipe: Recipe, told: Told, plans: Sequence[Validated], parts: Sequence[Part]) -> list[Mapping[str, Any]]:

@@ -26,6 +26,8 @@ class Draft:
     params: Mapping[str, Any]
     site: Site
     sites: Mapping[str, Site] = field(default_factory=dict)
+    choice: Mapping[str, Any] | None = None
+    """The selector that decides on a fresh tree; the matcher only stands in for what comes of it."""
 
     @property
     def sleep_ms(self) -> int | None:
@@ -37,6 +39,8 @@ class Draft:
         """The texts in which inputs may be named."""
         for name, value in self.params.items():
             yield from texts(value, self.sites.get(name, self.site))
+        if self.choice is not None:
+            yield from texts(dict(self.choice), self.sites["matcher"])
 
     def filled(self, values: Mapping[str, str]) -> dict[str, Any]:
         """The action as it stands in a payload."""

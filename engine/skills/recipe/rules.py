@@ -37,16 +37,17 @@ def capabilities_of_step(step: Step) -> Iterator[tuple[str, Site]]:
     for action in step.actions:
         for capability in sorted(capabilities_of(action.type, action.params)):
             yield capability, action.site if action.site.path else action.site.at("type")
+    if step.chooses:
+        yield "observe", step.site.at("selector")
     if step.effect:
         yield _EFFECTS[step.effect], step.site.at("effect")
 
 
-def has_side_effect(step: Step, recipe_type: str) -> bool:
-    """Whether something must be verified after ``step`` (§9.5)."""
+def has_side_effect(step: Step) -> bool:
+    """Whether ``step`` acts on the app, so that a probe may not have it and others may have to verify it (§9.5)."""
     if step.type == "enter_text" or step.effect:
         return True
-    clicks = step.type in _CLICKING and step.action.params.get("clickAfter", True) is not False
-    return clicks and recipe_type == "action"
+    return step.type in _CLICKING and step.action.params.get("clickAfter", True) is not False
 
 
 def _check_ids(recipe: Recipe) -> None:
@@ -68,11 +69,11 @@ def _check_outputs(recipe: Recipe) -> None:
 
 
 def _check_kind(recipe: Recipe) -> None:
-    """A probe is run to look. Whoever trusts that must not be surprised."""
+    """A probe only observes: callers run it without expecting a change."""
     for step in recipe.steps:
-        if recipe.recipe_type == "probe" and has_side_effect(step, recipe.recipe_type):
+        if recipe.recipe_type == "probe" and has_side_effect(step):
             key = "effect" if step.effect else "type"
-            raise invalid(step.site.at(key), "a probe has no side effects", "recipe_type: action")
+            raise invalid(step.site.at(key), "a probe has no side effects", "recipe_type: flow or action")
 
 
 def _check_capabilities(recipe: Recipe) -> None:
@@ -92,7 +93,7 @@ def _check_verification(recipe: Recipe) -> None:
         return
     open_step: Step | None = None
     for step in recipe.steps:
-        if has_side_effect(step, recipe.recipe_type):
+        if has_side_effect(step):
             if open_step:
                 raise _unverified(open_step)
             open_step = None if step.confirm_type else step

@@ -1,7 +1,11 @@
-"""Selectors as matchers (skills contract §9.4): the device knows only six conditions, all of which must hold."""
+"""Selectors as matchers (skills contract §9.4): the device knows only six conditions, all of which must hold.
+
+What else a selector says is decided on a fresh tree before the step (``engine.skills.choosing``), where the step allows it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +13,7 @@ from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.recipe.schema import invalid
 from clawperator.engine.skills.recipe.site import Site
-from clawperator.engine.skills.recipe.templates import check
+from clawperator.engine.skills.recipe.templates import check, names
 
 FIELDS = {
     "resource_id": "resourceId",
@@ -19,6 +23,9 @@ FIELDS = {
     "content_desc_contains": "contentDescContains",
 }
 """Keys whose text goes into the matcher as it is, and its fields."""
+TEXTS = tuple(key for key in FIELDS if key != "resource_id")
+"""Keys whose text is what a user sees."""
+LITERAL_ANNOTATED = "L-ANNOTATION-USER"
 ANNOTATIONS = ("STRUCTURAL", "VARIABLE", "USER_SPECIFIC", "DERIVED")
 _FLAGS = ("clickable", "enabled", "selected")
 _INEXPRESSIBLE = (*_FLAGS, "index_in_parent", "any_of")
@@ -44,19 +51,27 @@ _RECYCLER = "RecyclerView"
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A matcher whose texts may still name inputs, and what was lost on the way."""
+    """A matcher whose texts may still name inputs, and what was lost on the way.
+
+    ``choice``: the selector itself where the matcher is not all that it says; then the matcher may be empty.
+    """
 
     matcher: dict[str, str]
     warnings: tuple[dict[str, Any], ...] = ()
+    choice: Mapping[str, Any] | None = None
 
 
-def lower(selector: object, site: Site, *, advisory: bool = False) -> Lowered:
+def lower(selector: object, site: Site, *, advisory: bool = False, choosing: bool = False) -> Lowered:
     """The matcher of the ``selector`` at ``site``; ``advisory`` drops what the device cannot match, where an id stays.
+
+    ``choosing``: what the device cannot match becomes a choice.
 
     Raises RECIPE_SELECTOR_INVALID, RECIPE_SELECTOR_UNSUPPORTED (``details.key``) and RECIPE_SCHEMA_INVALID.
     """
-    lowering = _Lowering()
+    lowering = _Lowering(choosing=choosing and not advisory)
     lowering.add(selector, site)
+    if lowering.lost and lowering.choosing and isinstance(selector, dict):
+        return Lowered(lowering.matcher, tuple(lowering.warnings), selector)
     if lowering.lost and not (advisory and "resourceId" in lowering.matcher):
         raise _inexpressible(lowering.lost[0], advisory=advisory)
     if not lowering.matcher:
@@ -80,14 +95,17 @@ def _is_scroll_view(container: object) -> bool:
         return False
     name = container["class"]
     return (
-        isinstance(name, str) and _simple(name) in SCROLL_VIEWS and container.get("annotation") in (None, *ANNOTATIONS)
+        isinstance(name, str)
+        and simple_name(name) in SCROLL_VIEWS
+        and container.get("annotation") in (None, *ANNOTATIONS)
     )
 
 
 class _Lowering:
     """One selector on its way to a matcher; ``lost`` are the sites of what no matcher expresses."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, choosing: bool = False) -> None:
+        self.choosing = choosing
         self.matcher: dict[str, str] = {}
         self.lost: list[Site] = []
         self.warnings: list[dict[str, Any]] = []
@@ -97,6 +115,8 @@ class _Lowering:
             raise invalid(site, "a selector is a mapping", "a mapping")
         if not selector:
             raise _nothing(site)
+        if selector.get("annotation") == "USER_SPECIFIC":
+            _check_no_literal(selector, site)
         for key, value in selector.items():
             self._take(key, value, site.at(key))
 
@@ -104,10 +124,12 @@ class _Lowering:
         if key in FIELDS:
             self._set(FIELDS[key], _text(value, site), site)
         elif key == "class":
-            self._set("role", self._role(value, site), site)
+            self._class(_text(value, site), site)
         elif key == "all_of":
             for index, part in enumerate(_parts(value, site)):
                 self.add(part, site.at(index))
+        elif key == "any_of":
+            self._alternatives(value, site)
         elif key in _INEXPRESSIBLE:
             _check_inexpressible(key, value, site)
             self.lost.append(site)
@@ -120,22 +142,53 @@ class _Lowering:
         elif value not in ANNOTATIONS:
             raise invalid(site, "is no annotation", f"one of {', '.join(ANNOTATIONS)}")
 
+    def _alternatives(self, value: object, site: Site) -> None:
+        """Alternatives that come to the same matcher are exactly that one; the device knows no others."""
+        lowered = []
+        for index, part in enumerate(_parts(value, site)):
+            lowered.append(_Lowering(choosing=self.choosing))
+            lowered[-1].add(part, site.at(index))
+        first = lowered[0]
+        if any(one.lost or one.matcher != first.matcher for one in lowered):
+            self.lost.append(site)
+            return
+        self.warnings += first.warnings
+        for field, text in first.matcher.items():
+            self._set(field, text, site)
+
     def _set(self, field: str, text: str, site: Site) -> None:
         if self.matcher.setdefault(field, text) != text:
             raise _unsupported(site, f"{site.path[-1]} must have two values at once, which no node has")
 
-    def _role(self, value: object, site: Site) -> str:
-        name = _simple(_text(value, site))
+    def _class(self, value: str, site: Site) -> None:
+        name = simple_name(value)
         if name == _RECYCLER:
             message = "matched as role list: a RecyclerView that shows a grid has the role grid and is not found"
             self.warnings.append(site.warning("SELECTOR_CLASS_APPROXIMATE", message))
-        if name not in ROLES:
+        if name in ROLES:
+            self._set("role", ROLES[name], site)
+        elif self.choosing and name and not names(value):
+            self.lost.append(site)
+        else:
             hint = "Leave class out and match by resource_id or text, or use a class that has a role."
             raise _unsupported(site, f"the class {shown(name)} has no role on the device", hint=hint)
-        return ROLES[name]
 
 
-def _simple(name: str) -> str:
+def _check_no_literal(selector: dict[str, Any], site: Site) -> None:
+    """What belongs to one user comes from an input, else the recipe is of use to that user only."""
+    for key in TEXTS:
+        if isinstance(value := selector.get(key), str) and value and not names(value):
+            raise site.at(key).fault(
+                ErrorCode.RECIPE_LITERAL_FORBIDDEN,
+                f"{key} is annotated USER_SPECIFIC, but is a literal text",
+                hint="Declare an input and write ${inputs.<name>}, or choose another annotation.",
+                lint=LITERAL_ANNOTATED,
+                path=site.at(key).dotted,
+            )
+
+
+def simple_name(name: str) -> str:
+    """A class name without its package."""
     return name.rpartition(".")[2]
 
 
@@ -165,17 +218,20 @@ def _check_inexpressible(key: str, value: object, site: Site) -> None:
         raise invalid(site, "is neither true nor false", "true or false")
     if key == "index_in_parent" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
         raise invalid(site, "is no index", "an integer from 0")
-    if key == "any_of":
-        for index, part in enumerate(_parts(value, site)):
-            _Lowering().add(part, site.at(index))
 
 
 def _inexpressible(site: Site, *, advisory: bool) -> EngineError:
     if advisory:
         hint = "selector_mode: advisory drops it only from a selector that has a resource_id."
     else:
-        hint = "Split the step, choose a stable resource_id, or set selector_mode: advisory to drop it beside one."
-    return _unsupported(site, f"the device cannot match by {site.path[-1]}", hint=hint)
+        hint = (
+            "Only click, read_text and enter_text choose by it, on a fresh tree. Choose a stable resource_id, or set selector_mode:"
+            " advisory to drop the key beside one."
+        )
+    message = (
+        f"the device cannot match by {site.path[-1]}: the Operator app compares ids, texts, descriptions and roles only"
+    )
+    return _unsupported(site, message, hint=hint)
 
 
 def _unsupported(site: Site, message: str, *, hint: str | None = None) -> EngineError:

@@ -13,6 +13,7 @@ from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_RETRY_ATTEMPTS_PER_STEP
 from clawperator.engine.contracts.strict import Strict, problem
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.skills.compiled import STAND_IN
 from clawperator.engine.skills.recipe.drafts import Draft, check_draft, sleep
 from clawperator.engine.skills.recipe.patterns import pattern_problem
 from clawperator.engine.skills.recipe.schema import invalid, read
@@ -39,6 +40,8 @@ _DEFINED = {
 }
 """Runtime parameters that keys of the step define, so that they may not stand in ``params``."""
 CONFIRM = "__confirm"
+CHOOSING = ("click", "read_text", "enter_text")
+"""Steps whose node the host may choose. The device waits and scrolls by itself: those steps need a matcher from the start."""
 
 Pause = Annotated[int, Field(ge=0, le=MAX_EXECUTION_TIMEOUT_MS)]
 
@@ -140,6 +143,11 @@ class Step:
         return next(action for action in self.actions if action.id == self.id)
 
     @property
+    def chooses(self) -> bool:
+        """Whether its node is chosen on a fresh tree before it runs."""
+        return self.action.choice is not None
+
+    @property
     def sleeps(self) -> bool:
         return self.type == "sleep"
 
@@ -201,11 +209,15 @@ class _Reader:
         block, site = self._block, self._site
         params: dict[str, Any] = {}
         sites: dict[str, Site] = {}
+        choice: Mapping[str, Any] | None = None
         if block.type in _APPS:
             params["applicationId"] = self._application_id
         if block.selector is not None:
             target = _TARGETS.get(block.type, "matcher")
-            params[target] = self._lowered(lower(block.selector, site.at("selector"), advisory=self._advisory))
+            choosing = block.type in CHOOSING
+            lowered = lower(block.selector, site.at("selector"), advisory=self._advisory, choosing=choosing)
+            matcher, choice = self._lowered(lowered), lowered.choice
+            params[target] = STAND_IN if choice else matcher
             sites[target] = site.at("selector")
         if block.container is not None:
             lowered = lower_container(block.container, site.at("container"), advisory=self._advisory)
@@ -217,7 +229,7 @@ class _Reader:
         for retry in _RETRIES.get(block.type, ("retry",)):
             params |= _retry(retry, block.retries)
             sites[retry] = site.at("retries")
-        return Draft(block.id, block.type, params, site, sites)
+        return Draft(block.id, block.type, params, site, sites, choice)
 
     def _params(self) -> dict[str, Any]:
         """The parameters as given; what an action may do must not depend on an input."""

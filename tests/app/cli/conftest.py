@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from clawperator.app.cli.main import main
+from tests.support import patience
 
 
 class Run(NamedTuple):
@@ -84,7 +85,7 @@ def process(lonely: Mapping[str, str]) -> ProcessCli:
             input=stdin,
             capture_output=True,
             env={**os.environ, **(env or {})},
-            timeout=50,
+            timeout=patience(50),
             check=False,
         )
         return Run(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -69,11 +69,56 @@ def test_a_template(cli: Cli, registry: str) -> None:
     assert run.document["execution"]["actions"][0]["params"]["text"] == 'a "b"'
 
 
+def test_empty_variables_are_none(cli: Cli, registry: str) -> None:
+    arguments = ("skills", "compile-artifact", SKILL, "--artifact", "say", "--registry", registry)
+    without, empty = cli(*arguments), cli(*arguments, "--vars", "")
+    assert without.document["code"] == empty.document["code"] == "COMPILE_VAR_MISSING"
+
+
 def test_a_recipe_by_flag_and_environment(cli: Cli, registry: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", registry)
     run = cli("skills", "compile-artifact", "--skill-id", SKILL, "--artifact", "read.recipe.md")
     assert run.exit_code == 0
     assert list(run.document) == ["execution", "recipe", "capabilities", "outputs", "confirms", "warnings"]
+
+
+def compiled(cli: Cli, registry: str, artifact: str, variables: str = "{}") -> dict[str, Any]:
+    run = cli("skills", "compile-artifact", SKILL, "--artifact", artifact, "--registry", registry, "--vars", variables)
+    return run.document
+
+
+@pytest.mark.parametrize(("artifact", "variables"), [("say", '{"TEXT":"x"}'), ("read", "{}")])
+def test_execute_takes_what_was_compiled(cli: Cli, registry: str, artifact: str, variables: str) -> None:
+    document = compiled(cli, registry, artifact, variables)
+    checked = cli("execute", json.dumps(document), "--validate-only")
+    assert (checked.exit_code, checked.document["executions"]) == (0, [document["execution"]])
+    planned = cli("execute", json.dumps(document), "--dry-run", "--timeout-ms", "4000")
+    assert [plan["timeoutMs"] for plan in planned.document["plans"]] == [4_000]
+    pretty = cli("execute", json.dumps(document), "--dry-run", "--output", "pretty")
+    assert document["execution"]["commandId"] in pretty.out
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"executions": []}, "executions"),
+        ({"execution": None}, "execution"),
+        ({"execution": {}}, "execution"),
+        ({"execution": {"actions": [{"id": "a", "type": "click"}]}}, "execution"),
+        ({"executions": [{}]}, "executions.0"),
+        ({"outputs": [{"name": "a", "type": "string", "from": {"pattern": "(a+)+$"}}]}, "outputs.0.from.pattern"),
+        ({"confirms": [{"stepId": "a"}]}, "confirms.0.actionId"),
+        ({"capabilities": ["anything"]}, "capabilities.0"),
+        ({"other": 1}, ""),
+    ],
+)
+def test_a_changed_compiled_artifact_is_refused(cli: Cli, registry: str, change: dict[str, Any], path: str) -> None:
+    document = compiled(cli, registry, "read") | change
+    run = cli("execute", json.dumps(document), "--validate-only")
+    assert run.exit_code == 1
+    assert run.document["code"] in ("EXECUTION_VALIDATION_FAILED", "EXECUTION_ACTION_UNSUPPORTED")
+    assert run.document["details"]["path"].startswith(path)
+    assert run.document["hint"]
 
 
 def test_every_run_gives_the_same_bytes(process: ProcessCli, registry: str) -> None:

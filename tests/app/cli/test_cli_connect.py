@@ -21,25 +21,25 @@ def in_front_of_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "words"),
+    ("flags", "code", "words"),
     [
-        (["--token-file", "t"], "--token-file belongs to --connect"),
-        (["--connect", "ftp://host"], "--connect: not the address of a server: 'ftp://host'"),
-        (["--connect", "http://me:secret@host"], "--connect: an address does not carry a password"),
-        (["--connect", "host", "--token-file", "nowhere"], "--token-file: nowhere cannot be read"),
-        (["--connect", "host", "--no-history"], "--no-history: the server keeps the history"),
-        (["--connect", "host", "--snapshot", "dump.xml"], "use --snapshot OR --connect, not both"),
+        (["--token-file", "t"], "USAGE", "--token-file belongs to --connect"),
+        (["--connect", "ftp://host"], "USAGE", "--connect: not the address of a server: 'ftp://host'"),
+        (["--connect", "http://me:secret@host"], "USAGE", "--connect: an address does not carry a password"),
+        (["--connect", "host", "--token-file", "nowhere"], "FILE_NOT_READABLE", "--token-file nowhere cannot be read"),
+        (["--connect", "host", "--no-history"], "USAGE", "--no-history: the server keeps the history"),
+        (["--connect", "host", "--snapshot", "dump.xml"], "USAGE", "use --snapshot OR --connect, not both"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], words: str
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], code: str, words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dump.xml").write_text("<hierarchy/>", encoding="utf-8")
     run = cli("console", *flags)
     assert run.exit_code == 1
     error = json.loads(run.err or run.out)
-    assert error["code"] == "USAGE"
+    assert error["code"] == code
     assert error["message"].startswith(words)
     assert "secret" not in run.err + run.out
 

@@ -18,11 +18,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from clawperator.engine.contracts.generation import lacking_words
 from clawperator.engine.doctor import visit
+from clawperator.engine.doctor.adb_servers import ServerProcess
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
 from tests.app.cli.test_cli_terminals import terminal  # noqa: F401 -- a fixture
+from tests.support import Spawn, patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,11 +106,15 @@ def test_a_healthy_device(cli: Cli, admit: Callable[..., SimulatedDevice]) -> No
     admit()
     run = cli("doctor", "--json")
     assert (run.exit_code, run.err) == (0, "")
-    assert run.out.startswith('{\n  "ok": true,\n  "criticalOk": true,\n  "deviceId": "emulator-5554",\n')
+    assert run.out.startswith(
+        '{\n  "ok": true,\n  "criticalOk": true,\n  "verdict": "ready",\n  "summary": "Ready",\n  "deviceId": "emulator-5554",\n'
+    )
     assert set(statuses(run.document).values()) == {"pass"}
     assert list(run.document) == [
         "ok",
         "criticalOk",
+        "verdict",
+        "summary",
         "deviceId",
         "receiverPackage",
         "operatorPackage",
@@ -117,9 +124,9 @@ def test_a_healthy_device(cli: Cli, admit: Callable[..., SimulatedDevice]) -> No
     assert run.document["nextActions"][-1] == f"Try: clawperator observe snapshot --device-id {SERIAL}"
     shown = cli("doctor", "--output", "pretty")
     assert shown.out.endswith(f"  - Try: clawperator observe snapshot --device-id {SERIAL}\n")
-    assert "\n[OK] Everything is ready.\n" in shown.out
+    assert "\n[OK] Ready\n" in shown.out
     assert "Advisory checks" not in shown.out
-    assert "Additional passed checks: 13\n" in shown.out
+    assert "Additional passed checks: 14\n" in shown.out
 
 
 def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
@@ -137,7 +144,8 @@ def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice])
         f"  [OK] adb server at tcp:127.0.0.1:{os.environ['ANDROID_ADB_SERVER_PORT']}\n"
         f"  [OK] Device {SERIAL}\n"
         "  [OK] Android API 34, Physical size: 1080x2340\n"
-        "  [OK] Operator 0.3.1 fits\n"
+        "  [OK] Operator 0.3.1 is supported\n"
+        f"      This generation does not answer: {lacking_words('0.3.1')}.\n"
         "  [FAIL] The Operator's accessibility service is not running\n"
         "      Accessibility service is not available\n"
         "      Switch the accessibility service on\n"
@@ -152,9 +160,9 @@ def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice])
         "      Switch the service off and on again\n"
         f"        {GRANT} --force\n"
         "\n"
-        "Additional passed checks: 12\n"
+        "Additional passed checks: 13\n"
         "\n"
-        "[FAIL] Something critical is missing.\n"
+        "[FAIL] Not ready: accessibility service not running\n"
         "\n"
         "Next actions:\n"
         f"  - {GRANT} --force\n"
@@ -188,45 +196,55 @@ def test_fixes_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None
     assert f"Fixes that were run:\n  [OK] {GRANT} --force\n      {PACKAGE} " in shown
 
 
-def test_what_disturbs_others_needs_a_yes(cli: Cli, tools: Path) -> None:
-    """No server answers and adb cannot start one: ending it is left to people, starting it is tried."""
+def test_without_the_operator_nothing_can_be_executed(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
+    admit(operator={"installed": False})
+    found = cli("doctor").document
+    assert (found["verdict"], found["summary"]) == ("not_ready", "Not ready: Operator not installed")
+    assert not any(action.startswith("Try:") for action in found["nextActions"])
+    assert "\n[FAIL] Not ready: Operator not installed\n" in cli("doctor", "--output", "pretty").out
+
+
+def test_hints_do_not_keep_from_trying(
+    cli: Cli, admit: Callable[..., SimulatedDevice], tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admit()
+    (tools / "node").unlink()
+    others = (ServerProcess(4711, 5999), ServerProcess(4712, 0, "localabstract:other"))
+    monkeypatch.setattr(visit, "running_servers", lambda: others)
+    monkeypatch.setenv("PATH", str(tools))
+    run = cli("doctor", "--fix")
+    assert (run.exit_code, run.document["verdict"]) == (0, "ready_with_hints")
+    assert run.document["summary"] == "Ready, 2 hints"
+    assert run.document["fixResults"] == []
+    assert "kill-server" not in run.out, "other programs' adb servers are not ours to stop"
+    assert run.document["nextActions"][-1] == f"Try: clawperator observe snapshot --device-id {SERIAL}"
+    assert "\n[WARN] Ready, 2 hints\n" in cli("doctor", "--output", "pretty").out
+
+
+def test_fix_restarts_our_own_adb_server(cli: Cli, tools: Path) -> None:
+    """No server answers and adb cannot start one: ending the one at our address and starting one are tried, nothing else."""
     plain = cli("doctor")
     assert (plain.exit_code, statuses(plain.document)["host.adb.server"]) == (1, "fail")
     assert plain.document["nextActions"] == ["adb kill-server", "adb start-server"]
     port = os.environ["ANDROID_ADB_SERVER_PORT"]
     calls = tools / "adb.calls"
     calls.write_text("")
-    careful = cli("doctor", "--fix")
-    assert "kill-server" not in calls.read_text()
-    assert [(result["step"], result["ok"]) for result in careful.document["fixResults"]] == [
-        ("adb start-server", False)
-    ]
-    assert careful.document["nextActions"] == ["adb kill-server"]
-    assert "not run without a yes (--yes): adb kill-server" in careful.err
-    calls.write_text("")
-    bold = cli("doctor", "--fix", "--yes")
+    fixed = cli("doctor", "--fix")
     assert f"-P {port} kill-server\n" in calls.read_text()
-    assert [result["step"] for result in bold.document["fixResults"]] == ["adb kill-server", "adb start-server"]
-    assert "nextActions" not in bold.document
-    assert f"fix for host.adb.server: adb -P {port} kill-server" in bold.err
+    assert all(f"-P {port} " in call for call in calls.read_text().splitlines())
+    assert [result["step"] for result in fixed.document["fixResults"]] == ["adb kill-server", "adb start-server"]
+    assert "nextActions" not in fixed.document
+    assert f"fix for host.adb.server: adb -P {port} kill-server" in fixed.err
 
 
-@pytest.mark.parametrize(("answer", "killed"), [(b"y\n", True), (b"n\n", False)])
-def test_a_person_at_the_terminal_is_asked(
-    terminal: Terminal,  # noqa: F811
-    tools: Path,
-    answer: bytes,
-    killed: bool,
-) -> None:
-    shown = terminal("doctor", "--fix", press=answer, when=b"[y/N]")
+def test_progress_at_the_terminal(terminal: Terminal, tools: Path) -> None:  # noqa: F811
+    shown = terminal("doctor")
     assert shown.exit_code == 1
-    assert "[clawperator] doctor 0/20: host.python.version" in shown.text
-    assert ("kill-server" in (tools / "adb.calls").read_text()) is killed
-    assert ('"adb kill-server"\r\n  ]' in shown.text) is not killed  # the last of the next actions
+    assert "[clawperator] doctor 0/21: host.python.version" in shown.text
 
 
 def test_junit(cli: Cli, admit: Callable[..., SimulatedDevice], tmp_path: Path) -> None:
-    admit(device={"generation": "0.5"})
+    admit(operator={"version_name": "0.6.0"})
     target = tmp_path / "result.xml"
     target.write_text("old")
     run = cli("doctor", "--junit", str(target))
@@ -237,7 +255,7 @@ def test_junit(cli: Cli, admit: Callable[..., SimulatedDevice], tmp_path: Path) 
     assert [child.tag for child in cases["doctor.readiness.version.compatibility"]] == ["failure"]
     assert [child.tag for child in cases["doctor.readiness.handshake"]] == ["skipped"]
     assert (root.get("tests"), root.get("failures")) == (str(len(cases)), "1")
-    assert cli("doctor", "--junit", os.devnull).exit_code == 1
+    assert cli("doctor", "--junit", os.devnull).document["code"] == "FILE_EXISTS"
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
 
 
@@ -247,7 +265,7 @@ def test_a_junit_file_that_cannot_be_written(
 ) -> None:
     world = admit()
     run = cli("doctor", "--junit", str(tmp_path / target))
-    assert (run.exit_code, run.document["code"]) == (1, "USAGE")
+    assert (run.exit_code, run.document["code"]) == (1, "FILE_NOT_WRITABLE")
     assert run.document["message"].startswith(f"--junit {tmp_path / target} cannot be written: ")
     assert world.commands == 0
 
@@ -275,18 +293,20 @@ def test_a_full_run(cli: Cli, admit: Callable[..., SimulatedDevice], tools: Path
     assert list(statuses(run.document))[-1] == "readiness.smoke"
 
 
-def test_an_interrupt_leaves_nothing_behind(admit: Callable[..., SimulatedDevice], tools: Path, tmp_path: Path) -> None:
+def test_an_interrupt_leaves_nothing_behind(
+    admit: Callable[..., SimulatedDevice], tools: Path, tmp_path: Path, spawn: Spawn
+) -> None:
     """SIGINT while a tool hangs: the documented answer, the tool is gone, and the JUnit file was never touched."""
     admit()
     write_tool(tools, "node", 'echo $$ > "$0.part"; /bin/mv "$0.part" "$0.pid"; exec /bin/sleep 300')
     target = tmp_path / "r.xml"
     command = [sys.executable, "-m", "clawperator.app.cli", "doctor", "--junit", str(target)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 30
+    child = spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + patience(30)
     while not (tools / "node.pid").exists() and time.monotonic() < deadline:
         time.sleep(0.005)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=patience(20))
     assert (child.returncode, json.loads(out)["code"], err) == (130, "INTERRUPTED", b"")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tools / "node.pid").read_text()), 0)

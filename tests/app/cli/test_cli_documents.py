@@ -106,7 +106,7 @@ class TestCompletion:
             (["dev"], "devices"),
             (["action", "cl"], "click"),
             (["action", "press-key", "--key", ""], "back home recents"),
-            (["devices", "--output", ""], "json pretty"),
+            (["packages", "list", "--output", ""], "json pretty"),
             (["completion", ""], "bash zsh tcsh"),
             (["execute", "--val"], "--validate-only"),
         ],
@@ -133,7 +133,7 @@ class TestWhoWritesWhere:
     def test_output_can_be_collected_in_memory(self, lonely: dict[str, str]) -> None:
         with contextlib.redirect_stdout(io.StringIO()) as collected:
             assert main(["version"]) == 0
-        assert json.loads(collected.getvalue())["engineVersion"]
+        assert json.loads(collected.getvalue())["operatorGenerations"]
 
 
 def test_the_version_of_the_alias_table_is_told_when_asked_for_the_story(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,8 +16,10 @@ import pytest
 
 from clawperator.app.cli.table import COMMANDS, subcommands
 from clawperator.engine.adb import blocking
+from clawperator.engine.emulators.avds import machine_abi
 from clawperator.engine.emulators.telling import STAGES
 from tests.sdk.tree import FakeSdk
+from tests.support import Spawn
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -121,20 +123,30 @@ def test_start(cli: Cli, sdk: FakeSdk) -> None:
 
 
 def test_create(cli: Cli, sdk: FakeSdk, tmp_path: Path) -> None:
-    values = ["--api-level", "34", "--abi", "x86_64", "--device-profile", "pixel_6", "--no-play-store"]
+    values = ["--api-level", "34", "--abi", "x86", "--device-profile", "pixel_6", "--no-play-store"]
     run = cli("emulator", "create", "--name", "other", *values)
     assert list(run.document) == AVD_KEYS
-    assert run.document["systemImage"] == "system-images;android-34;google_apis;x86_64"
+    assert run.document["systemImage"] == "system-images;android-34;google_apis;x86"
     assert "create avd: ok" in run.err
     shown = cli("emulator", "inspect", "other", "--output", "pretty").out
     assert "API level: 34  unsupported_api_level: must be API level 35" in shown
-    assert "ABI: x86_64  unsupported_abi: must be ABI arm64-v8a" in shown
+    assert f"ABI: x86  unsupported_abi: must be ABI {machine_abi()}" in shown
     shown = cli("emulator", "list", "--output", "pretty").out
     assert "unsupported_device_profile: must be device profile pixel_7" in shown
     (tmp_path / "config" / "clawperator").mkdir(parents=True)
-    (tmp_path / "config" / "clawperator" / "settings.toml").write_text('[emulator]\nsupported_abis = ["x86_64"]\n')
+    (tmp_path / "config" / "clawperator" / "settings.toml").write_text('[emulator]\nsupported_abis = ["x86"]\n')
     assert "must be ABI" not in cli("emulator", "inspect", "other", "--output", "pretty").out
-    assert cli("emulator", "create").document["abi"] == "x86_64"  # the first one that the settings allow
+    assert cli("emulator", "create").document["abi"] == "x86"  # the first one that the settings allow
+
+
+@pytest.mark.parametrize(("machine", "abi"), [("x86_64", "x86_64"), ("aarch64", "arm64-v8a")])
+def test_the_default_abi_is_one_that_runs_here(
+    cli: Cli, sdk: FakeSdk, monkeypatch: pytest.MonkeyPatch, machine: str, abi: str
+) -> None:
+    monkeypatch.setattr("clawperator.engine.emulators.avds.platform.machine", lambda: machine)
+    run = cli("emulator", "create", "--name", "own")
+    assert (run.document["abi"], run.document["supported"]) == (abi, True)
+    assert ("arm64-v8a images do not run on this computer: its own ABI is used, x86_64" in run.err) is (abi == "x86_64")
 
 
 def test_unknown_names(cli: Cli, sdk: FakeSdk) -> None:
@@ -170,20 +182,14 @@ def test_odd_values_are_refused(cli: Cli, sdk: FakeSdk) -> None:
 
 def test_deleting_and_overwriting_ask(cli: Cli, sdk: FakeSdk, monkeypatch: pytest.MonkeyPatch) -> None:
     sdk.add_avd("mine", level=30)
-    refusals = (
-        ["delete", "mine"],
-        ["delete", "mine", "--no-input"],
-        ["create", "--name", "mine", "--force"],
-    )
-    for arguments in refusals:
-        run = cli("emulator", *arguments)
-        assert (run.exit_code, run.document["code"]) == (1, "USAGE")
-        assert "--yes" in run.document["message"]
+    run = cli("emulator", "create", "--name", "mine", "--force")
+    assert (run.exit_code, run.document["code"]) == (1, "NOT_CONFIRMED")
+    assert "--yes" in run.document["message"]
     monkeypatch.setattr("clawperator.app.cli.diagnostics.can_ask", lambda: True)
     run = cli("emulator", "delete", "mine", stdin=b"\n")
-    assert run.document["code"] == "USAGE"
+    assert run.document["code"] == "NOT_CONFIRMED"
     assert "Delete mine and everything on it? [y/N]" in run.err
-    assert cli("emulator", "delete", "mine", "--no-input", stdin=b"y\n").document["code"] == "USAGE"
+    assert cli("emulator", "delete", "mine", "--no-input", stdin=b"y\n").document["code"] == "NOT_CONFIRMED"
     assert sdk.calls("avdmanager") == []
 
     assert cli("emulator", "create", "--name", "mine").document["code"] == "ANDROID_AVD_CREATE_FAILED"
@@ -192,6 +198,21 @@ def test_deleting_and_overwriting_ask(cli: Cli, sdk: FakeSdk, monkeypatch: pytes
     assert run.document["supported"]
     assert cli("emulator", "delete", "mine", stdin=b"yes\n").document["deleted"]
     assert "[y/N]" not in cli("emulator", "create", "--name", "mine", "--force", "--no-input").err  # nothing to lose
+
+
+def test_a_script_deletes_by_the_name(cli: Cli, sdk: FakeSdk) -> None:
+    sdk.add_avd("mine", level=30)
+    assert cli("emulator", "delete", "mine").document == {"ok": True, "avdName": "mine", "deleted": True}
+    again = cli("emulator", "delete", "mine")
+    assert (again.exit_code, again.document["code"]) == (1, "EMULATOR_NOT_FOUND")
+
+
+def test_an_unknown_one_is_not_asked_about(cli: Cli, sdk: FakeSdk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clawperator.app.cli.diagnostics.can_ask", lambda: True)
+    run = cli("emulator", "delete", "nobody", stdin=b"y\n")
+    assert (run.exit_code, run.document["code"]) == (1, "EMULATOR_NOT_FOUND")
+    assert "[y/N]" not in run.err
+    assert sdk.calls("avdmanager") == []
 
 
 def test_a_failure_is_told_and_has_its_hint(cli: Cli, sdk: FakeSdk) -> None:
@@ -217,18 +238,15 @@ def test_without_an_sdk(cli: Cli, lonely: dict[str, str]) -> None:
     assert cli("emulator", "status").document["code"] == "ADB_NOT_FOUND"
 
 
-def test_ctrl_c_leaves_nothing_running(sdk: FakeSdk) -> None:
+def test_ctrl_c_leaves_nothing_running(sdk: FakeSdk, spawn: Spawn) -> None:
     """Of everything between nothing and a booted emulator, waiting for adb is where people lose their patience."""
     sdk.install()
     sdk.fails("stays_offline")
     command = [sys.executable, "-m", "clawperator.app.cli", "emulator", "provision", "--json-progress"]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
-    try:
-        until(lambda: sdk.records("emulator up"))
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=PATIENT)
-    finally:
-        child.kill()
+    child = spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
+    until(lambda: sdk.records("emulator up"))
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=PATIENT)
     assert child.returncode == 130
     document = json.loads(out)
     assert document["code"] == "INTERRUPTED"

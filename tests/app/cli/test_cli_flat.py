@@ -138,7 +138,7 @@ REFUSALS: list[tuple[str, str, str]] = [
     ("click --selector OK", VALIDATION, "--selector must be valid JSON"),
     ("click --selector []", VALIDATION, "--selector must be a JSON object"),
     ("scroll down --container-selector nope", VALIDATION, "--container-selector must be valid JSON"),
-    ("click --selector {}", VALIDATION, "Matcher must have at least one field"),
+    ("click --selector {}", VALIDATION, "`actions.0.params.matcher` must have at least one field"),
     # selectors and arguments that are missing
     *((f"{words}", "MISSING_SELECTOR", f"{words.split()[0]} requires a selector") for words in (
         "click", "click --long", "read", "read --container-id x", "read-value", "type x", "wait", "wait --timeout 5",
@@ -247,7 +247,7 @@ class TestExec:
     ) -> None:
         monkeypatch.chdir(tmp_path)
         array = cli("exec", "[1]", "--dry-run").document
-        assert (array["code"], array["message"]) == (VALIDATION, "Expected object, received array")
+        assert (array["code"], array["message"]) == (VALIDATION, "The payload must be an object, not an array")
         (tmp_path / "[1]").write_text(json.dumps(PLAN), encoding="utf-8")
         assert cli("exec", "[1]", "--dry-run").document["plan"]["commandId"] == "c"
         assert cli("exec", "[2", "--dry-run").document["message"] == "Invalid JSON content"

@@ -150,6 +150,7 @@ def test_show_needs_to_know_what(cli: Cli, three: Path) -> None:
     assert cli("history", "show").document["code"] == "USAGE"
     assert cli("history").document == {
         "code": "USAGE",
+        "hint": "Run `clawperator help history`.",
         "message": "history list|show|export|audit|prune [options]",
         "retryable": False,
     }
@@ -169,14 +170,23 @@ def test_export_to_stdout_is_one_document_per_run(cli: Cli, three: Path) -> None
 def test_export_to_a_file_is_all_or_nothing_and_private(cli: Cli, three: Path, tmp_path: Path) -> None:
     target = tmp_path / "runs.jsonl"
     target.write_text("what was there")
-    answer = cli("history", "export", "--to", str(target)).document
+    taken = cli("history", "export", "--to", str(target)).document
+    assert (taken["code"], taken["hint"]) == ("FILE_EXISTS", "Pass --force to replace a file.")
+    assert target.read_text() == "what was there"
+    answer = cli("history", "export", "--to", str(target), "--force").document
     assert answer == {"ok": True, "path": str(target), "executions": 3, "bytes": target.stat().st_size}
     assert len(target.read_text().splitlines()) == 3
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     refused = cli("history", "export", "--to", str(tmp_path / "no" / "such" / "folder"))
-    assert refused.document["code"] == "USAGE"
-    assert cli("history", "export", "--to", str(tmp_path)).document["code"] == "USAGE"
-    assert [name for name in os.listdir(tmp_path) if name.startswith(".history")] == []
+    assert refused.document["code"] == "FILE_NOT_WRITABLE"
+    assert refused.document["details"] == {"file": str(tmp_path / "no" / "such" / "folder")}
+    assert cli("history", "export", "--to", str(tmp_path)).document["code"] == "FILE_NOT_WRITABLE"
+    link = tmp_path / "link"
+    link.symlink_to(os.devnull)
+    for path in (link, os.devnull):
+        assert cli("history", "export", "--to", str(path), "--force").document["code"] == "FILE_EXISTS"
+    assert link.is_symlink()
+    assert [name for name in os.listdir(tmp_path) if name.endswith(".part")] == []
 
 
 def test_one_run_as_a_bundle(cli: Cli, three: Path, tmp_path: Path) -> None:
@@ -190,7 +200,7 @@ def test_one_run_as_a_bundle(cli: Cli, three: Path, tmp_path: Path) -> None:
     assert answer == {"ok": True, "path": str(target), "executions": 1, "files": len(names), "bytes": size}
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     again = cli("history", "export", "2", "--bundle", str(target))
-    assert (again.exit_code, again.document["code"]) == (1, "USAGE")
+    assert (again.exit_code, again.document["code"]) == (1, "FILE_EXISTS")
     assert target.stat().st_size == size
     assert cli("history", "export", "first", "--bundle", str(tmp_path / "safe.zip"), "--safe").exit_code == 0
     with zipfile.ZipFile(tmp_path / "safe.zip") as archive:
@@ -232,7 +242,7 @@ def test_the_bounds_of_the_settings_file(cli: Cli, three: Path, tmp_path: Path) 
 
 def test_everything_goes_only_if_somebody_says_so(cli: Cli, three: Path) -> None:
     refused = cli("history", "prune", "--all", stdin=b"y\n")
-    assert (refused.exit_code, refused.document["code"]) == (1, "USAGE")
+    assert (refused.exit_code, refused.document["code"]) == (1, "NOT_CONFIRMED")
     assert cli("history", "prune", "--all", "--older-than", "1d").document["code"] == "USAGE"
     assert cli("history", "list").document["total"] == 3
     assert cli("history", "prune", "--all", "--yes").document["removed"] == 3

@@ -17,6 +17,7 @@ import pytest
 from clawperator.app.cli import log_tail
 from clawperator.app.cli.log_tail import Tail
 from clawperator.engine.log_file import LogFile, today_path
+from tests.support import patience, running
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -77,43 +78,39 @@ def test_lines_of_somebody_else(cli: Cli, log: LogFile, folder: Path) -> None:
 @contextmanager
 def following(*words: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-u", "-m", "clawperator.app.cli", "logs", *words]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
-    try:
-        yield running
-    finally:
-        running.kill()
-        running.communicate()
+    with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as child:
+        yield child
 
 
-def next_event(running: subprocess.Popen[str]) -> str:
-    assert running.stdout is not None
-    event: str = json.loads(running.stdout.readline())["event"]
+def next_event(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    event: str = json.loads(child.stdout.readline())["event"]
     return event
 
 
 def test_what_comes_until_somebody_presses_ctrl_c(log: LogFile, folder: Path) -> None:
     log.write("info", "before", "m")
-    with following() as running:
-        assert next_event(running) == "before"
+    with following() as child:
+        assert next_event(child) == "before"
         for event in ("one", "two"):
             log.write("info", event, "m")
-            assert next_event(running) == event
+            assert next_event(child) == event
         Path(today_path(str(folder))).unlink()
         log.write("info", "anew", "m")
-        assert next_event(running) == "anew"
-        running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=20)
-        assert (running.returncode, out, err) == (0, "", "")
+        assert next_event(child) == "anew"
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=patience(20))
+        assert (child.returncode, out, err) == (0, "", "")
 
 
 def test_a_reader_that_leaves(log: LogFile) -> None:
     log.write("info", "before", "m")
-    with following() as running:
-        assert next_event(running) == "before"
-        assert running.stdout is not None
-        running.stdout.close()
+    with following() as child:
+        assert next_event(child) == "before"
+        assert child.stdout is not None
+        child.stdout.close()
         log.write("info", "unheard", "m")
-        assert running.wait(timeout=20) == 141
+        assert child.wait(timeout=patience(20)) == 141
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
 from tests.engine.operator.apks import apk, manifest, save
+from tests.support import Spawn, patience
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,7 +136,9 @@ def test_a_wrong_digest_installs_nothing(cli: Cli, plug: Plug, tmp_path: Path) -
     assert (run.document["code"], RELEASE_PACKAGE in world.packages) == ("OPERATOR_INSTALL_FAILED", False)
 
 
-def test_an_interrupt_leaves_nothing_on_the_device(plug: Plug, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_leaves_nothing_on_the_device(
+    plug: Plug, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spawn: Spawn
+) -> None:
     """The package manager has every byte but is not done: the session is abandoned with the connection."""
     stream, arrived = packages._stream, threading.Event()
 
@@ -148,12 +151,12 @@ def test_an_interrupt_leaves_nothing_on_the_device(plug: Plug, tmp_path: Path, m
     monkeypatch.setattr(packages, "_stream", slow)
     world = plug(**EMPTY)
     command = [*MODULE, "operator", "setup", "--apk", save(tmp_path), "--json-progress"]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = spawn(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert arrived.wait(30)
     finally:
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=patience(30))
     assert (child.returncode, json.loads(out)["code"]) == (130, "INTERRUPTED")
     assert json.loads(err.splitlines()[-1])["state"] == "failed"
     assert RELEASE_PACKAGE not in world.packages

@@ -61,6 +61,11 @@ EXECUTION = {
     "ok": True,
     "deviceId": f"emulator-{HOSTILE}",
     "executionId": "x",
+    "outcome": {
+        "status": HOSTILE,
+        "steps": [{"id": HOSTILE, "type": HOSTILE, "status": HOSTILE, "durationMs": 1, "code": HOSTILE}],
+        "error": {"code": HOSTILE, "message": HOSTILE, "hint": HOSTILE, "retryable": False},
+    },
     "envelope": {
         "commandId": HOSTILE,
         "status": "failed",

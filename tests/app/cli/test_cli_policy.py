@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clawperator.engine.policy import CAPABILITIES
+
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
 
@@ -67,7 +69,7 @@ def test_show_without_a_file(cli: Cli, usual: Path) -> None:
         "name": "default",
         "read_only": False,
         "capabilities": {
-            "allow": ["observe", "navigate", "click", "long_click", "type_text", "toggle"],
+            "allow": [name for name in CAPABILITIES if name != "purchase_risk"],
             "deny": ["purchase_risk"],
         },
         "packages": {"allow": ["*"], "deny": []},
@@ -86,7 +88,7 @@ def test_show_says_who_chose_it(cli: Cli, usual: Path, policy: Path, monkeypatch
     shown = cli("policy", "show").document
     assert (shown["source"], shown["path"], shown["activeProfile"]) == ("file", str(policy), "shop")
     assert [profile["name"] for profile in shown["profiles"]] == ["shop", "look"]
-    assert [remark.partition(" ")[0] for remark in shown["remarks"]] == ["open_uri", "press_key"]
+    assert [remark.partition(" ")[0] for remark in shown["remarks"]] == ["open_uri"]
     usual.with_name("settings.toml").unlink()
     usual.write_text(POLICY)
     assert cli("policy", "show").document["source"] == "default"

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support import Spawn, patience
+
 if TYPE_CHECKING:
     from tests.app.cli.conftest import ProcessCli
 
@@ -68,7 +70,8 @@ def silent_adb(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Itera
 @pytest.mark.usefixtures("device_list")
 def test_devices(process: ProcessCli) -> None:
     listed = (
-        '{"devices":[{"serial":"emulator-5554","state":"device"},{"serial":"0123456789","state":"unauthorized"}]}\n'
+        '{"devices":[{"serial":"emulator-5554","state":"device","model":"Pixel","product":"sdk","device":"emu","transportId":1},'
+        '{"serial":"0123456789","state":"unauthorized"}]}\n'
     )
     assert process("devices", "--json") == (0, listed, "")
     table = process("devices", "--output", "pretty")
@@ -161,7 +164,7 @@ def test_a_command_imports_only_what_it_needs(arguments: tuple[str, ...], forbid
     )
     done = subprocess.run(
         [sys.executable, "-X", "frozen_modules=on", "-c", script, *arguments],
-        capture_output=True, text=True, timeout=50, check=True,
+        capture_output=True, text=True, timeout=patience(50), check=True,
     )  # fmt: skip
     imported = (
         done.stdout.rpartition("\n\n")[2].split() if "\n\n" in done.stdout else done.stdout.split("\n")[-2].split()
@@ -187,7 +190,9 @@ class TestReadersThatLeave:
         reader, writer = os.pipe()
         os.close(reader)
         try:
-            done = subprocess.run([*MODULE, *arguments], stdout=writer, stderr=subprocess.PIPE, timeout=50, check=False)
+            done = subprocess.run(
+                [*MODULE, *arguments], stdout=writer, stderr=subprocess.PIPE, timeout=patience(50), check=False
+            )
         finally:
             os.close(writer)
         assert done.stderr == b""
@@ -196,14 +201,20 @@ class TestReadersThatLeave:
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
     def test_a_full_disk_is_told(self, lonely: dict[str, str]) -> None:
         with Path("/dev/full").open("wb") as full:
-            done = subprocess.run([*MODULE, "help"], stdout=full, stderr=subprocess.PIPE, timeout=50, check=False)
+            done = subprocess.run(
+                [*MODULE, "help"], stdout=full, stderr=subprocess.PIPE, timeout=patience(50), check=False
+            )
         assert done.returncode == 1
         assert b"stdout cannot be written" in done.stderr
         assert b"Traceback" not in done.stderr
 
     def test_no_stdout_at_all(self, lonely: dict[str, str]) -> None:
         done = subprocess.run(
-            [*MODULE, "version"], stderr=subprocess.PIPE, timeout=50, check=False, preexec_fn=lambda: os.close(1)
+            [*MODULE, "version"],
+            stderr=subprocess.PIPE,
+            timeout=patience(50),
+            check=False,
+            preexec_fn=lambda: os.close(1),
         )
         assert (done.returncode, done.stderr) == (141, b"")
 
@@ -211,7 +222,7 @@ class TestReadersThatLeave:
         done = subprocess.run(
             [*MODULE, "devices", "--verbose"],
             stdout=subprocess.PIPE,
-            timeout=50,
+            timeout=patience(50),
             check=False,
             preexec_fn=lambda: os.close(2),
         )
@@ -230,13 +241,13 @@ class TestInterrupts:
         ],
     )
     def test_before_anything_was_sent(
-        self, silent_adb: socket.socket, arguments: tuple[str, ...], number: signal.Signals
+        self, silent_adb: socket.socket, spawn: Spawn, arguments: tuple[str, ...], number: signal.Signals
     ) -> None:
-        child = subprocess.Popen([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        child = spawn([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         connection, _ = silent_adb.accept()  # the command is under way now, and waits for an answer
         with closing(connection):
             child.send_signal(number)
-            out, err = child.communicate(timeout=50)
+            out, err = child.communicate(timeout=patience(50))
         assert (child.returncode, err) == (130, b"")
         error = json.loads(out)
         assert (error["code"], error["broadcastDispatchStatus"]) == ("INTERRUPTED", "not_sent")

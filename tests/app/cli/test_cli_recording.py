@@ -119,7 +119,7 @@ class TestDraft:
     def test_no_file_is_overwritten_by_chance(self, cli: Cli, small: str) -> None:
         assert cli("record", "draft", "--input", small).exit_code == 0
         again = cli("record", "draft", "--input", small)
-        assert (again.exit_code, again.document["code"]) == (1, "USAGE")
+        assert (again.exit_code, again.document["code"]) == (1, "FILE_EXISTS")
         assert cli("record", "draft", "--input", small, "--overwrite").exit_code == 0
 
     def test_blocked_terms_are_kept_out(self, cli: Cli, small: str, lonely: dict[str, str]) -> None:
@@ -165,7 +165,7 @@ class TestRefusals:
 
     def test_a_folder_that_cannot_be_written(self, cli: Cli, small: str, tmp_path: Path) -> None:
         target = str(tmp_path / "absent" / "x.json")
-        assert cli("record", "parse", "--input", small, "--out", target).document["code"] == "USAGE"
+        assert cli("record", "parse", "--input", small, "--out", target).document["code"] == "FILE_NOT_WRITABLE"
 
     @pytest.mark.parametrize("session", ["a/b", "a b", ""])
     def test_a_session_is_a_name(self, cli: Cli, session: str) -> None:
@@ -197,6 +197,7 @@ def test_on_a_device(
         "executionId",
         "mode",
         "backend",
+        "outcome",
     ]
     assert cli("open", SHOP).exit_code == 0
     assert cli("record", "stop").exit_code == 0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +26,13 @@ ACTIONS = "action open-app|open-uri|click|read|wait|type|press-key|scroll|scroll
 
 REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     # words
+    (("help", "nonsense"), "UNKNOWN_COMMAND", "Unknown command: nonsense."),
+    (("help", "devcies"), "UNKNOWN_COMMAND", "Unknown command: devcies. Did you mean 'devices'?"),
+    (("help", "action", "clik"), "USAGE", f"Unknown action subcommand 'clik'. Valid: {ACTIONS}"),
+    (("help", "execute", "spare"), "USAGE", "unexpected argument 'spare'"),
+    (("nope", "--help"), "UNKNOWN_COMMAND", "Unknown command: nope."),
+    (("--help", "exekute"), "UNKNOWN_COMMAND", "Unknown command: exekute. Did you mean 'execute'?"),
+    (("observe", "snapshto", "--help"), "USAGE", "observe snapshot|screenshot [options]"),
     (("devcies",), "UNKNOWN_COMMAND", "Unknown command: devcies. Did you mean 'devices'?"),
     (("zzzzzzzzzzzz",), "UNKNOWN_COMMAND", "Unknown command: zzzzzzzzzzzz."),
     (("--json", "exekute"), "UNKNOWN_COMMAND", "Unknown command: exekute. Did you mean 'execute'?"),
@@ -75,7 +86,7 @@ REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     (("execute", "--execution", PLAN, "--max-snapshot-bytes", "0"), "EXECUTION_VALIDATION_FAILED", "--max-snapshot-bytes must be an integer in [1, 2147483648]"),
     # what a command needs
     (("execute",), "USAGE", "execute requires --execution <json-or-file>"),
-    (("execute", "best-effort"), "USAGE", "execute best-effort requires --goal <text>"),
+    (("execute", "best-effort"), "NOT_IMPLEMENTED", "execute best-effort is not implemented; send a plan with execute --execution"),
     (("execute", "best-effort", "--goal", "win"), "NOT_IMPLEMENTED", "execute best-effort is not implemented; send a plan with execute --execution"),
     (("action", "open-app"), "USAGE", "action open-app requires --app <packageId>"),
     (("action", "open-uri"), "USAGE", "action open-uri requires --uri <value>"),
@@ -95,6 +106,9 @@ REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     (("console",), "USAGE", "console needs a terminal on stdin, stdout and stderr"),
     (("version", "--strict-version"), "USAGE", "--strict-version belongs to --check-compat"),
     (("sim", "--server", "--emulator-pair"), "USAGE", "--server and --emulator-pair contradict each other"),
+    (("sim", "--emulator-pair", "--port", "5601"), "USAGE", "--port 5601 is odd: an emulator's console port is even"),
+    (("sim", "--port", "65535", "--devices", "2"), "USAGE", "--port 65535 leaves no room for 2 ports"),
+    (("sim", "--port", "65534", "--emulator-pair", "--devices", "2"), "USAGE", "--port 65534 leaves no room for 4 ports"),
     (("sim", "--generation", "0.4"), "USAGE", "--generation must be one of: 0.3, 0.5"),
     (("sim", "--port", "70000"), "EXECUTION_VALIDATION_FAILED", "--port must be an integer in [1, 65535]"),
     (("watch", "--count", "0"), "EXECUTION_VALIDATION_FAILED", "--count must be an integer in [1, 2147483648]"),
@@ -126,13 +140,16 @@ def test_a_doubtful_line_is_refused(cli: Cli, arguments: tuple[str, ...], code: 
     assert run.document["code"] == code
     assert run.document["message"].startswith(message)
     assert run.document["retryable"] is False
+    assert run.document["hint"]
+    assert "<command>" not in run.document["hint"]
 
 
 def test_every_command_refuses_an_unknown_flag_and_a_spare_word(cli: Cli) -> None:
     for words in COMMANDS:
-        assert cli(*words.split(), "--no-such-flag-anywhere").document["code"] == "USAGE"
-        if words != "help":  # a topic that does not exist gets the full help
-            assert cli(*words.split(), "spare", "spare", "spare").document["code"] == "USAGE", words
+        refused = "USAGE" if words != "execute best-effort" else "NOT_IMPLEMENTED"  # whatever its flags
+        assert cli(*words.split(), "--no-such-flag-anywhere").document["code"] == refused
+        if words != "help":  # there they are a topic
+            assert cli(*words.split(), "spare", "spare", "spare").document["code"] == refused, words
 
 
 def test_every_group_refuses_to_stand_alone(cli: Cli) -> None:
@@ -162,6 +179,18 @@ def test_selector_errors_name_their_place(cli: Cli) -> None:
     assert cli("action", "scroll", "--container", "{").document["details"]["path"] == "container-selector"
 
 
+def _sized(size: int) -> str:
+    """A plan of exactly so many bytes, full of quotes that JSON escapes."""
+
+    def text(pattern: str) -> str:
+        params = {"matcher": {"textEquals": "a"}, "validator": "regex", "validatorPattern": pattern}
+        actions = [{"id": "a", "type": "read_text", "params": params}]
+        return json.dumps({**json.loads(PLAN), "actions": actions}, separators=(",", ":"))
+
+    quotes, spare = divmod(size - len(text("")), 2)
+    return text('"' * quotes + "x" * spare)
+
+
 class TestPayloads:
     def test_inline(self, cli: Cli) -> None:
         run = cli("execute", "--execution", '{"commandId":')
@@ -172,13 +201,52 @@ class TestPayloads:
         )
         assert "line 1" in run.document["details"]["reason"]
 
+    def test_a_number_that_is_too_large_names_its_path(self, cli: Cli, tmp_path: Path) -> None:
+        text = '{"commandId":"c","timeoutMs":1e400}'
+        inline = cli("execute", "--execution", text).document
+        (tmp_path / "plan.json").write_text(text, encoding="utf-8")
+        file = cli("execute", str(tmp_path / "plan.json")).document
+        for document in (inline, file):
+            assert document["details"]["path"] == "timeoutMs"
+            assert "1e400" in document["hint"]
+
+    def test_a_byte_order_mark_is_refused_wherever_it_stands(self, cli: Cli, tmp_path: Path) -> None:
+        text = f"\ufeff{_sized(400)}"
+        (tmp_path / "plan.json").write_text(text, encoding="utf-8")
+        for command in ("execute", "exec"):
+            for source in (text, str(tmp_path / "plan.json")):
+                run = cli(command, source, "--validate-only")
+                assert (run.exit_code, run.document["code"]) == (1, "EXECUTION_VALIDATION_FAILED")
+                assert "byte order mark" in run.document["details"]["reason"]
+
+    @pytest.mark.parametrize("command", ["execute", "exec"])
+    @pytest.mark.parametrize(("size", "code"), [(63_999, None), (64_000, None), (64_001, "PAYLOAD_TOO_LARGE")])
+    def test_the_size_limit_with_escaped_quotes(self, cli: Cli, command: str, size: int, code: str | None) -> None:
+        text = _sized(size)
+        assert '\\"' in text
+        run = cli(command, text, "--validate-only")
+        assert (run.exit_code, run.document.get("code")) == (int(code is not None), code)
+
+    def test_what_is_wrong_with_a_file_begins_with_its_name(self, cli: Cli, tmp_path: Path) -> None:
+        file = tmp_path / "plan.json"
+        file.write_text("{}", encoding="utf-8")
+        for command in ("execute", "exec"):
+            document = cli(command, str(file), "--validate-only").document
+            assert document["message"] == f"{file}: `commandId` is missing"
+            assert document["details"]["file"] == str(file)
+        assert cli("execute", "-", stdin=b"{}").document["message"] == "stdin: `commandId` is missing"
+        assert cli("execute", "{}").document["message"] == "`commandId` is missing"
+        file.write_text(_sized(64_001), encoding="utf-8")
+        assert cli("execute", str(file)).document["message"].startswith(f"{file}: Payload exceeds 64000 bytes")
+        assert "file" not in cli("execute", str(file), "--max-snapshot-bytes", "x").document["details"]
+
     @pytest.mark.parametrize("content", [b"", b"nope", b"\xff\xfe{}", b'{"a":NaN}'])
     def test_file(self, cli: Cli, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "plan.json").write_bytes(content)
         run = cli("execute", "--execution", str(tmp_path / "plan.json"))
         assert (run.exit_code, run.err) == (1, "")
         assert run.document["code"] == "EXECUTION_VALIDATION_FAILED"
-        assert run.document["message"].startswith("Failed to read or parse execution file: ")
+        assert run.document["message"].startswith(f"Failed to read or parse execution file: {tmp_path}/plan.json: ")
 
     @pytest.mark.parametrize("name", ["missing.json", "", "\udcff", "a\0b", "."])
     def test_unreadable_file(self, cli: Cli, name: str) -> None:
@@ -189,6 +257,21 @@ class TestPayloads:
 
     def test_a_file_beyond_reason(self, cli: Cli) -> None:
         assert "more than 4194304 bytes" in cli("execute", "--execution", "/dev/zero").document["message"]
+
+    @pytest.mark.parametrize("command", ["execute", "exec", "match --text a --snapshot", "diff x.xml"])
+    @pytest.mark.parametrize(
+        ("redirection", "reason"), [("<&-", "closed"), ("</dev/null", "empty"), ("0>out", "Bad file")]
+    )
+    def test_a_stdin_that_cannot_be_read_says_so(
+        self, tmp_path: Path, command: str, redirection: str, reason: str
+    ) -> None:
+        (tmp_path / "x.xml").write_text("<hierarchy/>", encoding="utf-8")
+        line = f"{shlex.quote(sys.executable)} -m clawperator.app.cli {command} - {redirection}"
+        run = subprocess.run(["sh", "-c", line], capture_output=True, cwd=tmp_path, check=False)
+        document = json.loads(run.stdout)
+        assert (run.returncode, run.stderr, document["code"]) == (1, b"", "EXECUTION_VALIDATION_FAILED")
+        assert "stdin" in document["message"]
+        assert reason in document["message"]
 
     def test_stdin(self, cli: Cli) -> None:
         assert "Failed to read or parse" in cli("execute", "--execution", "-", stdin=b"{").document["message"]

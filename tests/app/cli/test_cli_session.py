@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.app.cli.conftest import Cli
 
-OPTIONS = Namespace(log_level=None, device_id=None, receiver_package=None, verbose=False)
+OPTIONS = Namespace(log_level=None, device_id=None, receiver_package=None, verbose=False, wait=None)
 pytestmark = pytest.mark.usefixtures("lonely")
 
 
@@ -93,7 +93,7 @@ def test_an_unforeseen_exception_is_one_document(cli: Cli, monkeypatch: pytest.M
         raise ZeroDivisionError
 
     monkeypatch.setattr(session, "run", broken)
-    run = cli("packages", "list")
+    run = cli("packages", "list", "--log-level", "info")
     assert (run.exit_code, run.err) == (1, "")
     assert (run.document["code"], run.document["message"]) == ("UNKNOWN", "ZeroDivisionError")
     told = cli("packages", "list", "--verbose")

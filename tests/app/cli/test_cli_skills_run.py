@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.engine.skills.made import alive, made_registry, until
+from tests.support import Spawn, patience
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -98,11 +99,21 @@ class TestScripts:
         assert (run.out + run.err).count("complained once") == 1
         assert "exited with code 4" in run.out
 
-    def test_the_gate(self, cli: Cli, registry: str) -> None:
+    def test_bad_files_are_warnings(self, cli: Cli, registry: str) -> None:
         (Path(registry).parent / SKILL / "skill.json").write_text("{")
         run = cli("skills", "run", SKILL)
-        assert (run.exit_code, run.document["code"]) == (1, "SKILL_VALIDATION_FAILED")
-        assert cli("skills", "run", SKILL, "--skip-validate").exit_code == 0
+        (warning,) = run.document["warnings"]
+        assert (run.exit_code, run.document["ok"], warning["code"]) == (0, True, "SKILL_VALIDATION_FAILED")
+        assert "skill.json" in warning["message"]
+        assert "warnings" not in cli("skills", "run", SKILL, "--skip-validate").document
+        pretty = cli("skills", "run", SKILL, "--output", "pretty")
+        assert "WARN: " in pretty.err
+        assert "skill.json" in pretty.err
+
+    def test_a_missing_script(self, cli: Cli, registry: str) -> None:
+        (Path(registry).parent / SKILL / "scripts" / "run.sh").unlink()
+        run = cli("skills", "run", SKILL)
+        assert (run.exit_code, run.document["code"]) == (1, "SKILL_SCRIPT_NOT_FOUND")
 
     def test_the_registry_may_be_named(self, cli: Cli, registry: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("CLAWPERATOR_SKILLS_REGISTRY")
@@ -112,14 +123,16 @@ class TestScripts:
 
     def test_choices_reach_the_script(self, cli: Cli, registry: str, tmp_path: Path) -> None:
         script(registry, "env\n")
-        flags = ["--safe-logs", "--no-history", "--policy", "/p.toml", "--log-level", "debug", "--device", "s1"]
+        policy = tmp_path / "p.toml"
+        policy.write_text("version = 1\n[profiles.default]\n")
+        flags = ["--safe-logs", "--no-history", "--policy", str(policy), "--log-level", "debug", "--device", "s1"]
         run = cli("skills", "run", SKILL, *flags, "--operator-package", "com.example.operator")
         env = dict(line.partition("=")[::2] for line in run.document["output"].splitlines())
         assert {name: env.get(name) for name in ("CLAWPERATOR_SAFE_LOGS", "CLAWPERATOR_NO_HISTORY")} == {
             "CLAWPERATOR_SAFE_LOGS": "1",
             "CLAWPERATOR_NO_HISTORY": "1",
         }
-        assert env["CLAWPERATOR_POLICY"] == "/p.toml"
+        assert env["CLAWPERATOR_POLICY"] == str(policy)
         assert env["CLAWPERATOR_LOG_LEVEL"] == "debug"
         assert env["CLAWPERATOR_LOG_DIR"] == str(tmp_path / ".clawperator" / "logs")
         assert env["DEVICE_ID"] == env["CLAWPERATOR_DEVICE_ID"] == "s1"
@@ -166,8 +179,12 @@ sys.exit(code)
 
 
 class TestProcesses:
+    @pytest.fixture(autouse=True)
+    def _spawn(self, spawn: Spawn) -> None:
+        self.spawn = spawn
+
     def started(self, *arguments: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return self.spawn([*MODULE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def first_line(self, child: subprocess.Popen[bytes]) -> int:
         """The script's pid, which it says first; pretty output is heard while it runs."""
@@ -181,7 +198,7 @@ class TestProcesses:
         pid = self.first_line(child)
         assert alive(pid)
         child.send_signal(number)
-        out, err = child.communicate(timeout=50)
+        out, err = child.communicate(timeout=patience(50))
         assert (child.returncode, err) == (130, b"")
         assert b"INTERRUPTED" in out
         until(lambda: not alive(pid))
@@ -195,7 +212,7 @@ class TestProcesses:
         assert child.stdout.readline() == b"asked\n"
         assert alive(pid)
         child.send_signal(signal.SIGINT)
-        _, err = child.communicate(timeout=50)
+        _, err = child.communicate(timeout=patience(50))
         assert child.returncode == 130
         assert set(err.split()) <= {b"Terminated"}  # which the shell says of its sleep
         until(lambda: not alive(pid))
@@ -208,14 +225,14 @@ class TestProcesses:
         child.stdout.close()
         assert child.stderr is not None
         assert child.stderr.read() == b""
-        assert child.wait(timeout=50) == 141
+        assert child.wait(timeout=patience(50)) == 141
         until(lambda: not alive(pid))
         child.stderr.close()
 
     def test_too_late(self, registry: str) -> None:
         script(registry, "echo $$\nsleep 1000\n")
         child = self.started("skills", "run", SKILL, "--timeout", "500")
-        out, err = child.communicate(timeout=50)
+        out, err = child.communicate(timeout=patience(50))
         assert (child.returncode, err) == (1, b"")
         error = json.loads(out)
         assert (error["code"], error["message"]) == (

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.engine.skills.repositories import NOBODY, REGISTRY, Repository, registry, skills_of
+from tests.support import Spawn, patience
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -53,7 +54,7 @@ def test_install(cli: Cli, upstream: Repository, local: Path) -> None:
         "envInstruction": f'export CLAWPERATOR_SKILLS_REGISTRY="{local / REGISTRY}"',
     }
     assert "fetch: ok" in run.err
-    assert cli("skills", "list").document["skills"] == [{"id": "two"}]
+    assert [skill["id"] for skill in cli("skills", "list").document["skills"]] == ["two"]
 
 
 def test_the_line_for_the_shell_survives_any_path(
@@ -116,14 +117,14 @@ def test_pretty(cli: Cli, upstream: Repository, local: Path) -> None:
 
 
 @pytest.mark.usefixtures("upstream")
-def test_interrupted(cli: Cli, local: Path) -> None:
+def test_interrupted(cli: Cli, local: Path, spawn: Spawn) -> None:
     """A server that says nothing, and somebody who has waited enough."""
     assert cli("skills", "install").exit_code == 0
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        server.settimeout(20)
+        server.settimeout(patience(20))
         url = f"git://127.0.0.1:{server.getsockname()[1]}/x"
         command = [sys.executable, "-m", "clawperator.app.cli", "skills", "update"]
-        running = subprocess.Popen(
+        running = spawn(
             command,
             env={**os.environ, "CLAWPERATOR_SKILLS_REPO": url},
             stdout=subprocess.PIPE,
@@ -132,9 +133,9 @@ def test_interrupted(cli: Cli, local: Path) -> None:
         connection, _ = server.accept()
         with closing(connection):
             running.send_signal(signal.SIGINT)
-            out, err = running.communicate(timeout=20)
+            out, err = running.communicate(timeout=patience(20))
             assert b"Traceback" not in err
-            connection.settimeout(20)
+            connection.settimeout(patience(20))
             while connection.recv(4096):  # what git asked; then it is gone
                 pass
     assert running.returncode == INTERRUPTED

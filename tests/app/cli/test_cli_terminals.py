@@ -8,10 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import NamedTuple
 
 import pytest
+
+from tests.support import end, patience
 
 pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
 MODULE = [sys.executable, "-m", "clawperator.app.cli"]
@@ -37,7 +38,7 @@ def terminal(lonely: dict[str, str]) -> Iterator[Terminal]:
         children.append(child)
         os.close(theirs)
         shown = b""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + patience(30)
         while time.monotonic() < deadline:
             if select.select([ours], [], [], 0.1)[0]:
                 try:
@@ -51,13 +52,11 @@ def terminal(lonely: dict[str, str]) -> Iterator[Terminal]:
                 os.write(ours, press)
                 press = b""
         os.close(ours)
-        return Shown(child.wait(timeout=10), shown.decode(errors="replace"))
+        return Shown(child.wait(timeout=patience(10)), shown.decode(errors="replace"))
 
     yield run
     for child in children:
-        with suppress(ProcessLookupError):
-            child.kill()
-        child.wait()
+        end(child)
 
 
 def test_errors_are_coloured_for_eyes_only(terminal: Terminal) -> None:
@@ -90,6 +89,11 @@ def test_no_command_on_a_terminal_is_the_console(terminal: Terminal) -> None:
     shown = terminal(press=b"\x11", when=b"Inspect")
     assert "\x1b[?1049h" in shown.text
     assert shown.exit_code == 0
+
+
+def test_an_xterm_gets_its_24_bit_colours(terminal: Terminal) -> None:
+    xterm = {"TERM": "xterm", "COLORTERM": "", "XTERM_VERSION": "XTerm(379)"}
+    assert "\x1b[38;2;" in terminal(press=b"\x11", when=b"Inspect", env=xterm).text
 
 
 def test_the_demo_on_a_terminal_is_the_console_on_a_simulated_device(terminal: Terminal) -> None:

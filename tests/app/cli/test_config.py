@@ -70,6 +70,14 @@ def test_show_of_a_wrong_file_is_an_error_that_leads_to_check(cli: Cli, settings
     assert shown.document["message"].endswith("line 1: Unknown key zz (and 1 more: clawperator config check)")
 
 
+@pytest.mark.parametrize("words", [("devices",), ("packages", "list"), ("observe", "snapshot")])
+def test_a_wrong_file_is_an_error_of_every_command(cli: Cli, settings: Path, words: tuple[str, ...]) -> None:
+    settings.write_text("zz = 1\n")
+    run = cli(*words)
+    assert (run.exit_code, run.document["code"]) == (1, "USAGE")
+    assert run.document["message"].endswith("line 1: Unknown key zz")
+
+
 def test_check(cli: Cli, settings: Path) -> None:
     assert cli("config", "check").document == {"ok": True, "path": str(settings), "exists": False, "problems": []}
     settings.write_text("[console]\nbell = 1\nmuose = true\n")

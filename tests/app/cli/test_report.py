@@ -16,6 +16,7 @@ import pytest
 
 from clawperator.engine import report
 from tests.app.cli.test_cli_end_to_end import LOOK, OPEN, READY, SERIAL, plan, simulation
+from tests.support import Spawn, patience
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -172,7 +173,7 @@ def test_nothing_is_overwritten(cli: Cli, tmp_path: Path) -> None:
     target.write_text("mine")
     run = cli("report", "--to", str(target))
     assert run.exit_code == 1
-    assert run.document["message"] == f"--to: {target} exists"
+    assert run.document["message"] == f"--to {target} exists already"
     assert run.err == ""
     assert target.read_text() == "mine"
 
@@ -182,7 +183,7 @@ def test_a_file_that_appears_meanwhile_stays(tmp_path: Path) -> None:
 
     target = tmp_path / "r.zip"
     target.write_text("mine")
-    with pytest.raises(EngineError, match="cannot be written: File exists"):
+    with pytest.raises(EngineError, match="cannot be written: it exists already"):
         report.write(report.Bundle(), str(target))
     assert target.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [target]
@@ -191,7 +192,7 @@ def test_a_file_that_appears_meanwhile_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--to", "/nowhere/at/all/r.zip"), "--to: /nowhere/at/all is not a folder"),
+        (("--to", "/nowhere/at/all/r.zip"), "/nowhere/at/all is not a folder"),
         (("--lines", "-1"), "--lines"),
         (("--lines", "many"), "--lines must be an integer in [0, 100000]"),
         (("here.zip",), "unexpected argument 'here.zip'"),
@@ -212,18 +213,18 @@ def test_without_a_name_it_gets_one_here(cli: Cli, tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.usefixtures("lonely")
-def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
+def test_an_interrupt_leaves_no_file(tmp_path: Path, spawn: Spawn) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        child = subprocess.Popen(
+        child = spawn(
             [sys.executable, "-m", "clawperator.app.cli", "report", "--to", str(tmp_path / "r.zip")],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "ANDROID_ADB_SERVER_PORT": str(silent.getsockname()[1])},
         )  # fmt: skip
-        silent.settimeout(30)
+        silent.settimeout(patience(30))
         asking, _ = silent.accept()
         with asking:
             child.send_signal(signal.SIGINT)
-            out, _ = child.communicate(timeout=20)
+            out, _ = child.communicate(timeout=patience(20))
     assert child.returncode == 130
     assert json.loads(out)["code"] == "INTERRUPTED"
     assert not list(tmp_path.glob("*.zip"))

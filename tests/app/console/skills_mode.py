@@ -16,7 +16,9 @@ from clawperator.widgets.skill_list import SkillList
 from tests.app.console.fake_skills import FakeLibrary
 from tests.app.console.support import FakeEngine, drained, make_app, settings_screen, until
 
-SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+SIZES = pytest.mark.parametrize(
+    "size", [pytest.param((80, 24), id="80x24", marks=pytest.mark.ci), pytest.param((120, 36), id="120x36")]
+)
 
 
 @asynccontextmanager

@@ -37,6 +37,7 @@ from clawperator.engine.progress import Stage, Tell, untold
 from clawperator.widgets.format.times import Clock
 from tests.app.console.fake_emulators import FakeEmulators, FakeOperatorApp
 from tests.app.console.fake_skills import FakeLibrary
+from tests.support import patience
 
 NOON = 1_700_000_940.0
 """The moment at which all scripts play: 22:29:00 UTC."""
@@ -821,7 +822,7 @@ def make_app(
 async def until(pilot: Any, holds: Callable[[], object], *, seconds: float = 15.0) -> None:
     """Let the console work until ``holds``; fails when it does not within ``seconds``."""
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(patience(seconds)):
             while not holds():
                 await drained(pilot)
     except TimeoutError:

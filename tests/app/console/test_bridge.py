@@ -30,6 +30,7 @@ from tests.app.console.support import (
     log_lines,
     settings_screen,
 )
+from tests.support import patience
 
 Kind = TypeVar("Kind", bound=News)
 
@@ -46,7 +47,7 @@ class Inbox:
         self._changed.set()
 
     async def until(self, holds: Callable[[list[News]], object]) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             while not holds(self.news):
                 self._changed.clear()
                 await self._changed.wait()
@@ -237,9 +238,7 @@ async def test_engine_errors_become_notices_with_their_code() -> None:
 
 async def test_a_conflict_says_who_has_the_device_and_that_nothing_was_sent() -> None:
     details = {"inFlightCommandId": "cmd-123", "source": "openclaw"}
-    error = EngineError(
-        ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight", hint="", details=details
-    )
+    error = EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight", details=details)
     async with bridged(FakeEngine(snapshot_error=error)) as (bridge, inbox):
         bridge.take_snapshot()
         await inbox.until(lambda _: inbox.of(NoticeNews))

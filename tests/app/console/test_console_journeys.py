@@ -435,12 +435,12 @@ async def test_what_cannot_be_copied_is_dimmed_and_does_nothing() -> None:
 
 async def test_the_code_of_the_last_notice_can_be_copied() -> None:
     async with console() as (app, pilot, engine):
-        engine.snapshot_error = EngineError(ErrorCode.DEVICE_OFFLINE, "emulator-5554 is offline", hint="")
+        engine.snapshot_error = EngineError(ErrorCode.DEVICE_OFFLINE, "emulator-5554 is offline", hint="Replug it.")
         await pilot.press("r")
         await until(pilot, lambda: app.session.last_problem)
         await pilot.press("y", "exclamation_mark")
         await until(pilot, lambda: copied(app))
-        assert copied(app) == ["DEVICE_OFFLINE: emulator-5554 is offline."]
+        assert copied(app) == ["DEVICE_OFFLINE: emulator-5554 is offline. Replug it."]
 
 
 # -- the stream
@@ -709,7 +709,7 @@ def tree_of_mode(app: ConsoleApp) -> UiTreePane:
 async def test_the_palette_runs_a_binding_and_names_no_mode_that_is_missing() -> None:
     async with console() as (app, pilot, engine):
         await pilot.press("colon")
-        await until(pilot, lambda: type(app.screen).__name__ == "CommandPalette")
+        await until(pilot, lambda: type(app.screen).__name__ == "PaletteDialog")
         await pilot.press(*"inspect snapshot")
         await until(pilot, lambda: app.screen.query("CommandList").first().option_count > 0)  # type: ignore[attr-defined]  # Textual's list
         await pilot.press("enter")

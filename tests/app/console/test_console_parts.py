@@ -103,7 +103,7 @@ def test_chips_from_nothing_to_everything() -> None:
     known.absorb(DoctorNews(DoctorReport(checks=CHECKS_FAILED, ended=NOON)))
     known.absorb(StreamNews([LogBatch(device_id=DEVICE.serial, entries=tuple(log_lines(300)))], 7))
     assert words(header_chips(known, UNICODE, narrow=False)) == [
-        "emulator-5554 ✓", "○ free", "no tree", "10 ✓  1 !  1 ✗", "⋮ 7 dropped", "60/s",
+        "emulator-5554 ✓", "○ free", "no tree", "✗ not ready", "⋮ 7 dropped", "60/s",
     ]  # fmt: skip
     assert words(header_chips(known, ASCII, narrow=True))[:4] == [
         "emulator-5554 [ok]",
@@ -164,6 +164,22 @@ def test_a_trees_source_age_and_completeness_are_told() -> None:
 )
 def test_the_theme_that_fits_a_terminal(env: dict[str, str], theme: str) -> None:
     assert terminal.choose_look(env, theme=None, ascii_only=None, encoding="utf-8").theme == theme
+
+
+@pytest.mark.parametrize(
+    ("env", "colours"),
+    [
+        ({"TERM": "xterm", "XTERM_VERSION": "XTerm(379)"}, "truecolor"),
+        ({"TERM": "xterm", "XTERM_VERSION": "XTerm(379)", "TEXTUAL_COLOR_SYSTEM": "256"}, "256"),
+        ({"TERM": "xterm", "XTERM_VERSION": "XTerm(379)", "COLORTERM": "truecolor"}, None),
+        ({"TERM": "xterm"}, None),
+        ({"TERM": "screen", "XTERM_VERSION": "XTerm(379)", "STY": "1.pts"}, None),
+        ({"TERM": "xterm-16color", "XTERM_VERSION": "XTerm(379)"}, None),
+    ],
+)
+def test_the_colours_that_an_xterm_has(env: dict[str, str], colours: str | None) -> None:
+    terminal.prepare(env)
+    assert env.get("TEXTUAL_COLOR_SYSTEM") == colours
 
 
 def test_what_was_asked_for_wins_but_over_no_colour() -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support import free_port
+from tests.support import free_port, patience
 
 pytest.importorskip("textual_serve", reason="needs the extra 'web'")
 import aiohttp
@@ -75,7 +75,7 @@ async def serving(home: Path, *flags: str) -> AsyncIterator[Served]:
     )  # fmt: skip
     assert process.stderr is not None
     try:
-        async with asyncio.timeout(50), aiohttp.ClientSession() as session:
+        async with asyncio.timeout(patience(50)), aiohttp.ClientSession() as session:
             said = (await process.stderr.readline()).decode()
             found = re.search(r"http://\S+", said)
             assert found, said + (await process.stderr.read()).decode()
@@ -299,7 +299,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
 def _console(home: Path, *flags: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "clawperator.app.cli", "console", *flags],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50, check=False,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience(50), check=False,
         env={"PATH": os.environ["PATH"], "HOME": str(home), **env},
     )  # fmt: skip
 

@@ -103,7 +103,7 @@ async def test_four_keys_make_a_device_ready(size: tuple[int, int]) -> None:
         await until(pilot, lambda: said(app) == "Fixed: accessibility enabled, handshake")
         await idle(app, pilot)
         assert engine.calls[-3:] == [f"fix {GRANT}", f"fix {LOOK}", f"doctor {DEVICE.serial}"]
-        assert app.session.report.worst() is Status.WARN, "Node.js is missing still"
+        assert app.session.report.status() is Status.WARN, "Node.js is missing still"
         assert panel_of(app).check == CHECKS_ON[-1], "the cursor is where it was"
         assert app.focused is panel_of(app)
 
@@ -132,7 +132,7 @@ async def test_rows_fill_in_while_the_run_goes_on() -> None:
         assert "C stop" in text_of(app)
         gate.set()
         await idle(app, pilot)
-        await until(pilot, lambda: "something is in the way" in text_of(app))
+        await until(pilot, lambda: "Not ready: " in text_of(app))
         assert "C stop" not in text_of(app)
 
 
@@ -197,7 +197,7 @@ async def test_results_are_old_when_the_device_came_back() -> None:
         await until(pilot, lambda: app.session.report_is_old)
         await until(pilot, lambda: "old · " in text_of(app))
         await pilot.press("1")
-        await until(pilot, lambda: "1 ✗ old" in text_of(app) and "now old" in text_of(app))
+        await until(pilot, lambda: "✗ not ready old" in text_of(app) and "now old" in text_of(app))
         await pilot.press("6", "r")
         await until(pilot, lambda: not app.session.report_is_old and app.session.report.ended)
 
@@ -344,7 +344,7 @@ async def test_watching_goes_on_in_other_modes() -> None:
     async with doctor(size=(140, 36)) as (app, pilot, engine):  # the chip has room
         await pilot.press("w")
         assert said(app).startswith("Watching")
-        await until(pilot, lambda: " watching · " in text_of(app) and "1 ✗ watch" in text_of(app))
+        await until(pilot, lambda: " watching · " in text_of(app) and "✗ not ready watch" in text_of(app))
         assert engine.calls == [], "nothing has changed since the last run"
         await pilot.press("1")
         await until(pilot, lambda: app.current_mode == "inspect")

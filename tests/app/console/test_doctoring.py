@@ -38,6 +38,7 @@ from tests.app.console.support import (
     FakeFixer,
     MovableClock,
 )
+from tests.support import patience
 
 ENABLED, HANDSHAKE = "readiness.accessibility.enabled", "readiness.handshake"
 
@@ -63,14 +64,14 @@ class Desk:
         self.changed.set()
 
     async def until(self, holds: Callable[[], object]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             while not holds():
                 self.changed.clear()
                 await self.changed.wait()
 
     async def over(self) -> None:
         """Until nothing is at work."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             while self.doctoring.busy:
                 await asyncio.wait(self.tasks)
         await asyncio.sleep(0)  # what is called when a task has ended is called now
@@ -438,7 +439,7 @@ async def test_what_was_turned_away_is_made_again_when_the_device_is_free() -> N
         here.doctoring.use_device(DEVICE.serial)
         here.doctoring.device_free()
         await here.doctoring.rest()
-        assert here.report.worst() is Status.WARN
+        assert here.report.status() is Status.WARN
         here.doctoring.device_free()
         assert not here.doctoring.busy
 
@@ -494,4 +495,4 @@ async def test_without_a_device_there_is_nothing_to_check() -> None:
         await asyncio.wait(here.tasks)
         assert "saved dumps" in doctoring.report.problem
         assert doctoring.plan([CHECKS_OFF[-1]]) == ()
-        assert replace(doctoring.report, problem="").worst() is Status.IDLE
+        assert replace(doctoring.report, problem="").status() is Status.IDLE

@@ -43,7 +43,9 @@ from tests.app.console.support import (
 )
 
 WIDE, SMALL = (120, 36), (80, 24)
-SIZES = pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])
+SIZES = pytest.mark.parametrize(
+    "size", [pytest.param(SMALL, id="80x24", marks=pytest.mark.ci), pytest.param(WIDE, id="120x36")]
+)
 DUMPS = Path(__file__).parents[2] / "data" / "hierarchies"
 
 
@@ -530,6 +532,7 @@ def is_shown(app: ConsoleApp, serial: int) -> bool:
     return screen(app).tree_pane.snapshot.serial == serial
 
 
+@pytest.mark.ci
 async def test_every_dump_of_the_corpus_opens(corpus: Path) -> None:
     """Those outside ``malformed`` as they are; those inside with what was recovered, or with their typed error."""
     whole, broken = (

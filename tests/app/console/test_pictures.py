@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import random
+import re
 import struct
 import sys
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -25,6 +28,7 @@ from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.widgets.format.times import Clock
 from clawperator.widgets.picture import Picture
+from tests.support import running
 
 CLOCK = Clock(lambda: 1_700_000_940.0)
 HAS_EXTRA = importlib.util.find_spec("textual_image") is not None
@@ -167,11 +171,11 @@ async def test_what_the_engine_says_is_the_pictures_problem() -> None:
     assert (picture.image, picture.problem) == (None, "the device is asleep")
 
 
-async def test_a_secure_window_of_the_simulated_device_gives_no_picture() -> None:
+async def test_a_secure_window_of_the_simulated_device_gives_no_picture(tmp_path: Path) -> None:
     device = create_device()
     async with (
         Simulation([device], mode="server") as simulation,
-        Engine(Settings.resolve(env=simulation.env())) as engine,
+        Engine(Settings.resolve(env={**simulation.env(), "HOME": str(tmp_path)})) as engine,
     ):
         plain = await take(engine, device.serial, CLOCK)
         assert plain.image is not None
@@ -201,6 +205,7 @@ def with_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"TERM": "xterm-kitty"}, "auto", "kitty"),
         ({"TERM": "xterm-ghostty"}, "auto", "kitty"),
         (TRUE | {"TERM_PROGRAM": "WezTerm"}, "auto", "sixel"),
+        ({"TERM": "xterm", "XTERM_VERSION": "XTerm(379)"}, "auto", "sixel"),
         ({"TERM": "foot"}, "auto", "sixel"),
         ({"TERM": "foot", "TMUX": "/tmp/tmux-0/default,1,0"}, "auto", "halfblock"),
         ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1"}, "auto", "halfblock"),
@@ -253,6 +258,59 @@ def test_sixels_are_one_control_string() -> None:
     assert drawing.control.startswith(f'\x1bP0;0;0q"1;1;{4 * width};{3 * height}')
     assert drawing.control.endswith("\x1b\\")
     assert drawing.rows == ()
+
+
+@needs_extra
+def test_a_colour_is_chosen_after_it_was_defined() -> None:
+    """A terminal that goes on in the colour before until another one is chosen shows the picture all the same."""
+    graphics = open_graphics("sixel", asked=True)
+    assert graphics is not None
+    noise = Image.frombytes("RGB", (20, 20), random.Random(1).randbytes(20 * 20 * 3))
+    control = graphics.encode(noise, 2, 1).control
+    defined = re.findall(r"(#\d+);2;\d+;\d+;\d+(#\d+)?", control)
+    assert len(defined) > 10
+    assert all(colour == chosen for colour, chosen in defined)
+
+
+OPENING = """
+import sys
+from clawperator.app.console.pictures import open_graphics
+graphics = open_graphics(sys.argv[1])
+print("opened", graphics and graphics.name)
+"""
+
+
+@needs_extra
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
+@pytest.mark.parametrize(
+    ("choice", "answers", "opened"),
+    [
+        ("kitty", {"\x1b[c": "\x1b[?62;c", "a=q": "\x1b_Gi={i};OK\x1b\\", "U=1": "\x1b_Gi={i};OK\x1b\\"}, "kitty"),
+        ("kitty", {"\x1b[c": "\x1b[?62;c", "a=q": "\x1b_Gi={i};OK\x1b\\"}, "None"),
+        ("kitty", {"\x1b[c": "\x1b[?62;c", "a=q": "\x1b_Gi={i};OK\x1b\\", "U=1": "\x1b_Gi={i};EINVAL\x1b\\"}, "None"),
+        ("sixel", {"\x1b[c": "\x1b[?63;1;2;4;6c"}, "sixel"),
+        ("sixel", {"\x1b[c": "\x1b[?63;1;2;6c"}, "None"),
+    ],
+    ids=["kitty", "kitty 0.26 is silent", "kitty refuses", "xterm -ti vt340", "xterm"],
+)
+def test_the_terminal_is_asked_for_what_will_be_used(choice: str, answers: dict[str, str], opened: str) -> None:
+    import fcntl
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 800, 480))
+    command = [sys.executable, "-c", OPENING, choice]
+    said, left = "", dict(answers)
+    with running(command, stdin=theirs, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        while not (found := re.search(r"opened (\w+)", said)):
+            said += os.read(ours, 65536).decode()
+            for question in [question for question in left if question in said]:
+                numbers = re.findall(r"i=(\d+)", said)
+                os.write(ours, left.pop(question).format(i=numbers[-1] if numbers else 0).encode())
+    os.close(ours)
+    assert found[1] == opened
 
 
 @needs_extra

@@ -42,6 +42,7 @@ from tests.app.console.fake_emulators import (
     FakeOperatorApp,
 )
 from tests.app.console.support import CHECKS_OK, FakeEngine, drained, make_app, settings_screen, settled, until
+from tests.support import patience
 
 
 @pytest.mark.parametrize(("fake", "real"), [(FakeEmulators, EmulatorManager), (FakeOperatorApp, OperatorApp)])
@@ -86,7 +87,7 @@ class Room:
         ]
 
     async def until(self, holds: Callable[[], object]) -> None:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(patience(15)):
             while not holds():
                 await asyncio.sleep(0)
                 await asyncio.sleep(0.005)  # threads and the file system get their turn

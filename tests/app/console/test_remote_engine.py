@@ -33,6 +33,7 @@ from clawperator.engine.executions import build
 from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets import keys
 from tests.app.console.raw_server import HELLO, RawServer, event, http, open_sse, raw_server, sse
+from tests.support import patience
 
 PHONE = "emulator-5554"
 ENVELOPE = {
@@ -69,7 +70,7 @@ class Before:
 
     async def next(self, *kinds: type[EngineEvent]) -> Any:
         """The next event, or the next of these kinds."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             while True:
                 while self.seen:
                     event = self.seen.pop(0)
@@ -148,7 +149,7 @@ async def test_who_has_a_device_is_known_a_moment_later(monkeypatch: pytest.Monk
     answer = http(json.dumps({"locks": [lock]}), Date="Thu, 01 Jan 1970 00:00:00 GMT")
     async with before(events=open_sse(HELLO), devices=http(json.dumps(DEVICES)), locks=answer) as b:
         b.run(b.engine.watch_devices())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             while not (locks := b.engine.locks()):  # noqa: ASYNC110 -- they are looked at, not told
                 await asyncio.sleep(0.01)
     assert {key: locks[0][key] for key in ("deviceId", "state", "commandId", "timeoutMs")} == {
@@ -318,7 +319,7 @@ async def test_following_is_the_servers_and_its_states_are_told_here() -> None:
     async with before(sse(HELLO), events) as b:
         follow = b.engine.follow(PHONE, states.put_nowait)
         b.run(follow.run())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             told_states = [await states.get() for _ in range(4)]
         assert b.raw.targets("/events")[1] == f"/events?device={PHONE}&type=follow&follow={PHONE}"
     away, reading, busy, failing = told_states

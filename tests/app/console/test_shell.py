@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.command import CommandPalette
 from textual.pilot import Pilot
 
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.palette import ConsoleCommands, Entry
+from clawperator.app.console.screens.commands import PaletteDialog
 from clawperator.app.console.screens.dispatch import PathForm, QuestionDialog
 from clawperator.widgets.ui_tree import UiTreePane
 from tests.app.console.support import DEVICE, drained, until
@@ -25,7 +25,7 @@ def offered(app: ConsoleApp) -> dict[str, Entry]:
 async def typed(app: ConsoleApp, pilot: Pilot[int], words: str) -> None:
     """Open the palette and type."""
     await pilot.press("colon")
-    await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+    await until(pilot, lambda: isinstance(app.screen, PaletteDialog))
     await pilot.press(*["space" if character == " " else character for character in words])
 
 
@@ -54,8 +54,7 @@ async def test_an_entry_that_cannot_be_done_says_why_when_it_is_chosen() -> None
         app.session.leave_device()
         entry = offered(app)["Snapshot: save as…"]
         assert entry.reason == "there is no tree yet; r takes one"
-        run = ConsoleCommands(app.screen)._run(entry)
-        run()
+        ConsoleCommands(app.screen).run(entry)
         assert strip(app) == entry.reason
         await drained(pilot)
 
@@ -85,7 +84,7 @@ async def test_a_theme_that_was_chosen_stays() -> None:
         await typed(app, pilot, "theme claw-contrast")
         await until(pilot, lambda: app.theme == "claw-contrast")
         await pilot.press("enter")
-        await until(pilot, lambda: not isinstance(app.screen, CommandPalette))
+        await until(pilot, lambda: not isinstance(app.screen, PaletteDialog))
         await drained(pilot)
         assert app.theme == "claw-contrast"
 

@@ -27,6 +27,7 @@ from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.skills import Field, Shelf, Skill
 from tests.app.console.fake_skills import ALERT, CARDS, FakeLibrary
+from tests.support import patience
 
 NAME = "com.example.app.greet"
 RECIPE = """---
@@ -317,7 +318,7 @@ class Desk:
         return self.skilling.shelf
 
     async def until(self, holds: Callable[[], object]) -> None:
-        async with asyncio.timeout(12):
+        async with asyncio.timeout(patience(12)):
             while not holds():
                 self._news.clear()
                 await self._news.wait()

@@ -20,6 +20,7 @@ from clawperator.app.console.stylesheet import KeptStylesheet
 from clawperator.app.console.theming import MAX_BYTES, MAX_FILES, UserThemes, contrast, read_theme, wear
 from clawperator.themes.claw import DARK, LIGHT
 from clawperator.widgets.format.status import Status
+from tests.support import patience
 
 GOOD = """
 name = "midnight"
@@ -153,7 +154,7 @@ class Watching:
         self._news.set()
 
     async def until(self, enough: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience(20)):
             while not enough():
                 self._news.clear()
                 await self._news.wait()
@@ -167,7 +168,7 @@ async def watching(folder: Path) -> AsyncIterator[Watching]:
         yield watcher
     finally:
         task.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             await asyncio.gather(task, return_exceptions=True)
 
 

@@ -21,6 +21,7 @@ import pytest
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
+from tests.support import patience
 
 
 @dataclass
@@ -54,7 +55,7 @@ class Served:
 
     async def said(self, words: str) -> None:
         """Return when the server has said it."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience(20)):
             while not any(words in line for line in self.errors):  # noqa: ASYNC110 -- another process says it
                 await asyncio.sleep(0.01)
 
@@ -73,6 +74,7 @@ def plan(*actions: dict[str, Any], command: str = "cmd-1", timeout_ms: int = 10_
     }
 
 
+JSON = {"Content-Type": "application/json"}
 HOME = {"id": "home", "type": "press_key", "params": {"key": "home"}}
 
 
@@ -132,7 +134,7 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             return line
 
         env |= program("sim", "--server")["env"]
-        url: str = program("serve", "--port", "0", "--json")["url"]
+        url: str = program("serve", "--port", "auto", "--json")["url"]
         with httpx.Client(base_url=url) as client:
             while not client.get("/devices").json().get("devices"):
                 pass
@@ -142,7 +144,7 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 async def client(standing: str) -> AsyncIterator[httpx.AsyncClient]:
     """Of the standing server."""
-    async with httpx.AsyncClient(base_url=standing, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=standing, timeout=patience(30)) as client:
         yield client
 
 
@@ -152,7 +154,7 @@ async def start(
     env: dict[str, str],
     flags: Sequence[str],
     token: str = "",
-    port: str = "0",
+    port: str = "auto",
 ) -> Served:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "clawperator.app.cli", "serve", "--port", port, "--json", *flags),
@@ -176,7 +178,7 @@ async def start(
     url = json.loads(line)["url"]
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     client = await stack.enter_async_context(
-        httpx.AsyncClient(base_url=url, headers=headers, timeout=30, limits=httpx.Limits(max_connections=500))
+        httpx.AsyncClient(base_url=url, headers=headers, timeout=patience(30), limits=httpx.Limits(max_connections=500))
     )
     return Served(url, client, worlds, process, env, errors)
 

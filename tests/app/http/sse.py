@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import httpx
 from httpx_sse import aconnect_sse
 
+from tests.support import patience
+
 
 class Event(NamedTuple):
     id: str
@@ -26,7 +28,7 @@ class Reader:
 
     async def next(self, *names: str) -> Event:
         """The next event, or the next of these names."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience(20)):
             async for event in self._events:
                 if not names or event.name in names:
                     return event

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,8 @@ import httpx
 import pytest
 
 from clawperator.engine.contracts.schema import json_schema
-from tests.app.http.conftest import HOME, Serve, nap, plan
-
-JSON = {"Content-Type": "application/json"}
+from tests.app.http.conftest import HOME, JSON, Serve, nap, plan
+from tests.engine.skills.made import spoiled_registry
 
 
 def error_of(response: Any) -> tuple[int, str]:
@@ -67,7 +67,15 @@ async def test_a_failed_plan_is_a_successful_transport(serve: Serve) -> None:
     [
         ({}, 400, "MISSING_EXECUTION", None),
         ({"execution": None}, 400, "MISSING_EXECUTION", None),
+        ({"execution": ""}, 400, "MISSING_EXECUTION", None),
+        ({"execution": 0}, 400, "MISSING_EXECUTION", None),
+        ({"execution": False}, 400, "MISSING_EXECUTION", None),
+        ({"execution": []}, 400, "EXECUTION_VALIDATION_FAILED", ""),
+        ({"execution": {}}, 400, "EXECUTION_VALIDATION_FAILED", ""),
+        ({"execution": 7}, 400, "EXECUTION_VALIDATION_FAILED", ""),
         ({"execution": plan(), "deviceId": 7}, 400, "INVALID_DEVICE_ID", "deviceId"),
+        ({"execution": plan(), "deviceId": None}, 400, "INVALID_DEVICE_ID", "deviceId"),
+        ({"execution": plan(), "receiverPackage": None}, 400, "INVALID_RECEIVER_PACKAGE", "receiverPackage"),
         ({"execution": plan(), "receiverPackage": 7}, 400, "INVALID_RECEIVER_PACKAGE", "receiverPackage"),
         ({"execution": plan(), "receiverPackage": " "}, 400, "INVALID_RECEIVER_PACKAGE", "receiverPackage"),
         ({"execution": plan(), "operatorPackage": ""}, 400, "INVALID_OPERATOR_PACKAGE", "operatorPackage"),
@@ -124,11 +132,32 @@ async def test_a_large_execution_is_refused(serve: Serve) -> None:
     assert error_of(await served.execute(*texts)) == (413, "PAYLOAD_TOO_LARGE")
 
 
+async def test_bad_artifacts_and_entries_are_warnings(serve: Serve, tmp_path: Path) -> None:
+    made = spoiled_registry(tmp_path / "root")
+    server = await serve(env={"CLAWPERATOR_SKILLS_REGISTRY": made.path})
+    for path in ("/skills", "/skills/a.b"):
+        assert (await server.client.get(path)).json()["warnings"] == made.warnings
+    ran = (await server.client.post("/skills/a.b/run")).json()
+    assert (ran["ok"], ran["output"]) == (True, "ran\n")
+    assert {warning["code"] for warning in ran["warnings"]} == {"ARTIFACT_INVALID", "SKILL_VALIDATION_FAILED"}
+    os.unlink(made.place("a.b", "skills/a.b/scripts/run.sh"))
+    assert error_of(await server.client.post("/skills/a.b/run")) == (400, "SKILL_SCRIPT_NOT_FOUND")
+
+
 @pytest.mark.parametrize(
     ("method", "path", "expected"),
     [
         ("GET", "/nothing", (404, "NOT_FOUND")),
-        ("GET", "/devices/", (404, "NOT_FOUND")),
+        ("GET", "/nothing/", (404, "NOT_FOUND")),
+        ("GET", "/devices//", (404, "NOT_FOUND")),
+        ("GET", "/execute/", (405, "METHOD_NOT_ALLOWED")),
+        ("GET", "/skills?keyword=a&keyword=b", (400, "INVALID_PARAMETER")),
+        ("GET", "/skills?app=a&app=a", (400, "INVALID_PARAMETER")),
+        ("GET", "/history?limit=1&limit=2", (400, "INVALID_PARAMETER")),
+        ("GET", "/events?follow=a&type=tree&follow=b", (400, "INVALID_PARAMETER")),
+        ("GET", "/doctor?deviceId=a&deviceId=b", (400, "INVALID_PARAMETER")),
+        ("POST", "/execute?validateOnly=true&validateOnly=false", (400, "INVALID_PARAMETER")),
+        ("POST", "/screenshot?inline=base64&inline=", (400, "INVALID_PARAMETER")),
         ("GET", "/execute", (405, "METHOD_NOT_ALLOWED")),
         ("PUT", "/devices", (405, "METHOD_NOT_ALLOWED")),
         ("GET", "/events?type=nothing", (400, "INVALID_PARAMETER")),
@@ -148,6 +177,28 @@ async def test_wrong_requests(client: httpx.AsyncClient, method: str, path: str,
         assert response.headers["allow"]
 
 
+async def test_a_repeated_key_is_named(client: httpx.AsyncClient) -> None:
+    error = (await client.get("/skills?keyword=a&keyword=b")).json()["error"]
+    assert error["message"] == "'keyword' was given 2 times"
+    assert error["details"] == {"path": "keyword"}
+    assert error["hint"]
+
+
+async def test_keys_that_may_be_repeated_are_taken(client: httpx.AsyncClient) -> None:
+    types = "/events?type=devices&type=result&device=a&device=b"
+    async with client.stream("GET", types) as stream:
+        assert stream.status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/devices", "/healthz", "/openapi.json", "/history", "/events/schema"])
+async def test_a_trailing_slash_is_the_same_route(client: httpx.AsyncClient, path: str) -> None:
+    plain, slashed = await client.get(path), await client.get(f"{path}/")
+    assert (plain.status_code, slashed.status_code) == (200, 200)
+    assert plain.json().keys() == slashed.json().keys()
+    checked = await client.post("/execute/?validateOnly=true", json={"execution": plan()})
+    assert checked.json()["validated"] is True
+
+
 async def test_the_second_of_two_at_once_is_refused(serve: Serve) -> None:
     served = await serve()
     first = asyncio.create_task(served.execute(nap(1_500), command="first"))
@@ -157,7 +208,27 @@ async def test_the_second_of_two_at_once_is_refused(serve: Serve) -> None:
     assert error_of(second) == (423, "EXECUTION_CONFLICT_IN_FLIGHT")
     assert second.json()["error"]["details"]["inFlightCommandId"] == "first"
     assert second.json()["error"]["retryable"] is True
+    patient = await served.client.post("/execute", json={"execution": plan(command="third"), "waitMs": 60_000})
+    assert first.done()
+    assert patient.json()["ok"] is True
     assert (await first).json()["ok"] is True
+
+
+async def test_a_device_that_settles_says_when_to_retry(serve: Serve) -> None:
+    served = await serve(faults=[{"kind": "silence"}])
+    assert (await served.execute(timeout_ms=1_000)).status_code == 504
+    refused = await served.execute()
+    assert error_of(refused) == (423, "EXECUTION_CONFLICT_IN_FLIGHT")
+    assert 0 < refused.json()["error"]["details"]["retryAfterMs"] <= 2_000
+    assert refused.headers["Retry-After"] in ("1", "2")
+
+
+@pytest.mark.parametrize("wait", [-1, 600_001, "1", True, None, 1.5])
+async def test_a_wait_out_of_bounds_is_refused(client: httpx.AsyncClient, wait: object) -> None:
+    for route in ("/execute", "/observe/snapshot"):
+        refused = await client.post(route, json={"execution": plan(), "waitMs": wait})
+        assert error_of(refused) == (400, "INVALID_BODY")
+        assert refused.json()["error"]["details"]["path"] == "waitMs"
 
 
 async def test_silence_is_a_gateway_timeout(serve: Serve) -> None:
@@ -280,3 +351,10 @@ async def test_without_adb_the_devices_say_so(serve: Serve, tmp_path: Path) -> N
     served = await serve(env=nowhere, wait=False)
     assert error_of(await served.client.get("/devices")) == (500, "ADB_NOT_FOUND")
     assert (await served.client.get("/healthz")).json()["ok"] is True
+
+
+async def test_the_doctor_gives_its_verdict(serve: Serve) -> None:
+    served = await serve(operator={"installed": False})
+    found = (await served.client.get("/doctor")).json()
+    assert (found["ready"], found["verdict"]) == (False, "not_ready")
+    assert found["summary"] == "Not ready: Operator not installed"

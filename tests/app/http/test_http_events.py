@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 
 from tests.app.http.conftest import HOME, Serve, nap
 from tests.app.http.sse import stream
+from tests.support import patience
 
 RESULT, EXECUTION, EVENT = "clawperator:result", "clawperator:execution", "clawperator:event"
 
@@ -27,6 +28,7 @@ async def test_the_heartbeat_comes_first_and_the_result_before_the_execution(ser
         "deviceId": served.serial,
         "envelope": answer["envelope"],
         "executionId": answer["executionId"],
+        "outcome": answer["outcome"],
     }
     assert execution.name == EXECUTION
     assert execution.data["input"]["commandId"] == "c1"
@@ -150,7 +152,7 @@ async def test_a_client_that_does_not_read_is_dropped_and_slows_nobody(serve: Se
                 raise AssertionError("nobody was dropped")
         assert "clawperator_event_streams 1.0" in text  # the one that reads
     (log,) = (tmp_path / ".clawperator" / "logs").iterdir()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patience(20)):
         while '"event":"serve.sse.write_failed"' not in log.read_text():  # noqa: ASYNC110 -- another process writes it
             await asyncio.sleep(0.01)
 

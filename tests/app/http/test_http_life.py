@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import httpx
 import pytest
@@ -99,20 +101,23 @@ async def test_a_caller_that_leaves_changes_nothing(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "words"),
+    ("flags", "code", "words"),
     [
-        (("--port", "70000"), "Invalid port number. Must be 1-65535."),
-        (("--port", "x"), "Invalid port number. Must be 1-65535."),
-        (("--host", "203.0.113.7"), "Cannot listen on 203.0.113.7"),
-        (("--no-auth", "--token-file", "x", "--host", "0.0.0.0"), "contradict"),
-        (("--token-file", "/proc/version"), "/proc/version"),
+        (("--port", "70000"), "USAGE", "Invalid port number. Must be 1-65535."),
+        (("--port", "x"), "USAGE", "Invalid port number. Must be 1-65535."),
+        (("--port", "0"), "USAGE", "Invalid port number. Must be 1-65535."),
+        (("--host", "203.0.113.7"), "ADDRESS_UNAVAILABLE", "Cannot listen on 203.0.113.7"),
+        (("--no-auth", "--token-file", "x", "--host", "0.0.0.0"), "USAGE", "contradict"),
+        (("--token-file", "/proc/version"), "TOKEN_FILE_INVALID", "/proc/version"),
     ],
 )
-async def test_what_cannot_start_says_why(flags: tuple[str, ...], words: str) -> None:
+async def test_what_cannot_start_says_why(flags: tuple[str, ...], code: str, words: str, tmp_path: Path) -> None:
     command = (sys.executable, "-m", "clawperator.app.cli", "serve", *flags)
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    env = {**os.environ, "HOME": str(tmp_path)}
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, env=env)
     output, _ = await process.communicate()
     answer = json.loads(output)
     assert process.returncode == 1
-    assert answer["code"] == "USAGE"
+    assert answer["code"] == code
+    assert answer["hint"]
     assert words in answer["message"]

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from typing import Any
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
@@ -22,9 +23,13 @@ LEFT_OUT = {"/events", "/android/provision/emulator"}
 """A stream has no end, and provisioning would look for an SDK on whoever's computer this is."""
 
 
+@pytest.mark.ci
 async def test_every_answer_is_one_that_is_documented(serve: Serve) -> None:
     served = await serve("--no-history", speed=0)
     document = (await served.client.get("/openapi.json")).json()
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            del operation["responses"]["default"]  # an answer has to be among those that are named
     tried = await asyncio.to_thread(try_all, document, served.url)
     assert len(tried) >= 20
     assert (await served.client.get("/healthz")).json()["ok"] is True

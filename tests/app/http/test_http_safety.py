@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import stat
 from pathlib import Path
@@ -48,6 +49,57 @@ async def test_web_pages_are_refused_unless_allowed(serve: Serve) -> None:
     assert (await served.client.get("/history")).json()["count"] == 0  # nothing was dispatched for the stranger
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "Cross-Site"])
+@pytest.mark.parametrize("path", ["/devices", "/devices/any/snapshot", "/healthz", "/events", "/nothing"])
+async def test_what_a_browser_marks_as_another_sites_is_refused(
+    client: httpx.AsyncClient, path: str, site: str
+) -> None:
+    answer = await client.get(path, headers={"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"})
+    assert error_of(answer) == (403, "ORIGIN_NOT_ALLOWED")
+    assert answer.json()["error"]["details"] == {"site": site.lower()}
+
+
+@pytest.mark.parametrize("site", ["none", "same-origin"])
+async def test_a_person_in_front_of_a_browser_is_answered(client: httpx.AsyncClient, site: str) -> None:
+    headers = {"Sec-Fetch-Site": site, "User-Agent": "Mozilla/5.0"}
+    assert (await client.get("/doctor", headers=headers)).status_code == 200
+
+
+async def test_an_allowed_page_is_another_site(serve: Serve) -> None:
+    served = await serve("--allow-origin", "https://console.example")
+    site = {"Sec-Fetch-Site": "cross-site"}
+    friend = {**site, "Origin": "https://console.example"}
+    assert (await served.client.get("/devices", headers=friend)).status_code == 200
+    assert error_of(await served.client.get("/devices", headers=site)) == (403, "ORIGIN_NOT_ALLOWED")
+
+
+async def test_an_old_browser_does_not_touch_a_device(serve: Serve) -> None:
+    served = await serve()
+    browser = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/605.1.15"}
+    touching = [f"/devices/{served.serial}/{what}" for what in ("snapshot", "screen.png", "packages")]
+    for path in (*touching, "/doctor", "/events"):
+        assert error_of(await served.client.get(path, headers=browser)) == (403, "ORIGIN_NOT_ALLOWED"), path
+    assert (await served.client.get("/devices", headers=browser)).status_code == 200
+    assert (await served.client.get("/history")).json()["count"] == 0
+    for path in touching:  # the documented routes stay for what is no browser
+        assert (await served.client.get(path)).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["Host", "Origin", "Sec-Fetch-Site"])
+async def test_a_header_that_decides_is_sent_once(client: httpx.AsyncClient, standing: str, name: str) -> None:
+    url = httpx.URL(standing)
+    good = {"Host": f"{url.host}:{url.port}", "Origin": "http://evil.example", "Sec-Fetch-Site": "none"}[name]
+    lines = {"Host": "127.0.0.1"} | {name: good}
+    head = "".join(f"{key}: {value}\r\n" for key, value in lines.items())
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    writer.write(f"GET /devices HTTP/1.1\r\n{head}{name}: {good}\r\nConnection: close\r\n\r\n".encode())
+    answer = (await reader.read()).decode()
+    writer.close()
+    await writer.wait_closed()
+    assert answer.startswith("HTTP/1.1 403 ")
+    assert f"more than one {name} header" in answer
+
+
 async def test_off_loopback_a_token_is_made_and_asked_for(serve: Serve, tmp_path: Path) -> None:
     served = await serve("--host", "0.0.0.0", wait=False)
     file = tmp_path / ".clawperator" / "server-token"
@@ -84,13 +136,17 @@ async def test_a_profile_binds_its_token(serve: Serve, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text(f"# who may call\n{TOKEN} owner\n{WATCHER} wall-screen watching\n")
     tokens.chmod(0o600)
-    served = await serve("--token-file", str(tokens), token=TOKEN)
+    served = await serve("--token-file", str(tokens), token=TOKEN, env={"CLAWPERATOR_SKILLS_REGISTRY": "builtin"})
     watching = {"Authorization": f"Bearer {WATCHER}"}
     assert (await served.client.post("/observe/snapshot", headers=watching)).status_code == 200
     refused = await served.client.post("/execute", json={"execution": plan(HOME)}, headers=watching)
     assert error_of(refused) == (403, "READ_ONLY")
     assert refused.json()["error"]["details"]["profile"] == "watching"
-    for path in ("/android/provision/emulator", "/skills/any/run", "/android/emulators/x/start"):
+    for path in (
+        "/android/provision/emulator",
+        "/skills/com.android.settings.overview/run",
+        "/android/emulators/x/start",
+    ):
         assert error_of(await served.client.post(path, headers=watching)) == (403, "READ_ONLY")
     assert (await served.execute()).json()["ok"] is True
     entries = (await served.client.get("/audit")).json()["entries"]

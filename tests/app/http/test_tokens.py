@@ -60,7 +60,7 @@ def test_only_the_token_itself_opens(text: str) -> None:
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
     with pytest.raises(EngineError, match="read by others") as refused:
         open_tokens(written(tmp_path, f"{TOKEN}\n", mode))
-    assert refused.value.code is ErrorCode.USAGE
+    assert refused.value.code is ErrorCode.TOKEN_FILE_INVALID
     assert "chmod 600" in refused.value.hint
 
 
@@ -85,5 +85,5 @@ def test_a_wrong_file_is_refused_with_its_line(tmp_path: Path, text: str, words:
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="cannot be used"):
+    with pytest.raises(EngineError, match="cannot be read"):
         open_tokens(str(tmp_path))

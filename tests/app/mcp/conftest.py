@@ -177,7 +177,7 @@ async def listen() -> AsyncIterator[Listen]:
 
         async def make(place: Place, *flags: str) -> Listening:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, *COMMAND, "--http", "--port", "0", "--json", *flags),
+                *(sys.executable, *COMMAND, "--http", "--port", "auto", "--json", *flags),
                 env=place.env,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,

@@ -21,6 +21,7 @@ import pytest
 from clawperator.engine.history.store import History
 from tests.app.mcp.conftest import COMMAND, Place, Visit, nap, plan
 from tests.app.mcp.test_mcp_http import BEGIN
+from tests.support import running
 
 
 @dataclass
@@ -138,7 +139,7 @@ async def test_a_client_that_reads_nothing_cannot_hold_it(visit: Visit) -> None:
 
 def unread(place: Place) -> None:
     pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, *COMMAND], env=place.env, stdin=pipe, stdout=pipe) as process:
+    with running([sys.executable, *COMMAND], env=place.env, stdin=pipe, stdout=pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         asked = {

@@ -50,6 +50,8 @@ async def test_two_devices_work_at_the_same_time(visit: Visit) -> None:
         busy = await agent.refused("action", type="press_key", key="home", deviceId=first)
         assert (busy["code"], busy["retryable"]) == ("EXECUTION_CONFLICT_IN_FLIGHT", True)
         assert not slow.done()
+        await agent.ok("action", type="press_key", key="home", deviceId=first, waitMs=60_000)
+        assert slow.done()
         assert document(await slow)["envelope"]["status"] == "success"
 
 

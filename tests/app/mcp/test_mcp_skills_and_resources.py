@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.app.mcp.conftest import Visit
+from tests.engine.skills.made import spoiled_registry
 
 READ = "com.example.thermostat.read-target"
 
@@ -44,6 +48,38 @@ async def test_skills(visit: Visit) -> None:
         assert (mixed["code"], mixed["details"]["path"]) == ("INVALID_PARAMETER", "variables")
         unknown = await agent.refused("skill_run", skillId="com.example.thermostat.read-targets")
         assert (unknown["code"], "read-target" in unknown["hint"]) == ("SKILL_NOT_FOUND", True)
+
+
+async def test_without_a_registry_the_built_in_skills_are_there(visit: Visit) -> None:
+    place = await visit()
+    async with place.talk() as agent:
+        found = await agent.ok("skills_search", skillId=READ)
+        assert (found["registry"], found["count"]) == ("builtin", 1)
+        hints = [
+            (await agent.refused("skill_run", skillId=READ, artifact="target"))["hint"],
+            (await agent.refused("skill_run", skillId="x.y"))["hint"],
+            (await agent.refused("skill_run", skillId=READ, artifact="target", variables={"room": []}))["message"],
+        ]
+        assert hints[0].startswith("Give it with `variables`")
+        assert hints[1] == "List the skills with `skills_search`."
+        assert not any("--" in hint for hint in hints)
+
+
+async def test_every_face_runs_a_skill_with_bad_artifacts(visit: Visit, tmp_path: Path) -> None:
+    """And says what is wrong with them, and with the registry's other entries, in the same words."""
+    place = await visit()
+    made = spoiled_registry(tmp_path / "root")
+    async with place.talk("--registry", made.path) as agent:
+        found = await agent.ok("skills_search")
+        ran = await agent.ok("skill_run", skillId="a.b")
+    assert [skill["id"] for skill in found["skills"]] == ["a.b"]
+    assert [warning["path"] for warning in found["warnings"]] == ["$.skills[1]", "$.skills[2]"]
+    command = (sys.executable, "-m", "clawperator.app.cli", "skills")
+    for words, expected in ((("list",), found), (("run", "a.b"), ran)):
+        arguments = (*command, *words, "--registry", made.path)
+        process = await asyncio.create_subprocess_exec(*arguments, env=place.env, stdout=asyncio.subprocess.PIPE)
+        out, _ = await process.communicate()
+        assert (process.returncode, json.loads(out)["warnings"]) == (0, expected["warnings"])
 
 
 async def test_resources(visit: Visit) -> None:

@@ -33,9 +33,11 @@ async def test_what_is_offered(visit: Visit, mode: str) -> None:
             assert tool.description
             assert tool.input_schema["type"] == "object"
             assert tool.output_schema is not None
-        assert await agent.ok("devices") == {
-            "ok": True,
-            "devices": [{"serial": place.serial, "state": "device", "model": "Pixel_7"}],
+        (device,) = (await agent.ok("devices"))["devices"]
+        assert {key: device[key] for key in ("serial", "state", "model")} == {
+            "serial": place.serial,
+            "state": "device",
+            "model": "Pixel_7",
         }
 
 
@@ -74,6 +76,8 @@ async def test_observing(visit: Visit) -> None:
         assert round(facts["width"] * facts["scale"]) == 1080
 
         healthy = await agent.ok("doctor")
+        assert healthy["ready"] is True, healthy["summary"]
+        assert healthy["summary"].startswith("Ready")
         assert {check["id"] for check in healthy["checks"]} >= {"host.adb.presence", "device.discovery"}
         assert any("device.discovery: pass" in message for *_, message in agent.told)
 

@@ -21,6 +21,7 @@ from clawperator.app.mcp.tools.acting import KINDS, completed, one_action
 from clawperator.app.mcp.tools.observing import _fitted
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.validate import validate
 
 NODE = {"textEquals": "x"}
@@ -114,12 +115,11 @@ def test_a_tree_that_cannot_be_shown_does_not_undo_what_was_done() -> None:
 def test_a_failed_step_of_a_plan_that_went_on() -> None:
     failed = {"id": "r", "actionType": "read_text", "success": False, "data": {"error": "VALIDATOR_MISMATCH"}}
     envelope = {"status": "success", "error": None, "stepResults": [failed]}
-    reply = outcome({"ok": True, "envelope": envelope})
+    reply = outcome({"ok": True, "envelope": envelope, "outcome": outcome_of((), (), envelope).to_dict()})
     assert reply.failed
     assert reply.document["failure"]["code"] == "VALIDATOR_MISMATCH"
-    assert reply.document["failure"]["message"] == "Step r failed"
-    own = {**envelope, "stepResults": [{**failed, "data": {"error": "SOMETHING_OF_THE_DEVICE"}}]}
-    assert outcome({"ok": True, "envelope": own}).document["failure"]["code"] == "SOMETHING_OF_THE_DEVICE"
+    assert reply.document["failure"]["message"] == 'Step "r" (read_text) failed: VALIDATOR_MISMATCH'
+    assert reply.document["failure"] == reply.document["outcome"]["error"]
 
 
 @given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b"")), max_size=20), st.booleans())

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 
-from tests.support import free_port, start_adb_server
+from tests.support import free_port, patience, start_adb_server
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +71,7 @@ class FakeAdb:
 
     async def all_closed(self) -> None:
         """Every client has hung up; a leaked connection makes this wait for ever, which the deadline turns red."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             await self.idle.wait()
 
 

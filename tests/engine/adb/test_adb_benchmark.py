@@ -13,6 +13,7 @@ import pytest
 
 from clawperator.engine.adb.protocol import CLOSE_STDIN, shell_packet
 from clawperator.engine.adb.server import AdbServer
+from tests.support import running
 
 pytestmark = pytest.mark.benchmark
 
@@ -51,7 +52,7 @@ asyncio.run(main())
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE) as server:
+    with running([sys.executable, "-c", SERVER], stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         yield int(server.stdout.readline())
         server.kill()

@@ -17,7 +17,6 @@ PARSERS: list[Callable[[str], object]] = [
     parse.parse_devices,
     parse.parse_package_rows,
     parse.parse_packages,
-    parse.parse_package_uids,
     parse.parse_getprop,
     parse.parse_settings_list,
     parse.parse_wm_size,
@@ -203,7 +202,7 @@ def test_packages() -> None:
     assert rows[0] == Package("android.process.media", 10000, -1, "/system/app/Media/Media.apk")
     assert rows[-1].name == "com.example.app"  # its path has "=" inside
     assert rows[-1].path.endswith("==/base.apk")
-    assert parse.parse_package_uids(read("pm-list-packages-f-u.txt"))["com.example.app"] == 10234
+    assert rows[-1].uid == 10234
     versions = parse.parse_package_rows(read("pm-list-packages-show-versioncode.txt"))
     assert versions[-1] == Package("com.android.chrome", version_code=636771932)
 
@@ -211,7 +210,7 @@ def test_packages() -> None:
 def test_packages_of_several_users_and_without_uid() -> None:
     text = "package:com.a uid:10001,1010001\r\npackage:com.b\r\nError: something\r\npackage:com.c uid:\r\n"
     assert parse.parse_packages(text) == ["com.a", "com.b", "com.c"]
-    assert parse.parse_package_uids(text) == {"com.a": 10001}
+    assert [row.uid for row in parse.parse_package_rows(text)] == [10001, -1, -1]
     assert parse.parse_packages(read("cmd-package-service-missing.txt")) == []
 
 
@@ -228,6 +227,12 @@ def test_getprop() -> None:
 def test_getprop_values_with_brackets_line_breaks_and_a_cut_end() -> None:
     text = "[a]: [1]\r\n[b]: [first\nsecond]\n\n[c]: [x]: [y]]\n[cut]: [no end\n[d]: []\n[last]: [cu"
     assert parse.parse_getprop(text) == {"a": "1", "b": "first\nsecond", "c": "x]: [y]", "d": ""}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n"])
+def test_getprop_with_the_line_ends_of_every_release(end: str) -> None:
+    text = end.join(("[ro.a]: [1]", "[ro.b]: [first", "second]", "[ro.c]: []", ""))
+    assert parse.parse_getprop(text) == {"ro.a": "1", "ro.b": "first\nsecond", "ro.c": ""}
 
 
 def test_settings_list() -> None:

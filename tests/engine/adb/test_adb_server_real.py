@@ -17,7 +17,7 @@ from clawperator.engine.adb import blocking
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.errors import EngineError, ErrorCode
-from tests.support import adb_environment, free_port, start_adb_server
+from tests.support import adb_environment, free_port, patience, start_adb_server
 
 
 @pytest.mark.adb
@@ -106,7 +106,7 @@ async def test_a_server_on_a_unix_socket(tmp_path: Path, adb_port: int) -> None:
 
 def kill_server(env: dict[str, str]) -> None:
     """Ends a server that the code under test has started: it is nobody's child, so only adb can reach it."""
-    subprocess.run(["adb", "kill-server"], env=env, check=True, timeout=10, capture_output=True)
+    subprocess.run(["adb", "kill-server"], env=env, check=True, timeout=patience(10), capture_output=True)
 
 
 # -- starting, without a real adb --------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ async def test_what_an_adb_leaves_behind_is_not_waited_for(tmp_path: Path, fate:
     )
     for call in calls:
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(patience(20)):
                 with pytest.raises(EngineError) as caught:
                     await call()
             assert caught.value.code is ErrorCode.ADB_SERVER_FAILED

@@ -26,6 +26,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import DeviceProfile, Scenario
+from tests.engine.operator.apks import apk, manifest
 
 NUMBERS = count()
 WAYS = [pytest.param("adb", marks=pytest.mark.adb), "embedded"]
@@ -260,10 +261,12 @@ async def test_coming_and_going_is_pushed(adb_port: int, simulated: SimulatedDev
 
 
 async def test_an_installation(phone: AdbDevice, tmp_path: Path) -> None:
-    apk = tmp_path / "app.apk"
-    apk.write_bytes(b"PK\x03\x04" + b"com.example.installed" * 1000)
-    result = await phone.install(apk)
-    assert result.ok or result.code
+    file = tmp_path / "app.apk"
+    file.write_bytes(apk(manifest("com.example.installed")))
+    assert (await phone.install(file)).ok
+    file.write_bytes(b"PK\x03\x04" + b"garbage" * 1000)
+    result = await phone.install(file)
+    assert (result.ok, result.code) == (False, "INSTALL_PARSE_FAILED_NOT_APK")
 
 
 # -- Android 6 ---------------------------------------------------------------------------------------------------------
@@ -294,9 +297,9 @@ async def test_an_old_device_takes_long_scripts_and_the_server_survives(old_phon
 
 async def test_an_old_device_installs_from_a_copy_that_is_removed(old_phone: AdbDevice) -> None:
     moved: list[int] = []
-    result = await old_phone.install(b"PK\x03\x04" + bytes(100_000), progress=moved.append)
-    assert result.ok or result.code
-    assert moved == [100_004]
+    file = apk(padding=100_000)
+    assert (await old_phone.install(file, progress=moved.append)).ok
+    assert moved == [len(file)]
     assert await old_phone.listdir("/data/local/tmp") == []
 
 

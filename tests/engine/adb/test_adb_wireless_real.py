@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
-from tests.support import free_port
+from tests.support import adb_environment, free_port, newest_adb, start_adb_server
 
 pytestmark = pytest.mark.adb
 CODE = "924113"
@@ -101,3 +103,46 @@ async def test_nobody_there(wireless: Wireless) -> None:
         await wireless.connect(f"127.0.0.1:{free_port()}")
     assert caught.value.code is ErrorCode.DEVICE_NOT_FOUND
     assert "Nothing listens there" in caught.value.hint
+
+
+# -- the newest server there is
+
+
+@pytest.fixture
+def newest(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The surroundings of an adb server of our own, from the wheel of adbutils."""
+    program, port = newest_adb(), free_port()
+    if not program:
+        pytest.skip("needs the adb program of the adbutils wheel (extra dev, Linux)")
+    env = {**adb_environment(tmp_path, port), "ADB_PATH": program, "ADB_MDNS": "0"}
+    server = start_adb_server(tmp_path, port, program)
+    try:
+        yield env
+    finally:
+        server.kill()
+        server.wait()
+
+
+async def test_a_refused_pairing_has_the_words_of_the_newest_server(newest: dict[str, str]) -> None:
+    """36 answers ``OKAYFAIL0027Failed: …``; nothing is wrong with the server itself."""
+    closing = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    port = closing.sockets[0].getsockname()[1]
+    server = AdbServer.from_env(newest)
+    async with closing:
+        for address, words in (
+            (f"127.0.0.1:{free_port()}", "adb: Failed: Unable to start pairing client."),
+            (f"127.0.0.1:{port}", "adb: Failed: Wrong password or connection was dropped."),
+        ):
+            with pytest.raises(EngineError) as caught:
+                await Wireless(server).pair(address, CODE)
+            assert (caught.value.code, caught.value.message) == (ErrorCode.PAIRING_FAILED, words)
+            assert "kill-server" not in caught.value.hint
+            assert CODE not in repr(caught.value.to_dict())
+
+
+async def test_the_simulated_server_refuses_like_the_newest_one(newest: dict[str, str]) -> None:
+    scenario = Scenario.model_validate({"speed": 0, "adb_server": {"platform_tools": 36}})
+    asked = f"host:pair:{CODE}:127.0.0.1:{free_port()}"
+    async with Simulation([create_device(scenario)], mode="server") as simulation:
+        ours = await _words(AdbServer.from_env(simulation.env()), asked)
+        assert ours == await _words(AdbServer.from_env(newest), asked) == "FAIL Failed: Unable to start pairing client."

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.contracts.generation import fits_every_generation
+from clawperator.app.cli.arguments import build_parser
+from clawperator.app.cli.table import COMMANDS as CLI_COMMANDS
+from clawperator.app.cli.table import load
+from clawperator.engine.contracts.generation import fits_every_generation, lacking_words, requirement, support_table
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import require_generation, validate
 
@@ -85,3 +88,35 @@ def test_the_first_generation_suffices_for_the_rest(action_type: str, params: di
 @pytest.mark.parametrize("version", ["", "unknown", "dev", "v"])
 def test_an_unreadable_version_refuses_nothing(version: str) -> None:
     require_generation(execution("start_recording"), version)
+
+
+# -- the table
+
+
+def test_the_table_says_what_is_refused() -> None:
+    rows = {row.action: row for row in support_table()}
+    for action_type, _, path, since in NEWER:
+        row = rows[action_type]
+        if path == "type":
+            assert row.lacking("0.3.1") is None
+            assert row.words("0.3") == "no"
+        else:
+            assert path.removeprefix("params.") in " ".join(row.lacking("0.3.1") or ())
+            assert row.words("0.3").startswith("without ")
+        assert row.words("0.5") == "yes", since
+
+
+def test_every_command_of_the_table_says_in_its_help_what_it_requires() -> None:
+    """Refusals, the table and help texts have the same words."""
+    for row in support_table():
+        assert row.command in CLI_COMMANDS
+        help_text = " ".join(build_parser(load(row.command)).format_help().split())
+        versions = {since for _, since in row.later} | ({row.since} - {"0.3"})
+        for since in versions:
+            assert requirement(since) in help_text, row.command
+
+
+def test_what_an_installed_operator_lacks() -> None:
+    assert lacking_words("0.5.0") == ""
+    assert lacking_words("0.3.1").startswith("wait-for-nav, read-value, record start, record stop, wait (timeoutMs)")
+    assert "read-value" not in lacking_words("0.3.2")

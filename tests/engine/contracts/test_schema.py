@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter, ValidationError
 
 from clawperator.engine.contracts.actions import ACTIONS
@@ -16,82 +17,15 @@ from clawperator.engine.contracts.envelope import parse_envelope
 from clawperator.engine.contracts.payload import action_type, execution_type, step_model
 from clawperator.engine.contracts.schema import DIALECT, SCHEMAS, json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.validate import validate
 
 NODE = {"resourceId": "a:id/b"}
-_TYPES = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "number": (int, float),
-    "integer": int,
-    "null": type(None),
-}
-
-
-def violations(schema: Any, value: Any, root: Any, at: str = "") -> Iterator[str]:
-    """A judge for the keywords that the schemas use, written apart from what it judges."""
-    if "$ref" in schema:
-        yield from violations(root["$defs"][schema["$ref"].removeprefix("#/$defs/")], value, root, at)
-    if "type" in schema and not any(_is(value, name) for name in _list(schema["type"])):
-        yield f"{at}: not {schema['type']}"
-        return
-    if "const" in schema and value != schema["const"]:
-        yield f"{at}: not {schema['const']}"
-    if "enum" in schema and value not in schema["enum"]:
-        yield f"{at}: not one of {schema['enum']}"
-    if "oneOf" in schema and sum(not any(violations(option, value, root)) for option in schema["oneOf"]) != 1:
-        yield f"{at}: not exactly one"
-    if "anyOf" in schema and all(any(violations(option, value, root)) for option in schema["anyOf"]):
-        yield f"{at}: not any"
-    if isinstance(value, str):
-        yield from _text(schema, value, at)
-    elif isinstance(value, dict):
-        yield from _object(schema, value, root, at)
-    elif isinstance(value, list):
-        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
-            yield f"{at}: length {len(value)}"
-        for index, item in enumerate(value):
-            yield from violations(schema.get("items", {}), item, root, f"{at}.{index}")
-    elif isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
-        yield f"{at}: out of range"
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _is(value: object, name: str) -> bool:
-    if name in ("number", "integer") and isinstance(value, bool):
-        return False
-    return isinstance(value, _TYPES[name])  # type: ignore[arg-type]  # a table of types and tuples of types
-
-
-def _text(schema: Any, value: str, at: str) -> Iterator[str]:
-    if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
-        yield f"{at}: length"
-    if "pattern" in schema and not re.search(schema["pattern"], value):
-        yield f"{at}: pattern"
-
-
-def _object(schema: Any, value: dict[str, Any], root: Any, at: str) -> Iterator[str]:
-    properties = schema.get("properties", {})
-    for key in schema.get("required", ()):
-        if key not in value:
-            yield f"{at}: {key} missing"
-    for key, item in value.items():
-        if key in properties:
-            yield from violations(properties[key], item, root, f"{at}.{key}")
-        elif schema.get("additionalProperties") is False:
-            yield f"{at}: {key} unknown"
-        elif isinstance(schema.get("additionalProperties"), dict):
-            yield from violations(schema["additionalProperties"], item, root, f"{at}.{key}")
 
 
 def judge(name: str, value: Any) -> list[str]:
-    schema = json_schema(name)
-    return list(violations(schema, value, schema))
+    """What an ordinary validator says about ``value``."""
+    return [error.message for error in Draft202012Validator(json_schema(name)).iter_errors(value)]
 
 
 def plan(*actions: Any, **root: Any) -> dict[str, Any]:
@@ -123,6 +57,22 @@ def test_every_schema_is_complete_json(name: str) -> None:
     assert references == set(schema.get("$defs", {}))
 
 
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_default_satisfies_its_own_schema(name: str) -> None:
+    def defaults(value: Any) -> Iterator[dict[str, Any]]:
+        if isinstance(value, dict):
+            if "default" in value and "type" in value:
+                yield value
+            value = list(value.values())
+        if isinstance(value, list):
+            for inner in value:
+                yield from defaults(inner)
+
+    schema = json_schema(name)
+    for field in defaults(schema):
+        Draft202012Validator({**field, "$defs": schema.get("$defs", {})}).validate(field["default"])
+
+
 @pytest.mark.parametrize("name", ACTIONS)
 def test_every_param_is_described(name: str) -> None:
     schema = json_schema(name)
@@ -146,6 +96,13 @@ SOUND = [
     {"type": "find", "params": {"matcher": NODE, "timeoutMs": 1}},
     {"type": "tap", "params": {"matcher": NODE, "clickType": "long_click"}},
     {"type": "click", "params": {"coordinate": {"x": 0, "y": 1}}},
+    {"type": "click", "params": {"coordinate": {"x": 0, "y": 1}, "clickType": "long_click"}},
+    {"type": "click", "params": {"matcher": {"role": "", "textEquals": "x"}}},
+    {"type": "long_press", "params": {"matcher": NODE, "clickType": "long_click"}},
+    {"type": "long_press", "params": {"matcher": NODE}},
+    {"type": "scroll_until", "params": {"clickAfter": True, "matcher": NODE}},
+    {"type": "read_text", "params": {"matcher": NODE, "validator": "version", "validatorPattern": ""}},
+    {"type": "scroll_and_click", "params": {"target": NODE, "matcher": NODE}},
     {"type": "read_text", "params": {"matcher": NODE, "validator": "regex", "validatorPattern": "x", "all": False}},
     {"type": "enter_text", "params": {"matcher": NODE, "text": "x", "submit": True}},
     {"type": "snapshot_ui"},
@@ -202,8 +159,20 @@ UNSOUND = [
     plan({"type": "scroll_and_click", "params": {"maxSwipes": 3}}),
     plan({"type": "wait_for_navigation", "params": {"timeoutMs": 5}}),
     plan({"type": "start_recording", "params": {"sessionId": "a b"}}),
-    plan({"type": "snapshot_ui", "params": {"format": "ascii"}}),
+    plan({"type": "snapshot_ui", "params": {"format": "xml"}}),
     plan({"type": "snapshot_ui", "params": None}),
+    plan({"type": "click", "params": {"matcher": NODE, "coordinate": {"x": 1, "y": 1}}}),
+    plan({"type": "click", "params": {"coordinate": {"x": 1, "y": 1}, "clickType": "focus"}}),
+    plan({"type": "long_press", "params": {"matcher": NODE, "clickType": "default"}}),
+    plan({"type": "read_text", "params": {"matcher": NODE, "validator": "regex"}}),
+    plan({"type": "read_text", "params": {"matcher": NODE, "validator": "regex", "validatorPattern": " "}}),
+    plan({"type": "scroll_until", "params": {"clickAfter": True}}),
+    plan({"type": "wait_for_navigation", "params": {"timeoutMs": 5, "retry": {}}}),
+    plan({"type": "click", "params": {"matcher": {"role": "", "textEquals": ""}}}),
+    plan(
+        {"type": "sleep", "params": {"durationMs": 1}, "id": "a"},
+        {"type": "sleep", "params": {"durationMs": 1}, "id": "a"},
+    ),
 ]
 
 
@@ -233,6 +202,7 @@ def test_envelopes_and_errors_satisfy_their_schemas() -> None:
         "envelope": parse_envelope(text).to_dict(),
         "deviceId": "d",
         "terminalSource": "clawperator_result",
+        "outcome": outcome_of([("s", "click")], (), parse_envelope(text).to_dict()).to_dict(),
     }
     assert judge("result", answer) == []
     assert judge("result", {"ok": False, "error": EngineError(ErrorCode.NO_DEVICES, "m").to_dict()}) == []

@@ -15,6 +15,7 @@ from clawperator.engine.doctor.tools import run_tool
 from clawperator.engine.doctor.visit import project_folder
 from clawperator.engine.errors import ErrorCode
 from tests.engine.doctor.conftest import Admit, write_tool
+from tests.support import patience
 
 ASSEMBLE, INSTALL = "build.android.assemble", "build.android.install"
 
@@ -88,7 +89,7 @@ def state_of(pid: int) -> str:
 
 async def gone(pid: int) -> None:
     """A child of a child is reaped by whoever inherits it, so a dead one may be listed for a moment."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patience(10)):
         while True:
             try:
                 state = state_of(pid)

@@ -95,7 +95,7 @@ def test_report_names_what_to_do_once() -> None:
 
 
 def test_all_green_points_to_the_next_command() -> None:
-    good = Check("device.discovery", "pass", "fine")
+    good = Check("readiness.handshake", "pass", "fine")
     assert next_actions([good], "emulator-5554")[-1].endswith("--device-id emulator-5554")
     assert report([good], device_id="emulator-5554", package="p")["ok"] is True
 

@@ -17,12 +17,14 @@ from clawperator.engine.doctor.steps import STEPS
 from clawperator.engine.doctor.visit import Visit
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.simulator.packages import version_code_of
+from clawperator.engine.version import OPERATOR_RELEASES, __version__
 from tests.engine.doctor.conftest import Admit, Patient, write_tool
 
 ORDER = [
     "host.python.version",
     "host.node.version",
     "host.git.presence",
+    "host.skills.registry",
     "host.adb.presence",
     "host.adb.server",
     "host.adb.version",
@@ -42,13 +44,13 @@ ORDER = [
     "readiness.handshake",
 ]
 FULL = [
-    *ORDER[:7],
+    *ORDER[:8],
     "host.java.version",
     "build.android.assemble",
     "device.discovery",
     "build.android.install",
     "build.android.launch",
-    *ORDER[8:],
+    *ORDER[9:],
     "readiness.smoke",
 ]
 
@@ -199,23 +201,34 @@ async def test_the_other_variant_is_named(admit: Admit) -> None:
     assert present.evidence == {"expected": "com.clawperator.operator", "found": "com.clawperator.operator.dev"}
 
 
+@pytest.mark.parametrize(("generation", "lacks"), [("0.3", "read-value"), ("0.5", "")])
+async def test_both_generations_are_supported(admit: Admit, generation: str, lacks: str) -> None:
+    patient = await admit(device={"generation": generation})
+    checks = await patient.by_id()
+    found = checks["readiness.version.compatibility"]
+    assert (found.status, found.summary) == ("pass", f"Operator {OPERATOR_RELEASES[generation]} is supported")
+    assert lacks in found.detail
+    assert bool(found.detail) is bool(lacks)
+    assert checks["readiness.handshake"].status == "pass"
+
+
 async def test_an_incompatible_app_is_not_spoken_to(admit: Admit) -> None:
-    patient = await admit(device={"generation": "0.5"})
+    patient = await admit(operator={"version_name": "0.6.0"})
     checks = await patient.checks()
     assert checks[-1].id == "readiness.version.compatibility"
     assert checks[-1].code is ErrorCode.VERSION_INCOMPATIBLE
     assert len(checks[-1].fix) == 2
     assert checks[-1].evidence == {
-        "cliVersion": "0.3.1",
-        "apkVersion": "0.5.0",
-        "apkVersionCode": version_code_of("0.5.0"),
+        "cliVersion": __version__,
+        "apkVersion": "0.6.0",
+        "apkVersionCode": version_code_of("0.6.0"),
         "receiverPackage": "com.clawperator.operator",
     }
     assert patient.world.commands == 0
 
 
 async def test_further_versions_can_be_accepted_and_the_strict_rule_asked_for(admit: Admit) -> None:
-    patient = await admit(device={"generation": "0.5"}, settings={"accepted_versions": ("0.5",)})
+    patient = await admit(operator={"version_name": "0.6.0"}, settings={"accepted_versions": ("0.6",)})
     assert (await patient.by_id())["readiness.version.compatibility"].status == "pass"
     close = await admit(operator={"version_name": "0.3.9"})
     assert (await close.by_id())["readiness.version.compatibility"].status == "pass"

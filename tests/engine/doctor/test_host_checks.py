@@ -13,6 +13,8 @@ from clawperator.engine.doctor import host
 from clawperator.engine.doctor.adb_servers import ServerProcess, running_servers, server_of
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.skills.registry import load_registry, open_registry
+from tests.engine.skills.made import spoiled_registry
 
 DEBIAN = (
     "Android Debug Bridge version 1.0.41\nVersion 29.0.6-debian\nInstalled as /usr/lib/android-sdk/platform-tools/adb\n"
@@ -61,6 +63,21 @@ def test_node(said: str | None, expected: tuple[str, ErrorCode | None]) -> None:
 def test_git() -> None:
     assert host.git_presence("git version 2.45.0\n").summary == "git 2.45.0"
     assert outcome(host.git_presence(None)) == ("warn", ErrorCode.HOST_DEPENDENCY_MISSING)
+
+
+def test_skills_registry(tmp_path: Path) -> None:
+    with pytest.raises(EngineError) as caught:
+        open_registry({"HOME": str(tmp_path)})
+    assert outcome(host.skills_registry(caught.value)) == ("pass", None)
+    spoiled = host.skills_registry(spoiled_registry(tmp_path / "root"))
+    assert outcome(spoiled) == ("warn", ErrorCode.REGISTRY_READ_FAILED)
+    assert spoiled.summary == "2 entries of the skills registry left out"
+    assert "The registry entry 2 (bad) was left out" in spoiled.detail
+    assert not spoiled.stops
+    broken = host.skills_registry(EngineError(ErrorCode.REGISTRY_READ_FAILED, "no JSON"))
+    assert outcome(broken) == ("warn", ErrorCode.REGISTRY_READ_FAILED)
+    whole = host.skills_registry(load_registry("builtin"))
+    assert (outcome(whole), whole.summary) == (("pass", None), "5 skills in the registry")
 
 
 def test_adb() -> None:
@@ -112,7 +129,7 @@ def test_other_adb_servers_are_named_with_pid_and_port() -> None:
     check = host.adb_servers((OURS, OTHER, SOCKET), 5037)
     assert outcome(check) == ("warn", None)
     assert check.detail.startswith("pid 11 on port 5038, pid 12 on localfilesystem:/run/adb.")
-    assert [(step.kind, step.value) for step in check.fix] == [("manual", "adb -P 5038 kill-server")]
+    assert check.fix == (), "what belongs to other programs is not ours to stop"
     twice = host.adb_servers((OURS, OURS._replace(pid=13)), 5037)
     assert twice.evidence == {"servers": [{"pid": 13, "port": 5037}], "port": 5037}
 

@@ -257,15 +257,15 @@ async def test_an_avd_is_overwritten_only_when_that_is_asked_for(sdk: FakeSdk, m
 
 
 async def test_own_parameters(sdk: FakeSdk, manage: Manage) -> None:
-    avd = await manage().create("plain", api_level=34, abi="x86_64", device_profile="pixel_6", play_store=False)
-    image = "system-images;android-34;google_apis;x86_64"
+    avd = await manage().create("plain", api_level=34, abi="x86", device_profile="pixel_6", play_store=False)
+    image = "system-images;android-34;google_apis;x86"
     assert sdk.calls("avdmanager")[0][5:] == ["--package", image, "--device", "pixel_6"]
     assert avd.to_dict() == {
         "name": "plain",
         "exists": True,
         "running": False,
         "apiLevel": 34,
-        "abi": "x86_64",
+        "abi": "x86",
         "playStore": False,
         "deviceProfile": "pixel_6",
         "systemImage": image,
@@ -350,7 +350,7 @@ async def test_an_emulator_that_dies_at_once(sdk: FakeSdk, manage: Manage, heard
     error = await refused(manage().start("mine", log=str(log)))
     assert "PANIC: Broken AVD system path" in error.message
     assert "PANIC" in log.read_text()
-    assert (await refused(manage().start("mine", log=str(sdk.home)))).code is ErrorCode.USAGE
+    assert (await refused(manage().start("mine", log=str(sdk.home)))).code is ErrorCode.FILE_NOT_WRITABLE
 
 
 async def test_an_emulator_that_dies_while_it_boots(sdk: FakeSdk, manage: Manage, heard: Heard) -> None:

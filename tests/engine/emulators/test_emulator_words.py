@@ -41,6 +41,14 @@ def captured(name: str) -> dict[str, str]:
 # -- INI
 
 
+@pytest.mark.parametrize(
+    ("machine", "abi"),
+    [("x86_64", "x86_64"), ("AMD64", "x86_64"), ("aarch64", "arm64-v8a"), ("arm64", "arm64-v8a")],
+)
+def test_the_default_abi_is_one_that_runs_here(machine: str, abi: str) -> None:
+    assert avds.machine_abi(machine) == abi
+
+
 def test_ini_lines() -> None:
     text = "\ufeff# a comment\n\n a = b = c \r\nempty=\n=no key\nno equals\n  #x=1\na=last\rold.mac=1\nu=a\u2028b"
     assert parse_ini(text) == {"a": "last", "empty": "", "old.mac": "1", "u": "a\u2028b"}

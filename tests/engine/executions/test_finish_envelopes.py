@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -338,6 +339,7 @@ def test_flat_calls_a_plan_failed_by_its_first_failed_step() -> None:
     answer, _ = finished(*steps, options=FLAT)
     assert (answer["status"], answer["error"]) == ("failed", "Step b (press_key) failed: GLOBAL_ACTION_FAILED")
     assert finished(*steps)[0]["status"] == "success"
+    assert finished(steps[2], options=FLAT)[0]["error"] == "Step c (scroll) failed"
 
 
 def test_flat_counts_a_missing_snapshot_as_a_failed_step() -> None:
@@ -356,3 +358,61 @@ def test_flat_clears_a_failure_that_no_step_has() -> None:
 def test_flat_leaves_a_failure_without_steps_alone() -> None:
     answer, _ = finished(options=FLAT, status="failed", error="UI tree not available", plan=execution(snapshot()))
     assert (answer["status"], answer["errorCode"]) == ("failed", "UI_TREE_UNAVAILABLE")
+
+
+# -- trees in another format
+
+SCREEN = """<hierarchy rotation="0"><node class="android.widget.FrameLayout" package="a.b" bounds="[0,0][100,200]">
+<node class="android.widget.Button" resource-id="a.b:id/ok" text="OK &quot;é" clickable="true" bounds="[0,0][50,20]" />
+<node class="android.widget.TextView" text="two" bounds="[0,20][50,40]" /></node></hierarchy>"""
+
+
+def rendered(name: str, xml: str, **more: Any) -> tuple[dict[str, str], tuple[Any, ...]]:
+    actions = [{"id": "s1", "type": "snapshot_ui", "params": {"format": name}}]
+    plan = Execution.from_payload(
+        {"commandId": "c", "taskId": "t", "source": "s", "timeoutMs": 5000, "actions": actions}
+    )
+    answer, warnings = finished(snapshot(), plan=plan, snapshots=[dump(xml, "s1")], **more)
+    return answer["stepResults"][0]["data"], warnings
+
+
+def test_a_tree_as_indented_text() -> None:
+    data, warnings = rendered("ascii", SCREEN)
+    assert (data["actual_format"], warnings) == ("ascii", ())
+    assert data["text"].split("\n") == [
+        "container @50,100",
+        ' button id=a.b:id/ok @25,10 click: OK "é',
+        " text @25,30: two",
+    ]
+
+
+def test_a_tree_as_json() -> None:
+    data, _ = rendered("json", SCREEN)
+    document = json.loads(data["text"])
+    (root,) = document["nodes"]
+    assert (data["actual_format"], document["package"], document["rotation"]) == ("json", "a.b", 0)
+    assert root["children"][0] == {
+        "class": "android.widget.Button",
+        "resourceId": "a.b:id/ok",
+        "text": 'OK "é',
+        "bounds": [0, 0, 50, 20],
+        "click": True,
+        "children": [],
+    }
+
+
+def test_the_limit_counts_what_is_shown() -> None:
+    data, _ = rendered("ascii", SCREEN, options=FinishOptions(max_snapshot_bytes=11))
+    assert (data["text"], data["truncated"]) == ("container @", "true")
+
+
+@pytest.mark.parametrize("xml", ["no tree at all", "<node>" * 3_000 + "</node>" * 3_000])
+def test_what_cannot_be_rendered_stays_and_says_so(xml: str) -> None:
+    data, warnings = rendered("json", xml)
+    assert (data["actual_format"], data["text"]) == ("hierarchy_xml", xml)
+    assert [warning.code for warning in warnings] == ["SNAPSHOT_NOT_RENDERED"]
+
+
+def test_the_dump_may_be_asked_for_by_name() -> None:
+    data, _ = rendered("hierarchy_xml", SCREEN)
+    assert (data["actual_format"], data["text"]) == ("hierarchy_xml", SCREEN)

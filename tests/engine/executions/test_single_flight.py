@@ -16,6 +16,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import file_lock
 from clawperator.engine.executions import flight as flight_module
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.device_queue import DeviceQueue
 from clawperator.engine.executions.flight import SETTLE_SECONDS, SingleFlight
 
 
@@ -126,8 +127,11 @@ async def test_an_unknown_outcome_keeps_the_device_for_two_seconds_without_anybo
     with pytest.raises(EngineError) as caught:
         async with flights.hold("emulator-5554", command("next")):
             pytest.fail("the device was still settling")
-    assert caught.value.details["inFlightCommandId"] == "lost"
-    assert caught.value.details["notBefore"] == now + SETTLE_SECONDS
+    details = caught.value.details
+    assert "settling" in caught.value.message
+    assert (details["settlingAfter"], details["notBefore"]) == ("lost", now + SETTLE_SECONDS)
+    assert details["retryAfterMs"] == SETTLE_SECONDS * 1000
+    assert not {"inFlightCommandId", "pid"} & set(details)
     now += SETTLE_SECONDS
     async with flights.hold("emulator-5554", command("next")):
         assert flights.status("emulator-5554").to_dict()["commandId"] == "next"
@@ -218,7 +222,7 @@ async def test_a_folder_that_cannot_be_used_is_named_with_what_to_do(tmp_path: P
     with pytest.raises(EngineError, match="file/locks") as caught:
         async with flights.hold("emulator-5554", command()):
             pytest.fail("held without a lock")
-    assert caught.value.code is ErrorCode.USAGE
+    assert caught.value.code is ErrorCode.LOCKS_UNAVAILABLE
     assert "HOME" in caught.value.hint
     assert (flights.taken(), flights.status("emulator-5554").state) == ([], "free")
 
@@ -231,7 +235,7 @@ async def test_a_file_system_without_locks_is_no_conflict(tmp_path: Path, monkey
     with pytest.raises(EngineError, match="No locks available") as caught:
         async with SingleFlight(str(tmp_path)).hold("emulator-5554", command()):
             pytest.fail("held without a lock")
-    assert caught.value.code is ErrorCode.USAGE
+    assert caught.value.code is ErrorCode.LOCKS_UNAVAILABLE
 
 
 # -- holders that yield
@@ -239,7 +243,7 @@ async def test_a_file_system_without_locks_is_no_conflict(tmp_path: Path, monkey
 
 async def waiting(folder: Path, device_id: str = "emulator-5554") -> None:
     """Return when somebody waits for a yielding holder of that device."""
-    while not SingleFlight(str(folder))._awaited(device_id):  # noqa: ASYNC110  # a lock file tells nobody of its change
+    while not DeviceQueue(str(folder / f"{device_id}.queue")).busy:  # noqa: ASYNC110  # a lock file tells nobody of its change
         await asyncio.sleep(0.001)
 
 
@@ -374,3 +378,132 @@ async def test_the_word_is_written_only_where_it_applies(tmp_path: Path) -> None
     for yields in (True, False):
         async with flights.hold("emulator-5554", command(), yields=yields):
             assert ("yields" in json.loads(path.read_text())) is yields
+
+
+# -- waiting for one's turn
+
+
+WAIT_AND_TELL = """
+import asyncio, sys
+from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.flight import SingleFlight
+
+async def main():
+    command = Command(sys.argv[2], "task", "agent", 30000, "{}", ("a", "b"))
+    async with SingleFlight(sys.argv[1]).hold("emulator-5554", command, wait_ms=60_000):
+        print(sys.argv[2], flush=True)
+
+asyncio.run(main())
+"""
+
+
+def tickets(folder: Path) -> list[str]:
+    queue = folder / "emulator-5554.queue"
+    return sorted(os.listdir(queue)) if queue.exists() else []
+
+
+async def queued(folder: Path, count: int) -> None:
+    while len(tickets(folder)) != count:  # noqa: ASYNC110  # a folder tells nobody of its change
+        await asyncio.sleep(0.001)
+
+
+async def wait_elsewhere(folder: Path, name: str) -> asyncio.subprocess.Process:
+    before = len(tickets(folder))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", WAIT_AND_TELL, str(folder), name, stdout=asyncio.subprocess.PIPE
+    )
+    await queued(folder, before + 1)
+    return process
+
+
+async def in_turn(folder: Path, name: str, order: list[str], wait_ms: int = 60_000) -> None:
+    async with SingleFlight(str(folder)).hold("emulator-5554", command(name), wait_ms=wait_ms):
+        order.append(name)
+
+
+async def test_who_waits_gets_the_device_in_the_order_of_coming(tmp_path: Path) -> None:
+    order: list[str] = []
+    names = [f"w{number}" for number in range(6)]
+    async with SingleFlight(str(tmp_path)).hold("emulator-5554", command("first")):
+        waiters = []
+        for number, name in enumerate(names, 1):
+            waiters.append(asyncio.create_task(in_turn(tmp_path, name, order)))
+            await queued(tmp_path, number)
+    await asyncio.gather(*waiters)
+    assert order == names
+    assert tickets(tmp_path) == []
+
+
+async def test_processes_wait_in_the_same_queue(tmp_path: Path) -> None:
+    order: list[str] = []
+    async with SingleFlight(str(tmp_path)).hold("emulator-5554", command("first")):
+        other = await wait_elsewhere(tmp_path, "other")
+        mine = asyncio.create_task(in_turn(tmp_path, "mine", order))
+        await queued(tmp_path, 2)
+        assert not mine.done()
+    out, _ = await other.communicate()
+    await mine
+    assert (out, order) == (b"other\n", ["mine"])
+
+
+async def test_a_killed_process_keeps_nobody_waiting(tmp_path: Path) -> None:
+    order: list[str] = []
+    async with SingleFlight(str(tmp_path)).hold("emulator-5554", command("first")):
+        other = await wait_elsewhere(tmp_path, "other")
+        other.send_signal(signal.SIGKILL)
+        await other.communicate()
+        mine = asyncio.create_task(in_turn(tmp_path, "mine", order))
+        await queued(tmp_path, 2)
+    await mine
+    assert (order, tickets(tmp_path)) == (["mine"], [])
+
+
+async def test_who_stops_waiting_leaves_the_queue(tmp_path: Path) -> None:
+    order: list[str] = []
+    async with SingleFlight(str(tmp_path)).hold("emulator-5554", command("first")):
+        waiters = [asyncio.create_task(in_turn(tmp_path, name, order)) for name in ("one", "two")]
+        await queued(tmp_path, 2)
+        waiters[0].cancel()
+        await queued(tmp_path, 1)
+    await asyncio.gather(*waiters, return_exceptions=True)
+    assert order == ["two"]
+
+
+async def test_who_does_not_wait_cannot_overtake(tmp_path: Path) -> None:
+    order: list[str] = []
+    flights = SingleFlight(str(tmp_path))
+    async with flights.hold("emulator-5554", command("first")):
+        waiter = asyncio.create_task(in_turn(tmp_path, "patient", order))
+        await queued(tmp_path, 1)
+    with pytest.raises(EngineError) as caught:  # the lock is free, and the waiter has not had a turn of the loop yet
+        await in_turn(tmp_path, "hasty", order, wait_ms=0)
+    assert caught.value.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+    await waiter
+    assert order == ["patient"]
+
+
+async def test_a_wait_has_an_end(tmp_path: Path) -> None:
+    async with SingleFlight(str(tmp_path)).hold("emulator-5554", command("first")):
+        with pytest.raises(EngineError) as caught:
+            await in_turn(tmp_path, "second", [], wait_ms=30)
+    assert caught.value.details["inFlightCommandId"] == "first"
+    assert caught.value.details["waitedMs"] == 30
+    assert tickets(tmp_path) == []
+
+
+async def test_a_device_that_settles_is_waited_for(tmp_path: Path) -> None:
+    now, order = 1_000.0, list[str]()
+    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    async with flights.hold("emulator-5554", command("lost")) as flight:
+        flight.settle()
+
+    async def agent() -> None:
+        async with flights.hold("emulator-5554", command("agent"), wait_ms=60_000):
+            order.append("agent")
+
+    task = asyncio.create_task(agent())
+    await queued(tmp_path, 1)
+    assert order == []
+    now += SETTLE_SECONDS
+    await task
+    assert order == ["agent"]

@@ -23,7 +23,8 @@ from clawperator.engine.executions.validate import parse_json
         ("[NaN]", "NaN is not a JSON value"),
         ("[Infinity]", "Infinity is not a JSON value"),
         ("[-Infinity]", "-Infinity is not a JSON value"),
-        ("[1e999]", "the number 1e999 is too large"),
+        ('\ufeff{"a":1}', "it begins with a byte order mark"),
+        (b'\xef\xbb\xbf{"a":1}', "it begins with a byte order mark"),
         ('{"a":{"b":1,"c":2,"b":3}}', "the key 'b' appears twice in one object"),
         ("[" * 65 + "]" * 65, "nested more than 64 levels deep"),
         ("[" * 100_000, "nested more than 64 levels deep"),
@@ -48,8 +49,22 @@ def test_the_doubled_key_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a":[1,2.5,"\\u00e9"]}', '\ufeff{"a":[1,2.5,"é"]}', b'\xef\xbb\xbf{"a":[1,2.5,"\xc3\xa9"]}']
+    ("text", "path"),
+    [
+        ('{"timeoutMs":1e400}', "timeoutMs"),
+        ('{"actions":[{},{"params":{"durationMs":-1e400,"x":1e999}}]}', "actions.1.params.durationMs"),
+        ("[1, [2, 1e999]]", "1.1"),
+    ],
 )
+def test_a_number_that_is_too_large_names_its_path(text: str, path: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        parse_json(text)
+    error = caught.value
+    assert (error.details["path"], f"`{path}`" in error.message, "details.path" in error.hint) == (path, True, True)
+    assert "too large" in error.details["reason"]
+
+
+@pytest.mark.parametrize("text", ['{"a":[1,2.5,"\\u00e9"]}', b'{"a":[1,2.5,"\xc3\xa9"]}'])
 def test_sound_documents_are_read(text: str | bytes) -> None:
     assert parse_json(text) == {"a": [1, 2.5, "é"]}
 

@@ -171,7 +171,7 @@ async def test_a_plan_that_fails_says_where_and_why(start: Start, kept: Kept) ->
     assert [(step.status, step.code) for step in run.steps] == [
         ("success", ""),
         ("failed", "NODE_NOT_FOUND"),
-        ("unknown", ""),
+        ("not_run", ""),
     ]
     assert run.steps[1].retries > 0
     assert "No UI node found" in run.message

@@ -25,6 +25,7 @@ from clawperator.engine.history.records import AuditRecord, LineRecord, RunSumma
 from clawperator.engine.history.rows import AuditRow, LineRow, RunRow
 from clawperator.engine.history.store import History
 from tests.engine.history.support import a_run, a_tree
+from tests.support import running
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def path(tmp_path: Path) -> str:
 
 
 def test_what_is_written_is_what_readers_get() -> None:
-    assert tuple(item.name for item in fields(RunSummary)) == ("number", *RunRow._fields)
+    assert tuple(item.name for item in fields(RunSummary)) == ("number", *RunRow._fields, "outcome")
     assert tuple(item.name for item in fields(AuditRecord)) == ("number", *AuditRow._fields)
     assert tuple(item.name for item in fields(LineRecord)) == LineRow._fields
 
@@ -328,7 +329,7 @@ def test_who_dies_while_the_file_is_open_is_noticed_and_who_lives_is_left_alone(
     with History.open(path) as history:
         history.put(a_run("mine", status="running", pid=os.getpid(), started_at=now))
         history.put(a_run("mine overdue", status="running", pid=os.getpid(), started_at=now - 3_600))
-        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        with running([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
             history.put(a_run("theirs", status="running", pid=process.pid, started_at=now))
             history.mark_interrupted()
             assert [run.status for run in history.runs()] == ["running"] * 3

@@ -215,6 +215,18 @@ class TestEnvelopes:
         assert found.problem
         assert (found.command_id, found.raw) == ("cé", '{"commandId":"c\\u00e9","taskId":"t","status')
 
+    @pytest.mark.parametrize("text", ["", "the plan could not be serialised", "null", "[1]"])
+    def test_without_any_json_object_it_answers_the_running_command(self, text: str) -> None:
+        began = line(
+            "[Clawperator-Command] start commandId=c taskId=t source=s timeoutMs=1000 actionCount=1", level="I"
+        )
+
+        (found,) = envelopes(signals([began, result(text)]))
+        (unasked,) = envelopes(signals([result(text)]))
+
+        assert (found.envelope, found.command_id, found.raw) == (None, "c", text)
+        assert (unasked.envelope, unasked.command_id) == (None, "")
+
     def test_whole_json_that_is_no_envelope_is_malformed(self) -> None:
         (found,) = envelopes(signals([result('{"commandId":"c"}')]))
 
@@ -538,3 +550,44 @@ def test_the_same_signals_from_binary_records(record: Callable[..., bytes]) -> N
 
     assert kinds(from_binary) == kinds(signals(entries))
     assert [dump.captured for dump in dumps(from_binary)] == [dump.captured for dump in dumps(signals(entries))]
+
+
+class TestTheTreeOnTheScreen:
+    """Known for as long as no accessibility event and no action has come by since the dump was begun."""
+
+    EVENT = "[Operator-AccessibilityService] onAccessibilityEvent(EventType: TYPE_WINDOW_CONTENT_CHANGED)"
+    BEGINNING = (
+        "[Clawperator-Command] start commandId=c taskId=t source=s timeoutMs=1000 actionCount=1",
+        "[UiActionEngine] step_start id=look type=m$s",
+        "[Clawperator-Command] stage-start commandId=c taskId=t id=logUiTree label=Log",
+        "[TaskScope] Logging UI tree",
+    )
+    DUMP = '[TaskScope] UI Hierarchy:\n<hierarchy rotation="0"></hierarchy>'
+    DONE = "[UiActionEngine] step_success id=look type=m$s data={}"
+
+    def known(self, *messages: str) -> bool:
+        log = OperatorLog()
+        signals = log.feed([line(message) for message in messages])
+        (tree,) = (signal.captured for signal in signals if isinstance(signal, HierarchySignal))
+        return tree.screen == log.screen
+
+    def test_it_stays_until_something_moves(self) -> None:
+        seen = (*self.BEGINNING, self.DUMP, self.DONE)
+        waited = (
+            "[UiActionEngine] step_start id=w type=m$w",
+            "[Clawperator-Command] stage-start commandId=c taskId=t id=waitForNode(x) label=W",
+        )
+        assert self.known(*seen)
+        assert self.known(*seen, *waited, "[UiActionEngine] step_success id=w type=m$w data={}")
+        assert not self.known(*seen, self.EVENT)
+
+    def test_an_action_ends_it_even_where_no_event_tells(self) -> None:
+        seen = (*self.BEGINNING, self.DUMP, self.DONE)
+        pressed = ("[UiActionEngine] step_start id=k type=m$k", "[UiActionEngine] step_success id=k type=m$k data={}")
+        assert not self.known(*seen, *pressed)
+
+    def test_an_event_while_it_is_read_makes_it_doubtful(self) -> None:
+        assert not self.known(*self.BEGINNING, self.EVENT, self.DUMP, self.DONE)
+
+    def test_a_dump_whose_beginning_was_not_seen_proves_nothing(self) -> None:
+        assert not self.known(self.DUMP, self.DONE)

@@ -70,18 +70,19 @@ def test_the_same_records_in_every_format(name: str, given_format: str) -> None:
     assert (parser.format, parser.dividers, parser.blank) == (name, 1, 0)
 
 
-def render(entry: LogEntry, name: str, uid: str = "") -> bytes:
+def render(entry: LogEntry, name: str, uid: str = "", tid: str = "") -> bytes:
     """One record by the rules of liblog."""
-    level, tag, pid, tid, stamp = entry.level, f"{entry.tag:<8}", entry.pid, entry.tid, entry.stamp
+    level, tag, pid, stamp = entry.level, f"{entry.tag:<8}", entry.pid, entry.stamp
+    tid = tid or f"{entry.tid:>5}"
     prefix, suffix = {
         "brief": (f"{level}/{tag}({uid and f'{uid:>5}:'}{pid:>5}): ", ""),
         "process": (f"{level}({uid and f'{uid:>5}:'}{pid:>5}) ", f"  ({entry.tag})"),
         "tag": (f"{level}/{tag}: ", ""),
-        "thread": (f"{level}({uid and f'{uid:>5}:'}{pid:>5}:{tid:>5}) ", ""),
+        "thread": (f"{level}({uid and f'{uid:>5}:'}{pid:>5}:{tid}) ", ""),
         "raw": ("", ""),
         "time": (f"{stamp} {level}/{tag}({uid and f'{uid:>5}:'}{pid:>5}): ", ""),
-        "threadtime": (f"{stamp} {uid and f'{uid:>5} '}{pid:>5} {tid:>5} {level} {tag}: ", ""),
-        "long": (f"[ {stamp} {uid and f'{uid:>5}:'}{pid:>5}:{tid:>5} {level}/{tag} ]\n", "\n"),
+        "threadtime": (f"{stamp} {uid and f'{uid:>5} '}{pid:>5} {tid} {level} {tag}: ", ""),
+        "long": (f"[ {stamp} {uid and f'{uid:>5}:'}{pid:>5}:{tid} {level}/{tag} ]\n", "\n"),
     }[name]
     return prefix.encode() + entry.payload + suffix.encode() + b"\n"
 
@@ -121,6 +122,27 @@ def test_what_logcat_renders_is_read_back(entries: list[LogEntry], name: str) ->
     found, _ = read(data, name=name)
 
     assert [fields(entry, CARRIED[name]) for entry in found] == [fields(entry, CARRIED[name]) for entry in entries]
+
+
+@given(st.lists(ENTRIES, min_size=1, max_size=8), st.sampled_from(["thread", "long"]))
+def test_thread_ids_of_old_releases_are_hexadecimal(entries: list[LogEntry], name: str) -> None:
+    entries = [entry._replace(payload=entry.payload.strip() or b"x", tid=entry.tid or 1) for entry in entries]
+    data = b"".join(render(entry, name, tid=f"{entry.tid:#04x}") for entry in entries)
+
+    found, _ = read(data, name=name)
+
+    assert [fields(entry, CARRIED[name]) for entry in found] == [fields(entry, CARRIED[name]) for entry in entries]
+
+
+@pytest.mark.parametrize("tid", ["  320", "0x140"])
+@pytest.mark.parametrize("asked", ["thread", "auto"])
+def test_the_thread_format_is_recognised(tid: str, asked: str) -> None:
+    lines = "".join(f"I(  12:{tid}) line {number}\n" for number in range(5))
+
+    found, parser = read(lines.encode(), name=asked)
+
+    assert [(entry.level, entry.pid, entry.tid) for entry in found] == [("I", 12, 320)] * 5
+    assert parser.format == "thread"
 
 
 @pytest.mark.parametrize("name", ["brief", "process", "thread", "time", "threadtime", "long"])

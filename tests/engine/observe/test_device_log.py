@@ -16,6 +16,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.logcat.operator_log import OperatorLog, Signal
 from clawperator.engine.observe.log import DeviceLog
 from clawperator.engine.observe.probe import DeviceFacts
+from tests.support import patience
 
 FACTS = {"binary": DeviceFacts(34, {}), "text": DeviceFacts(33, {})}
 
@@ -28,10 +29,18 @@ def entry(kind: str, message: str) -> bytes:
     return struct.pack("<HHiIIIII", len(payload), 28, 4242, 4242, 1_795_186_211, 48_000_000, 0, 2000) + payload
 
 
+class NoServer:
+    """The adb server of a device that is none."""
+
+    async def connect(self, *, start: bool) -> None:
+        raise EngineError(ErrorCode.ADB_SERVER_FAILED, f"there is none to connect to (start={start})")
+
+
 class Dripping:
     """As much of a device as a log needs: its logcat gives the entries ``size`` bytes at a time, then nothing more."""
 
     serial = "drip"
+    server = NoServer()
 
     def __init__(self, kind: str, size: int, *after: str) -> None:
         self.kind = kind
@@ -58,7 +67,7 @@ def log_of(device: Any) -> DeviceLog:
 @pytest.mark.parametrize("size", [1, 7, 40, 130, 10_000])
 async def test_wherever_the_stream_is_cut_the_nonce_is_seen(kind: str, size: int) -> None:
     log = log_of(Dripping(kind, size))
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(patience(1)):
         await log.attach()
     await log.close()
 
@@ -85,7 +94,7 @@ async def test_a_fault_of_our_own_is_heard_by_whoever_waits(monkeypatch: pytest.
     log, listener = log_of(Dripping("binary", 1, "poison")), Listener()
     log.listen(listener)
     await log.attach()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(patience(5)):
         error = await listener.ended
     assert error.code is ErrorCode.UNKNOWN_RUNTIME_ERROR
     assert isinstance(error.__cause__, ZeroDivisionError)

@@ -44,12 +44,18 @@ async def test_an_old_package_manager_knows_no_uids() -> None:
     assert await facts((refused, 1), (names, 0)) == DeviceFacts(23, {PACKAGE: -1})
 
 
-async def test_a_package_manager_that_does_not_run_is_not_an_absent_app() -> None:
+async def test_a_package_manager_that_ignores_the_option_for_uids() -> None:
+    assert await facts((f"30\npackage:{PACKAGE}\n", 0)) == DeviceFacts(30, {PACKAGE: -1})
+
+
+@pytest.mark.parametrize("code", [0, 20])
+async def test_a_package_manager_that_does_not_answer_is_not_an_absent_app(code: int) -> None:
     down = "cmd: Can't find service: package\n"
-    with pytest.raises(EngineError, match="did not answer") as caught:
-        await facts((f"34\n{down}", 20), (down, 20))
-    assert caught.value.code is ErrorCode.DEVICE_SHELL_UNAVAILABLE
-    assert caught.value.details == {"exitCode": 20, "stderr": down.strip()}
+    assert await facts((f"34\n{down}", code), (down, code)) == DeviceFacts(34, {}, listed=False)
+
+
+async def test_an_absent_app_is_known_to_be_absent() -> None:
+    assert await facts(("34\n", 0)) == DeviceFacts(34, {}, listed=True)
 
 
 @pytest.mark.parametrize("answer", ["", "\n", "thirty-four\n", "²\n", "٣٤\n", "9" * 5_000])

@@ -71,11 +71,11 @@ def test_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [node.text for node in dump.readable().nodes] == ["a"]
 
 
-def test_without_stdin_there_is_an_empty_dump(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stdin_that_is_closed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
     problem = read_dump("-").problem
     assert problem is not None
-    assert problem.details["reason"] == "empty"
+    assert problem.message == "Failed to read the saved UI tree on stdin: it is closed"
 
 
 @pytest.mark.parametrize("missing", ["nothing.xml", "", "a\0b", "folder", "x" * 5000])

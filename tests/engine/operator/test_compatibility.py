@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.operator.compatibility import Version, check_compatibility, judge
+from clawperator.engine.version import __version__
 
 PACKAGE = "com.clawperator.operator"
 
@@ -68,7 +69,11 @@ def dump(version: str) -> str:
         ("0.3.1-d", True, None),
         ("0.3.2", True, ErrorCode.VERSION_INCOMPATIBLE),
         ("0.3.1-rc.1", True, ErrorCode.VERSION_INCOMPATIBLE),
-        ("0.5.0", False, ErrorCode.VERSION_INCOMPATIBLE),
+        ("0.5.0", False, None),
+        ("0.5.7-d", False, None),
+        ("0.5.0", True, None),
+        ("0.4.0", False, ErrorCode.VERSION_INCOMPATIBLE),
+        ("0.6.0", False, ErrorCode.VERSION_INCOMPATIBLE),
         ("1.3.1", False, ErrorCode.VERSION_INCOMPATIBLE),
         ("banana", False, ErrorCode.APK_VERSION_INVALID),
     ],
@@ -79,7 +84,7 @@ async def test_the_rule(version: str, strict: bool, code: ErrorCode | None) -> N
     answer = found.to_dict()
     assert (found.error.code if found.error else None) == code
     assert answer["compatible"] is (code is None)
-    assert answer["cliVersion"] == "0.3.1"
+    assert answer["cliVersion"] == __version__
     assert answer["apkVersion"] == version
     assert answer["apkVersionCode"] == 301900
     assert ("remediation" in answer) == (code is not None)
@@ -118,16 +123,16 @@ DATA = Path(__file__).parents[2] / "data" / "device"
 @pytest.mark.parametrize(
     ("accepted", "version", "fits"),
     [
-        ((), "0.5.0", False),
-        (("0.5",), "0.5.9-d", True),
-        (("0.4", " 0.5 "), "0.5.0", True),
-        (("0.5",), "0.3.1", True),
-        (("0.5.1", "0", "five", "", "0.x"), "0.5.0", False),
+        ((), "0.6.0", False),
+        (("0.6",), "0.6.9-d", True),
+        (("0.4", " 0.6 "), "0.6.0", True),
+        (("0.6",), "0.3.1", True),
+        (("0.6.1", "0", "six", "", "0.x"), "0.6.0", False),
     ],
 )
 def test_further_accepted_versions(accepted: tuple[str, ...], version: str, fits: bool) -> None:
     assert judge(PACKAGE, LISTED, dump(version), accepted=accepted).compatible is fits
-    assert not judge(PACKAGE, LISTED, dump("0.5.0"), strict=True, accepted=accepted).compatible
+    assert not judge(PACKAGE, LISTED, dump("0.6.0"), strict=True, accepted=accepted).compatible
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,12 @@ async def test_everything_missing_is_granted_and_the_second_time_nothing_is_writ
     assert there.secure["enabled_notification_listeners"] == LISTENER
     assert "android.permission.POST_NOTIFICATIONS" in there.world.packages[RELEASE_PACKAGE].permissions
     assert there.world.service_bound(OURS)
-    assert [stage.state for stage in there.told] == ["running", "done"]
+    assert [(stage.name, stage.state) for stage in there.told] == [
+        ("permissions", "running"),
+        ("permissions", "done"),
+        ("handshake", "running"),
+        ("handshake", "done"),
+    ]
     before = dict(there.secure)
     second = await there.app.grant()
     assert second.permissions.already_enabled
@@ -62,15 +67,34 @@ async def test_a_listed_service_behind_a_switch_that_is_off(phone: MakePhone) ->
     assert (there.secure["enabled_accessibility_services"], there.secure["accessibility_enabled"]) == (listed, "1")
 
 
-async def test_force_revives_a_service_that_android_gave_up(phone: MakePhone) -> None:
+@pytest.mark.parametrize("force", [False, True])
+async def test_a_crashed_service_is_revived_and_answers(phone: MakePhone, force: bool) -> None:
     there = await phone(faults=[{"kind": "service_down", "how": "crashed"}])
     listed = there.secure["enabled_accessibility_services"] = f"{THEIRS}:{OURS}:x/y"
-    await there.app.grant()
-    assert not there.world.service_bound(OURS)
-    report = await there.app.grant(force=True)
+    report = await there.app.grant(force=force)
     assert there.world.service_bound(OURS)
     assert there.secure["enabled_accessibility_services"] == listed
-    assert report.permissions.accessibility.to_dict() == {"ok": True, "alreadyEnabled": False}
+    answer = report.to_dict()
+    assert answer["accessibility"] == {"ok": True, "alreadyEnabled": False}
+    assert (answer["repaired"], answer["handshake"]["ok"]) == (not force, True)
+    assert there.world.commands == 1, "the app was asked"
+
+
+async def test_no_success_is_claimed_before_the_app_has_answered(phone: MakePhone) -> None:
+    there = await phone(faults=[{"kind": "ui_automation_held"}])
+    error = await failure(there)
+    assert error.code is ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED
+    assert "UiAutomation is held by another program" in error.message
+    assert error.extra["accessibility"]["ok"] is True
+    assert there.world.commands == 0
+
+
+async def test_an_app_that_does_not_answer(phone: MakePhone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clawperator.engine.doctor.readiness.PING_SPARE_SECONDS", 0.0)
+    there = await phone(faults=[{"kind": "silence"}])
+    error = await failure(there)
+    assert error.code is ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED
+    assert error.details["reason"] == "RESULT_ENVELOPE_TIMEOUT"
 
 
 async def test_force_keeps_what_others_write_meanwhile(phone: MakePhone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ async def test_a_healthy_device(phone: MakePhone) -> None:
             {"operator": {"version_name": "0.9.0"}},
             False,
             {"listed": True, "enabled": True, "bound": True},
-            "does not fit",
+            "is not supported",
         ),
         (
             {"operator": {"installed": False}},

@@ -42,6 +42,16 @@ def made_registry(root: Path, skills: Mapping[str, Mapping[str, str | bytes]]) -
     return load_registry(str(path))
 
 
+def spoiled_registry(root: Path) -> Registry:
+    """One skill ``a.b`` that prints ``ran`` and names an artifact that is missing, and two entries that are none."""
+    made = made_registry(root, {"a.b": {"run.sh": "#!/bin/sh\necho ran\n"}})
+    document = json.loads(Path(made.path).read_text())
+    document["skills"][0]["artifacts"] = ["skills/a.b/artifacts/gone.recipe.json"]
+    document["skills"] += [None, {"id": "bad", "path": "../x"}]
+    Path(made.path).write_text(json.dumps(document))
+    return load_registry(made.path)
+
+
 def alive(pid: int) -> bool:
     """Whether the process does anything any more; one that nobody has reaped yet does not."""
     try:

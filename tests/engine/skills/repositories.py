@@ -15,6 +15,7 @@ import pytest
 from clawperator.engine.errors import EngineError
 from clawperator.engine.settings import Settings
 from clawperator.engine.skills.sync import SyncResult, sync
+from tests.support import patience
 
 NOBODY = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -54,7 +55,7 @@ class Repository:
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=patience(30),
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
@@ -79,7 +80,8 @@ class Repository:
 
 
 def registry(*ids: str) -> str:
-    return json.dumps({"schemaVersion": "1.0", "skills": [{"id": skill_id} for skill_id in ids]})
+    texts = {"applicationId": "a", "intent": "b", "summary": "c", "path": "skills/d", "skillFile": "skills/d/SKILL.md"}
+    return json.dumps({"schemaVersion": "1.0", "skills": [{"id": skill_id, **texts} for skill_id in ids]})
 
 
 def skills_of(folder: Path) -> list[str]:

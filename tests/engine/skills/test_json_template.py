@@ -88,6 +88,11 @@ def test_ids_are_over_the_variables_as_given() -> None:
     )
 
 
+def test_empty_ids_are_generated() -> None:
+    given = compiled(template(), {"TEXT": "x"}).execution
+    assert compiled(template(), {"TEXT": "x", "COMMAND_ID": "", "TASK_ID": ""}).execution == given
+
+
 def test_the_order_is_that_of_code_units() -> None:
     assert list(in_order({"\uffff": "", "\U0001f600": "", "a": "", "B": "", "": ""})) == [
         "",
@@ -128,10 +133,6 @@ def test_a_variable_is_missing(variables: dict[str, str]) -> None:
 def test_the_first_in_the_file_is_named() -> None:
     two = {**ACTION, "params": {"matcher": {"textEquals": "{{Z}}{{A}}"}, "text": "{{TEXT}}"}}
     assert refusal(template(two), "COMPILE_VAR_MISSING", {"TEXT": "x"}).details["placeholder"] == "Z"
-    assert (
-        refusal(template(), "COMPILE_VAR_MISSING", {"TEXT": "x", "COMMAND_ID": ""}).details["placeholder"]
-        == "COMMAND_ID"
-    )
 
 
 def test_only_exact_placeholders() -> None:
@@ -183,8 +184,8 @@ def test_unused_variables_are_told() -> None:
         ),
         (template({**ACTION, "tpye": "x"}), {"invalidKeys": ["tpye"]}),
         (
-            template({"id": "s", "type": "snapshot_ui", "params": {"format": "ascii"}}),
-            {"invalidKeys": ["format"], "actionId": "s"},
+            template({"id": "s", "type": "snapshot_ui", "params": {"depth": 3}}),
+            {"invalidKeys": ["depth"], "actionId": "s"},
         ),
         (
             template(
@@ -239,6 +240,7 @@ def test_inputs_for_forms() -> None:
 
 def test_variables() -> None:
     assert parse_vars(None) == {}
+    assert parse_vars("") == {}
     assert parse_vars("{}") == {}
     assert parse_vars('{"a":"x","b":1,"c":1.5,"d":false,"é":""}') == {"a": "x", "b": 1, "c": 1.5, "d": False, "é": ""}
 
@@ -246,7 +248,6 @@ def test_variables() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         " ",
         "x",
         "[]",

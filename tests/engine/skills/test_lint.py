@@ -142,7 +142,7 @@ def test_percent_elsewhere_is_harmless() -> None:
 
 
 def test_selectors_inside_of_selectors() -> None:
-    nested = 'selector: {all_of: [{resource_id: "a:id/b"}, {any_of: [{text_equals: "5%", annotation: VARIABLE}]}]}'
+    nested = 'selector: {all_of: [{resource_id: "a:id/b"}, {any_of: [{text_equals: "5%", annotation: VARIABLE}, {class: Button}]}]}'
     text = changed(('selector: {resource_id: "com.example.app:id/lamps", annotation: STRUCTURAL}', nested))
     codes = {code for _, code in found(text)}
     assert {"L-PERCENT", "L-ANNOTATION-USER", "RECIPE_SELECTOR_UNSUPPORTED"} <= codes
@@ -159,7 +159,7 @@ def test_literals_that_belong_to_the_app(annotation: str) -> None:
 
 def test_an_escaped_input_is_a_literal() -> None:
     codes = [code for _, code in found(changed(('"${inputs.lamp_label}"', '"$${inputs.lamp_label}"')))]
-    assert sorted(codes) == ["L-ANNOTATION-USER", "L-INPUT-UNUSED"]
+    assert codes == ["L-ANNOTATION-USER"]
 
 
 @pytest.mark.parametrize("name", ["user_name", "address", "home_label", "email", "phone_number", "account", "contact"])
@@ -260,7 +260,7 @@ def test_literals_in_disguise() -> None:
     assert [code for _, code in found(plain)].count("L-LITERAL-EMAIL") == 1
 
 
-def test_blocked_terms_are_numbered_not_named() -> None:
+def test_blocked_terms_are_named() -> None:
     findings = lint(
         "a\nLiving ROOM of anna\n", file="SKILL.md", blocked=read_terms(["# mine", "Bert", "Anna", "living room"])
     )
@@ -268,9 +268,8 @@ def test_blocked_terms_are_numbered_not_named() -> None:
         (2, "L-LITERAL-BLOCKED", "error")
     ] * 2
     said = " ".join(finding.message for finding in findings)
-    assert "term 2" in said
-    assert "term 3" in said
-    assert "anna" not in said.lower()
+    assert "blocked term anna" in said
+    assert "blocked term living room" in said
 
 
 # -- broken recipes

@@ -10,6 +10,7 @@ import pytest
 
 from clawperator.engine import EngineError, ErrorCode, RunOptions
 from clawperator.engine.executions.attempt import ExecutionResult
+from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.skills.compiled import Compiled, Confirm, Output
 from clawperator.engine.skills.play import PlayReport, play
 
@@ -59,8 +60,9 @@ class Device:
             step["data"] = {"error": "TARGET_NOT_FOUND"} if answer is False else {"text": answer}
             results.append(step)
         warning = {"code": "W", "path": "", "message": f"of {payload['commandId']}"}
+        outcome = outcome_of((), (), envelope)
         return ExecutionResult(
-            envelope, "serial-1", f"id-{len(self.asked)}", "artifact_compiled", "operator", (warning,)
+            envelope, outcome, "serial-1", f"id-{len(self.asked)}", "artifact_compiled", "operator", (warning,)
         )
 
 
@@ -97,6 +99,18 @@ async def test_one_execution(tmp_path: Path) -> None:
                         {"id": "read", "actionType": "read_text", "success": True, "data": {"text": "21.5"}}
                     ],
                     "error": None,
+                },
+                "outcome": {
+                    "status": "succeeded",
+                    "steps": [
+                        {
+                            "id": "read",
+                            "type": "read_text",
+                            "status": "done",
+                            "durationMs": None,
+                            "target": {"text": "21.5"},
+                        }
+                    ],
                 },
                 "terminalSource": "clawperator_result",
                 "executionId": "id-1",

@@ -33,6 +33,13 @@ def a_file(path: Path, *skills: Any, text: str | None = None) -> str:
     return str(path)
 
 
+def entry(skill_id: str, **other: Any) -> dict[str, Any]:
+    """An entry that the loader keeps, unless ``other`` changes that."""
+    folder = f"skills/{skill_id}"
+    made = {"id": skill_id, "applicationId": "a", "intent": "b", "summary": "c", "path": folder}
+    return {**made, "skillFile": f"{folder}/SKILL.md", "scripts": [f"{folder}/scripts/x.js"], "artifacts": [], **other}
+
+
 def refusal(path: str, source: str = "flag") -> EngineError:
     with pytest.raises(EngineError) as caught:
         load_registry(path, source)
@@ -122,7 +129,7 @@ def test_what_the_environment_names_has_no_fallback(places: dict[str, str]) -> N
 
 
 def test_entries_keep_their_order_and_what_nobody_knows(tmp_path: Path) -> None:
-    entries = [{"id": "b", "colour": {"deep": [1]}}, {"id": "a"}, {}]
+    entries = [entry("b", colour={"deep": [1]}), entry("a"), entry("b")]
     found = load_registry(a_file(tmp_path / "root" / "skills" / "skills-registry.json", *entries))
     assert list(found.skills) == entries
     assert found.root == str(tmp_path / "root")
@@ -135,13 +142,12 @@ def test_entries_keep_their_order_and_what_nobody_knows(tmp_path: Path) -> None:
         ('{"skills": [\n  {"id": }]}', "line 2, column 10"),
         ("[]", "array `skills`"),
         ('{"skills": {}}', "array `skills`"),
-        ('{"skills": [{}, 7]}', "skills[1] is no object"),
         ('{"skills": [], "x": NaN}', "NaN is not a JSON value"),
         ("[" * 100_000, "nested too deeply"),
         (f'{{"skills": [{"9" * 5_000}]}}', "digits"),
         ("\udcff", "not UTF-8 at byte 0"),
     ],
-    ids=["empty", "syntax", "list", "object", "number", "nan", "deep", "long number", "bytes"],
+    ids=["empty", "syntax", "list", "object", "nan", "deep", "long number", "bytes"],
 )
 def test_what_is_no_registry(tmp_path: Path, text: str, reason: str) -> None:
     path = a_file(tmp_path / "r.json", text=text)
@@ -172,26 +178,46 @@ def test_what_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("key", ["path", "skillFile", "scripts", "artifacts"])
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "skills/a/../../../x", "..", "skills/\0"])
 def test_no_path_of_an_entry_leaves_the_root(tmp_path: Path, key: str, path: str) -> None:
-    whole = {
-        "path": "skills/a",
-        "skillFile": "skills/a/SKILL.md",
-        "scripts": ["skills/a/scripts/x.js"],
-        "artifacts": [],
-    }
     bad = [path] if key in ("scripts", "artifacts") else path
-    for entry in ({"id": "evil", key: bad}, {"id": "evil", **whole, key: bad}):
-        error = refusal(a_file(tmp_path / "r.json", {"id": "good"}, entry))
-        assert error.details["skillId"] == "evil"
+    found = load_registry(a_file(tmp_path / "r.json", entry("good"), entry("evil", **{key: bad}), entry("other")))
+    assert [skill["id"] for skill in found.skills] == ["good", "other"]
+    (warning,) = found.warnings
+    assert (warning["code"], warning["path"]) == ("REGISTRY_ENTRY_INVALID", "$.skills[1]")
+    assert "evil" in warning["message"]
+    assert "leaves the registry's folder" in warning["message"]
+
+
+def test_bad_entries_are_left_out_and_the_others_work(tmp_path: Path) -> None:
+    bad: list[Any] = [
+        None,
+        "a.b",
+        7,
+        [],
+        {},
+        {"id": "a.b"},
+        entry(""),
+        entry("c.d", summary=None),
+        entry("e.f", path=["../x"]),
+    ]
+    found = load_registry(a_file(tmp_path / "r.json", *bad[:5], entry("good.one"), *bad[5:], entry("good.two")))
+    assert [skill["id"] for skill in found.skills] == ["good.one", "good.two"]
+    assert [warning["path"] for warning in found.warnings] == [f"$.skills[{at}]" for at in (0, 1, 2, 3, 4, 6, 7, 8, 9)]
+    assert [found.position(index) for index in (0, 1)] == [5, 10]
+    assert "it has no applicationId" in found.warnings[5]["message"]
+    with pytest.raises(EngineError) as caught:
+        found.get("c.d")
+    assert caught.value.code is ErrorCode.SKILL_NOT_FOUND
+    assert caught.value.hint == "Correct its entry in the registry: summary must be text."
 
 
 def test_what_only_looks_like_a_way_out_is_none(tmp_path: Path) -> None:
-    entry = {"id": "a..b", "path": "skills/a..b", "scripts": ["skills/a..b/x/../y.sh"], "summary": "../.. and /etc"}
-    assert load_registry(a_file(tmp_path / "r.json", entry)).skills == (entry,)
+    odd = entry("a..b", scripts=["skills/a..b/x/../y.sh"], summary="../.. and /etc")
+    assert load_registry(a_file(tmp_path / "r.json", odd)).skills == (odd,)
 
 
 def test_an_odd_form_is_not_the_loaders_business(tmp_path: Path) -> None:
-    entry = {"id": 7, "path": ["../x"], "scripts": "../x", "artifacts": [7, None, {"a": "../x"}]}
-    assert load_registry(a_file(tmp_path / "r.json", entry)).skills == (entry,)
+    odd = entry("a.b", scripts="../x", artifacts=[7, None, {"a": "../x"}])
+    assert load_registry(a_file(tmp_path / "r.json", odd)).skills == (odd,)
 
 
 @given(st.lists(st.sampled_from(["..", ".", "a", "skills", ""]), min_size=1, max_size=8))

@@ -15,7 +15,8 @@ import pytest
 from clawperator.engine import EngineError, ErrorCode, Settings
 from clawperator.engine.log_file import today_path
 from clawperator.engine.skills import run as running
-from clawperator.engine.skills.registry import Registry
+from clawperator.engine.skills.artifact import compile_artifact
+from clawperator.engine.skills.registry import Registry, load_registry
 from clawperator.engine.skills.run import OutputLine, run_skill
 from tests.engine.skills.made import alive, made_registry, until
 
@@ -189,13 +190,65 @@ async def test_output_beyond_its_limit(tmp_path: Path, settings: Settings, monke
     assert error.extra["outputTruncated"] is True
 
 
-async def test_the_gate_before_the_run(tmp_path: Path, settings: Settings) -> None:
-    made = skill(tmp_path, "run.sh", "#!/bin/sh\necho ran\n")
-    (tmp_path / "root" / "skills" / SKILL / "SKILL.md").unlink()
-    error = await refusal(made, SKILL, settings=settings, validate=True)
-    assert error.code is ErrorCode.SKILL_VALIDATION_FAILED
-    assert error.details["missingFiles"] == [f"skills/{SKILL}/SKILL.md"]
-    assert (await run_skill(made, SKILL, settings=settings)).output == "ran\n"
+ARTIFACTS = {
+    "stale.recipe.json": '{"commandId": "{{COMMAND_ID}}", "format": "ascii"}',
+    "broken.recipe.json": "{",
+    "gone.recipe.json": None,
+    "broken.recipe.md": "no front matter",
+}
+
+
+async def test_what_is_wrong_with_other_files_is_a_warning(tmp_path: Path, settings: Settings) -> None:
+    """Artifacts and metadata never stop a script: a failed run has the warnings, too."""
+    skill(tmp_path, "run.sh", "#!/bin/sh\necho ran\nexit $1\n")
+    folder = tmp_path / "root" / "skills" / SKILL
+    (folder / "SKILL.md").unlink()
+    (folder / "artifacts").mkdir()
+    for name, text in ARTIFACTS.items():
+        if text is not None:
+            (folder / "artifacts" / name).write_text(text)
+    path = tmp_path / "root" / "skills" / "skills-registry.json"
+    document = json.loads(path.read_text())
+    document["skills"][0]["artifacts"] = [f"skills/{SKILL}/artifacts/{name}" for name in ARTIFACTS]
+    path.write_text(json.dumps(document))
+    made = load_registry(str(path))
+    done = await run_skill(made, SKILL, settings=settings, args=["0"])
+    assert done.output == "ran\n"
+    warnings = done.to_dict()["warnings"]
+    assert [(one["code"], one["path"].rpartition("/")[2]) for one in warnings] == [
+        *(("ARTIFACT_INVALID", name) for name in ARTIFACTS),
+        *[("SKILL_VALIDATION_FAILED", "")] * 2,
+    ]
+    assert [one["message"] for one in warnings[-2:]] == [
+        f"skills/{SKILL}/SKILL.md is missing",
+        "skill.json and the registry differ in artifacts",
+    ]
+    assert all(name in one["message"] for name, one in zip(ARTIFACTS, warnings, strict=False))
+    error = await refusal(made, SKILL, settings=settings, args=["3"])
+    assert (error.code, error.extra["warnings"]) == (ErrorCode.SKILL_EXECUTION_FAILED, warnings)
+    assert (await run_skill(made, SKILL, settings=settings, args=["0"], validate=False)).warnings == ()
+
+
+async def test_a_failure_carries_the_fallback_instructions(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\nexit $1\n")
+    name = f"skills/{SKILL}/SKILL.md"
+    for named, carried in ((name, made.place(SKILL, name)), ("../x", None), ("skills/none.md", None), (7, None)):
+        chosen = replace(made, skills=({**made.skills[0], "fallback_instructions_path": named},))
+        error = await refusal(chosen, SKILL, settings=settings, args=["3"])
+        assert error.extra.get("fallback_instructions_path") == carried
+        with pytest.raises(EngineError) as caught:
+            compile_artifact(chosen, SKILL, "none")
+        assert caught.value.extra.get("fallback_instructions_path") == carried
+    assert "fallback_instructions_path" not in (await run_skill(made, SKILL, settings=settings, args=["0"])).to_dict()
+
+
+async def test_a_missing_script_says_so(tmp_path: Path, settings: Settings) -> None:
+    made = skill(tmp_path, "run.sh", "#!/bin/sh\n")
+    os.unlink(made.place(SKILL, f"skills/{SKILL}/scripts/run.sh"))
+    error = await refusal(made, SKILL, settings=settings)
+    assert (error.code, error.extra["skillId"]) == (ErrorCode.SKILL_SCRIPT_NOT_FOUND, SKILL)
+    none = replace(made, skills=({**made.skills[0], "scripts": []},))
+    assert (await refusal(none, SKILL, settings=settings)).code is ErrorCode.SKILL_SCRIPT_NOT_FOUND
 
 
 async def test_what_is_refused_before_anything_runs(tmp_path: Path, settings: Settings) -> None:

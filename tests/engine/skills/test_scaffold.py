@@ -21,6 +21,7 @@ from clawperator.engine.skills.registry import Registry, load_registry
 from clawperator.engine.skills.scaffold import new_skill
 from clawperator.engine.skills.writing import write_file
 from tests.engine.skills.made import made_registry
+from tests.support import patience
 
 ID = "com.example.app.read-status"
 NODES = "<?xml version='1.0'?><hierarchy><node text='a'><node text='b'/></node></hierarchy>"
@@ -168,7 +169,7 @@ def ran(registry: Registry, lang: str, stub: str, *arguments: str, **env: str) -
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=patience(30),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 from collections.abc import Iterator
@@ -272,8 +273,6 @@ async def test_own_commits_that_diverge(sync_env: dict[str, str], upstream: Repo
         "[]",
         '{"skills":{}}',
         None,
-        '{"skills":[{"id":"x","path":"../../x"}]}',
-        '{"skills":[1]}',
         "\x00",
         "[" * 100_000,
     ],
@@ -303,6 +302,14 @@ async def test_the_first_time_without_a_registry_leaves_nothing(
     assert (await failure(sync_env, "nope")).code is ErrorCode.SKILLS_SYNC_FAILED
     assert beside(local) == [".skills-sync.lock"]
     assert (await run_sync(sync_env, "v1")).ref == "v1"
+
+
+async def test_bad_entries_are_reported_and_the_others_come(sync_env: dict[str, str], upstream: Repository) -> None:
+    document = json.loads(registry("one"))
+    document["skills"] += [1, {"id": "x", "path": "../../x"}]
+    upstream.commit("bad entries", {REGISTRY: json.dumps(document)})
+    warnings = (await run_sync(sync_env)).to_dict()["warnings"]
+    assert [warning["path"] for warning in warnings] == ["$.skills[1]", "$.skills[2]"]
 
 
 async def test_something_else_in_its_place(sync_env: dict[str, str], local: Repository) -> None:

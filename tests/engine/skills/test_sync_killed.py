@@ -24,6 +24,7 @@ from tests.engine.skills.repositories import (
     skills_of,
     wrapped_git,
 )
+from tests.support import patience
 
 STEPS = [(step, True) for step in ("status", "fetch", "checkout", "merge")] + [("checkout", False), ("merge", False)]
 
@@ -44,7 +45,9 @@ def test_killed_at_any_step(
         "from clawperator.engine.skills.sync import sync\n"
         "asyncio.run(sync(Settings(environment=dict(os.environ)), ref='main'))"
     )
-    died = subprocess.run([sys.executable, "-c", code], env=killer, check=False, timeout=30, capture_output=True)
+    died = subprocess.run(
+        [sys.executable, "-c", code], env=killer, check=False, timeout=patience(30), capture_output=True
+    )
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert (local.head, skills_of(local.folder)) == (first, ["one", "two"])
     assert local.git("status", "--porcelain") == ""

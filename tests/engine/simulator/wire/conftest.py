@@ -11,13 +11,19 @@ from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.scenario import Scenario
 from clawperator.engine.simulator.shell import Shell, Streams
 from clawperator.engine.simulator.streams import Collector, input_of
+from tests.support import patience
 
 
 def make_device(
-    *, sdk: int = 34, state: str = "device", index: int = 0, faults: tuple[object, ...] = ()
+    *,
+    sdk: int = 34,
+    state: str = "device",
+    index: int = 0,
+    faults: tuple[object, ...] = (),
+    **profile: object,
 ) -> SimulatedDevice:
     """A device whose clock waits for nothing."""
-    settings = {"speed": 0, "device": {"sdk": sdk, "state": state}, "faults": faults}
+    settings = {"speed": 0, "device": {"sdk": sdk, "state": state, **profile}, "faults": faults}
     return create_device(Scenario.model_validate(settings), index=index)
 
 
@@ -38,7 +44,7 @@ class Runner:
     async def __call__(self, script: str, stdin: bytes = b"") -> Ran:
         out, err = Collector(), Collector()
         shell = Shell(self.device, Streams(input_of(stdin), out, err), TOOLBOX)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience(20)):
             status = await shell.run(script)
         return Ran(status, bytes(out.data).decode("utf-8", "replace"), bytes(err.data).decode("utf-8", "replace"))
 

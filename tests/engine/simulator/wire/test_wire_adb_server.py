@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.run import Simulation
+from tests.engine.operator.apks import apk
+from tests.support import patience
 
 from .conftest import make_device
 
@@ -29,14 +31,14 @@ class Client:
         return await self.read(4)
 
     async def read(self, size: int) -> bytes:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             return await self.reader.readexactly(size)
 
     async def block(self) -> str:
         return (await self.read(int(await self.read(4), 16))).decode()
 
     async def rest(self) -> bytes:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             return await self.reader.read()
 
     async def close(self) -> None:
@@ -170,7 +172,7 @@ async def test_a_client_that_closes_takes_its_service_with_it(server: Server, de
     await client.close()
     services = {task for task in asyncio.all_tasks() - before if task.get_name().startswith("service")}
     if services:
-        await asyncio.wait(services, timeout=5)
+        await asyncio.wait(services, timeout=patience(5))
     assert all(task.done() for task in services)
     assert await server.query("host:get-state") == "device"
     assert device.commands == 0
@@ -290,8 +292,8 @@ async def test_what_cannot_be_transferred_says_why(server: Server) -> None:
 async def test_installing_by_stream(server: Server, device: SimulatedDevice) -> None:
     """android-facts 4k."""
     device.uninstall("com.clawperator.operator")
-    client = await server.device("exec:cmd package 'install' '-r' '-S' '6'")
-    client.writer.write(b"PK\3\4xx")
+    client = await server.device(f"exec:cmd package 'install' '-r' '-S' '{len(apk())}'")
+    client.writer.write(apk())
     assert await client.rest() == b"Success\n"
     assert "com.clawperator.operator" in device.packages
     client = await server.device("exec:cmd package install -S 4")
@@ -307,8 +309,80 @@ async def test_rebooting_drops_the_transport(server: Server, device: SimulatedDe
     assert dropped == ["offline"]
 
 
-async def test_root_is_refused_in_words(server: Server) -> None:
-    assert await (await server.device("root:")).rest() == b"adbd cannot run as root in production builds\n"
+async def test_a_user_build_refuses_root_in_words() -> None:
+    async with serving(make_device(build="user")) as server:
+        assert await (await server.device("root:")).rest() == b"adbd cannot run as root in production builds\n"
+        assert await (await server.device("unroot:")).rest() == b"adbd not running as root\n"
+        assert (await (await server.device("disable-verity:")).rest()).endswith(b"- USER build\n")
+        assert await (await server.device("exec:getprop ro.build.type; getprop ro.debuggable")).rest() == b"user\n0\n"
+
+
+async def test_a_debuggable_build_restarts_as_root(server: Server, device: SimulatedDevice) -> None:
+    async def restarted(service: str) -> bytes:
+        back = asyncio.Event()
+        forget = device.on_connect(back.set)
+        answer = await (await server.device(service)).rest()
+        async with asyncio.timeout(patience(5)):
+            await back.wait()
+        forget()
+        return answer
+
+    assert await (await server.device("remount:")).rest() == b'Not running as root. Try "adb root" first.\n'
+    assert await restarted("root:") == b"restarting adbd as root\n"
+    assert await (await server.device("root:")).rest() == b"adbd is already running as root\n"
+    assert await (await server.device("exec:whoami; touch /system/x && ls /system/x")).rest() == b"root\n/system/x\n"
+    assert await (await server.device("remount:")).rest() == b"remount succeeded\n"
+    assert await restarted("unroot:") == b"restarting adbd as non root\n"
+    assert await (await server.device("exec:whoami")).rest() == b"shell\n"
+
+
+@pytest.mark.parametrize(("sdk", "head"), [(34, 2), (23, 1)])
+async def test_the_framebuffer(sdk: int, head: int) -> None:
+    async with serving(make_device(sdk=sdk)) as server:
+        data = await (await server.device("framebuffer:")).rest()
+    numbers = struct.unpack_from(f"<{12 + head}I", data)
+    assert numbers[:2] == (head, 32)
+    size, width, height, *channels = numbers[1 + head :]
+    assert (width, height, size) == (1080, 2340, 1080 * 2340 * 4)
+    assert channels == [0, 8, 16, 8, 8, 8, 24, 8]
+    assert len(data) == 4 * len(numbers) + size
+
+
+async def test_reversed_ports(server: Server) -> None:
+    async def ask(verb: str) -> bytes:
+        return await (await server.device(f"reverse:{verb}")).rest()
+
+    assert await ask("list-forward") == b"0000"
+    assert await ask("forward:tcp:8081;tcp:9000") == b"OKAY00048081"
+    assert await ask("forward:norebind:tcp:8081;tcp:9001") == b"FAIL001dcannot rebind existing socket"
+    assert (await ask("forward:tcp:0;tcp:1")).startswith(b"OKAY0005")
+    assert await ask("forward:localabstract:x;tcp:2") == b"OKAY"
+    assert await ask("killforward:tcp:8081") == b"OKAY"
+    assert await ask("killforward:tcp:8081") == b"FAIL001dlistener 'tcp:8081' not found"
+    assert b"host-19 localabstract:x tcp:2\n" in await ask("list-forward")
+    assert await ask("killforward-all") == b"OKAY"
+    assert await ask("list-forward") == b"0000"
+    for wrong in ("forward:tcp:99999;tcp:1", "forward:tcp:1", "forward:nonsense:1;tcp:1", "nonsense"):
+        assert (await ask(wrong)).startswith(b"FAIL")
+
+
+async def test_forwarded_ports(server: Server) -> None:
+    client = await server.client()
+    assert await client.ask("host-serial:emulator-5554:forward:tcp:0;shell:echo through") == b"OKAY"
+    assert await client.read(4) == b"OKAY"
+    port = await client.block()
+    assert await server.query("host:list-forward") == f"emulator-5554 tcp:{port} shell:echo through\n"
+    again = await server.query(f"host-serial:emulator-5554:forward:norebind:tcp:{port};tcp:1")
+    assert again == "FAIL cannot rebind existing socket"
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(port))
+    async with asyncio.timeout(patience(5)):
+        assert await reader.read() == b"through\n"
+    writer.close()
+    assert await (await server.client()).ask(f"host:killforward:tcp:{port}") == b"OKAY"
+    assert await server.query("host:list-forward") == ""
+    assert await server.query("host:killforward:tcp:1") == "FAIL listener 'tcp:1' not found"
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", int(port))
 
 
 @settings(max_examples=60, deadline=None)
@@ -383,3 +457,12 @@ async def test_the_end_of_input_at_the_prompt_leaves_the_shell(server: Server) -
     client = await server.device("shell,v2,pty:")
     await Person(client).type(b"false\r\x04")
     assert (await client.rest()).endswith(b"\x03\1\0\0\0\x01")
+
+
+async def test_pasted_lines_are_echoed_each_at_its_prompt(server: Server) -> None:
+    client = await server.device("shell,v2,pty:")
+    person = Person(client)
+    await person.type(b"echo one\necho two\ncat\nline\n")
+    screen = await person.sees("line\r\nline\r\n")
+    prompt = "emu64xa:/ $ "
+    assert screen == f"{prompt}echo one\r\none\r\n{prompt}echo two\r\ntwo\r\n{prompt}cat\r\nline\r\nline\r\n"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from clawperator.engine.simulator.adbd import AUTH, CLSE, CNXN, MAX_DATA, OKAY, OPEN, VERSION, WRTE, Packet, read_packet
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.run import Simulation
+from tests.support import patience
 
 from .conftest import make_device
 
@@ -29,7 +30,7 @@ class Peer:
         await self.writer.drain()
 
     async def receive(self) -> Packet:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             return await read_packet(self.reader)
 
     async def connect(self, *, version: int = VERSION, size: int = MAX_DATA) -> Packet:
@@ -53,7 +54,7 @@ class Peer:
         return data
 
     async def closed(self) -> bool:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             with contextlib.suppress(ConnectionError):
                 return await self.reader.read() == b""
         return True
@@ -123,6 +124,15 @@ async def test_only_one_message_is_in_flight_per_stream(peer: Peer) -> None:
     assert (first.data + rest).decode().split() == [str(number) for number in range(1, 3001)]
 
 
+async def test_a_close_is_answered_with_a_close(peer: Peer) -> None:
+    """As adbd does; adb-shell waits for it after every file transfer."""
+    await peer.connect()
+    opened = await peer.open("sync:", local=6)
+    await peer.send(CLSE, 6, opened.arg0)
+    assert await peer.receive() == Packet(CLSE, opened.arg0, 6)
+    assert (await peer.open("exec:echo on", local=7)).command == OKAY
+
+
 async def test_streams_run_side_by_side(peer: Peer) -> None:
     await peer.connect()
     waiting = await peer.open("exec:cat", local=1)
@@ -141,8 +151,9 @@ async def test_closing_a_stream_ends_its_service(peer: Peer, device: SimulatedDe
     assert (await peer.receive()).command == WRTE
     (service,) = asyncio.all_tasks() - before
     await peer.send(CLSE, 1, opened.arg0)
-    await asyncio.wait({service}, timeout=5)
+    await asyncio.wait({service}, timeout=patience(5))
     assert service.cancelled()
+    assert (await peer.receive()).command == CLSE
     assert (await peer.open("exec:echo still here", local=2)).command == OKAY
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.adb.parse import (
     parse_getprop,
-    parse_package_uids,
+    parse_package_rows,
     parse_packages,
     parse_wm_density,
     parse_wm_size,
@@ -26,6 +26,7 @@ from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.shell import Shell, Streams
 from clawperator.engine.simulator.streams import Collector, input_of
+from tests.engine.operator.apks import apk
 
 from .conftest import Ran, Runner, make_device
 
@@ -52,7 +53,7 @@ async def test_listing_packages(sh: Sh, device: SimulatedDevice) -> None:
     assert await sh("cmd package list packages --user 0 clawperator") == Ran(0, f"package:{OPERATOR}\n", "")
     assert (await sh(f"pm list packages {OPERATOR}x")).out == ""
     uid = device.packages[OPERATOR].uid
-    assert parse_package_uids((await sh("pm list packages -U")).out)[OPERATOR] == uid
+    assert (OPERATOR, uid) in {(row.name, row.uid) for row in parse_package_rows((await sh("pm list packages -U")).out)}
     assert (await sh(f"pm list packages --uid {uid}")).out == f"package:{OPERATOR} uid:{uid}\n"
     assert (
         await sh(f"pm list packages --show-versioncode {OPERATOR}")
@@ -98,7 +99,7 @@ async def test_paths_clearing_and_enabling(sh: Sh, device: SimulatedDevice) -> N
 
 
 async def test_installing_a_file(sh: Sh, device: SimulatedDevice) -> None:
-    device.files.write("/data/local/tmp/o.apk", b"PK\3\4")
+    device.files.write("/data/local/tmp/o.apk", apk())
     assert await sh(f"pm uninstall {OPERATOR}") == Ran(0, "Success\n", "")
     assert await sh("pm install -r /data/local/tmp/o.apk") == Ran(0, "Success\n", "")
     assert (await sh("pm install /data/local/tmp/none.apk")).status == 255
@@ -297,7 +298,7 @@ async def test_screencap(sh: Sh, device: SimulatedDevice) -> None:
     await sh("screencap -p /sdcard/a; screencap /sdcard/b.png; screencap /sdcard/c.raw")
     assert device.files.read("/sdcard/a") == device.files.read("/sdcard/b.png")
     raw = device.files.read("/sdcard/c.raw")
-    assert struct.unpack("<4I", raw[:16]) == (1080, 2340, 1, 0)
+    assert struct.unpack("<4I", raw[:16]) == (1080, 2340, 1, 1)
     assert len(raw) == 16 + 1080 * 2340 * 4
 
 

@@ -10,6 +10,7 @@ import pytest
 from clawperator.engine.simulator.console import GREETING, Console
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.listener import Listener
+from tests.support import patience
 
 
 async def say(device: SimulatedDevice, text: str, *, token: str = "") -> str:
@@ -18,7 +19,7 @@ async def say(device: SimulatedDevice, text: str, *, token: str = "") -> str:
     reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
     try:
         writer.write(text.encode())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             return (await reader.read()).decode()
     finally:
         writer.close()

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.simulator.logbuffer import HEADER, MAX_PAYLOAD, LogBuffer, LogRecord
+from tests.support import patience
 
 
 def write(log: LogBuffer, *messages: str, buffer: str = "main", tag: str = "tag") -> None:
@@ -127,7 +128,7 @@ async def test_a_waiting_reader_is_woken_by_the_next_entry() -> None:
     await asyncio.sleep(0)
     assert not waiting.done()
     write(log, "here")
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(patience(1)):
         await waiting
     assert texts(reader.take()) == ["here"]
 
@@ -140,7 +141,7 @@ async def test_a_cancelled_wait_leaves_nothing_behind() -> None:
     with pytest.raises(asyncio.CancelledError):
         await waiting
     write(log, "nobody listens")
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(patience(1)):
         await log.reader().wait()
 
 

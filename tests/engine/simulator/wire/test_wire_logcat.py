@@ -18,6 +18,7 @@ from clawperator.engine.simulator.logbuffer import HEADER, LogBuffer, LogRecord
 from clawperator.engine.simulator.logprint import LogPrinter, parse_time
 from clawperator.engine.simulator.shell import Shell, Streams
 from clawperator.engine.simulator.streams import Null, no_input
+from tests.support import patience
 
 from .conftest import Ran, Runner, make_device
 
@@ -250,7 +251,7 @@ class Screen:
         self.changed.set()
 
     async def until(self, size: int) -> bytes:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             while len(self.data) < size:
                 self.changed.clear()
                 await self.changed.wait()
@@ -332,7 +333,7 @@ async def test_a_reader_that_stalls_is_given_up(device: SimulatedDevice, monkeyp
 
     device.log.write(pid=1, tid=1, uid=1, level="I", tag="t", message="m")
     slow, told = Slow(), Screen()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(patience(5)):
         assert await Shell(device, Streams(no_input(), slow, told), TOOLBOX).run("logcat -v raw") == 1
     assert slow.data.endswith(b"m\n")
     assert told.data == b"logcat: Unexpected EOF!\n"

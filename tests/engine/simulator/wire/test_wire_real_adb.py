@@ -15,6 +15,8 @@ import pytest
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.logbuffer import HEADER
 from clawperator.engine.simulator.run import Simulation
+from tests.engine.operator.apks import apk
+from tests.support import patience
 
 from .conftest import make_device
 
@@ -37,7 +39,7 @@ async def run_adb(env: dict[str, str], *arguments: str, stdin: bytes = b"") -> F
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience(20)):
             out, err = await process.communicate(stdin)
     except BaseException:
         process.kill()
@@ -57,7 +59,7 @@ class Adb:
 
     async def state(self, expected: str) -> None:
         """Wait until adb lists the device so ("" = not at all)."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience(20)):
             while True:
                 listed = (await run_adb(self.env, "devices")).out.decode()
                 match = re.search(rf"^{re.escape(self.serial)}\t(\w+)$", listed, re.MULTILINE)
@@ -149,8 +151,8 @@ async def test_push_and_pull(adb: Adb, tmp_path: Path) -> None:
 async def test_install_and_uninstall(adb_env: dict[str, str], tmp_path: Path, sdk: int) -> None:
     """Streamed, or pushed first where the device has no ``cmd``."""
     device = make_device(sdk=sdk)
-    (tmp_path / "good.apk").write_bytes(b"PK\3\4" + os.urandom(200_000))
-    (tmp_path / "bad.apk").write_bytes(b"not an apk")
+    (tmp_path / "good.apk").write_bytes(apk(padding=200_000))
+    (tmp_path / "bad.apk").write_bytes(b"PK\3\4" + os.urandom(9_000))
     async with attached(adb_env, device) as adb:
         assert (await adb("uninstall", "com.clawperator.operator")).out.split() == [b"Success"]
         assert "com.clawperator.operator" not in device.packages
@@ -183,7 +185,7 @@ async def test_a_running_logcat_ends_with_its_reader(adb: Adb) -> None:
     )
     assert process.stdout is not None
     adb.device.log.write(pid=1, tid=1, uid=1, level="I", tag="t", message="live")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patience(10)):
         assert (await process.stdout.readline()).startswith(b"---------")
         assert await process.stdout.readline() == b"live\n"
         running = {task for task in asyncio.all_tasks() if task.get_name().startswith("adbd shell")}
@@ -237,7 +239,7 @@ async def test_a_device_that_was_lost_comes_back(adb_env: dict[str, str], device
         assert process.stdout is not None
         assert await process.stdout.readline() == b"up\n"
         device.disconnect()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience(10)):
             await process.wait()  # adb 29 reports success even so (android-facts 4f)
         device.connect()
         await adb.state("device")
@@ -279,3 +281,27 @@ async def test_the_real_client_talks_to_the_embedded_server(
         assert (await adb("wait-for-device")).status == 0
         await run_adb(env, "kill-server")  # refused; the simulation goes on
         assert (await adb("get-serialno")).out == b"emulator-5554\n"
+
+
+async def test_root_and_back(adb_env: dict[str, str]) -> None:
+    device = make_device()
+    async with attached(adb_env, device, pair=True) as adb:
+        for verb, user in (("root", b"root\n"), ("unroot", b"shell\n")):
+            back = asyncio.Event()
+            forget = device.on_connect(back.set)
+            assert (await adb(verb)).out.startswith(b"restarting adbd as ")
+            async with asyncio.timeout(patience(10)):
+                await back.wait()
+            forget()
+            await adb.state("device")
+            assert (await adb("shell", "whoami")).out == user
+        assert (await adb("unroot")).out == b"adbd not running as root\n"
+    await device.close()
+
+
+async def test_reverse(adb: Adb) -> None:
+    assert (await adb("reverse", "tcp:8081", "tcp:9000")).status == 0
+    assert (await adb("reverse", "--list")).out.strip() == b"host-19 tcp:8081 tcp:9000"
+    assert (await adb("reverse", "--remove", "tcp:8081")).status == 0
+    gone = await adb("reverse", "--remove", "tcp:8081")
+    assert (gone.status, gone.err) == (1, "adb: error: listener 'tcp:8081' not found\n")

@@ -8,7 +8,8 @@ import socket
 import pytest
 
 from clawperator.engine.adb.server import AdbServer
-from clawperator.engine.simulator.run import Simulation
+from clawperator.engine.simulator.run import SCANNED, Simulation
+from tests.support import patience
 
 from .conftest import make_device
 
@@ -44,6 +45,12 @@ async def test_pairs_count_up_and_are_called_by_their_console_port() -> None:
             assert not set(neighbour.ports) & set(simulation.ports)
 
 
+async def test_pairs_where_adb_looks_for_emulators() -> None:
+    pair = Simulation([make_device()], mode="adbd", emulator_pair=True, first_pair=SCANNED.start)
+    async with pair as simulation:
+        assert simulation.port - 1 >= 5554  # the first that is free on this machine
+
+
 async def test_the_engines_own_client_finds_the_embedded_server_by_its_environment() -> None:
     async with Simulation([make_device(index=index) for index in range(2)]) as simulation:
         server = AdbServer.from_env(simulation.env())
@@ -65,6 +72,6 @@ async def test_noise_begins_and_ends_with_the_simulation() -> None:
     before = asyncio.all_tasks()
     async with Simulation([device]):
         reader = device.log.reader()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patience(5)):
             await reader.wait()
     assert asyncio.all_tasks() == before

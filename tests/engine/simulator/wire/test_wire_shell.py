@@ -17,6 +17,7 @@ from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.shell import Shell, Streams
 from clawperator.engine.simulator.shellsyntax import ShellSyntaxError, parse
 from clawperator.engine.simulator.streams import Collector, Input, Null, input_of, no_input
+from tests.support import patience
 
 from .conftest import Ran, Runner, make_device
 
@@ -167,7 +168,7 @@ async def test_cancelling_a_shell_ends_every_stage_of_its_pipeline(device: Simul
     running = asyncio.create_task(shell.run("sleep 100 & logcat -v raw | grep --  marker"))
     await asyncio.sleep(0)
     device.log.write(pid=1, tid=1, uid=1, level="I", tag="t", message="marker")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(patience(5)):
         await arrived.wait()
     running.cancel()
     with contextlib.suppress(asyncio.CancelledError):

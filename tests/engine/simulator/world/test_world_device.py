@@ -18,6 +18,7 @@ from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.operator.identity import AGENT_ACTION
 from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice, create_device
 from clawperator.engine.simulator.scenario import Scenario
+from tests.engine.operator.apks import apk
 
 Make = Callable[..., SimulatedDevice]
 Operate = Callable[..., Awaitable[dict[str, Any]]]
@@ -191,10 +192,10 @@ async def test_installing_and_removing(make: Make, send: Send) -> None:
     device = make(operator={"installed": False})
     assert await send(device, PING) == []
     assert device.install(b"not an apk", reinstall=True).startswith("Failure [INSTALL_PARSE_FAILED_NOT_APK")
-    assert device.install(b"PK\x03\x04", reinstall=False) == "Success"
+    assert device.install(apk(), reinstall=False) == "Success"
     assert device.packages[PACKAGE].stopped
-    assert device.install(b"PK\x03\x04", reinstall=False).startswith("Failure [INSTALL_FAILED_ALREADY_EXISTS")
-    assert device.install(b"PK\x03\x04", reinstall=True) == "Success"
+    assert device.install(apk(), reinstall=False).startswith("Failure [INSTALL_FAILED_ALREADY_EXISTS")
+    assert device.install(apk(), reinstall=True) == "Success"
     assert device.uninstall(PACKAGE) == "Success"
     assert device.uninstall(PACKAGE) == device.uninstall("android") == "Failure [DELETE_FAILED_INTERNAL_ERROR]"
     assert PACKAGE not in device.packages

@@ -26,7 +26,7 @@ HEAD: dict[str, Any] = {
     "session_policy": "resume_ok",
     "app_build": {"version_name": "2.4", "version_code": 240},
     "tested_on": {"android_api": 34},
-    "capabilities": ["observe", "navigate", "click", "long_click", "type_text"],
+    "capabilities": ["observe", "navigate", "click", "long_click"],
     "inputs": [],
     "outputs": [],
 }
@@ -49,7 +49,12 @@ def block(mapping: Mapping[str, Any]) -> str:
 
 
 def recipe(*steps: Mapping[str, Any], **head: Any) -> str:
-    """The text of a recipe: ``head`` changes the front matter; without steps it reads one line."""
+    """The text of a recipe: ``head`` changes the front matter; without steps it reads one line.
+
+    It declares ``type_text`` where a step types: then everything that acts has to be verified.
+    """
+    if any(step.get("type") == "enter_text" for step in steps):
+        head.setdefault("capabilities", [*HEAD["capabilities"], "type_text"])
     chapters = [f"## Step {number}\n\n```yaml\n{block(step)}```\n" for number, step in enumerate(steps or (READ,), 1)]
     return f"---\n{block({**HEAD, **head})}---\n\nProse.\n\n" + "\n".join(chapters)
 

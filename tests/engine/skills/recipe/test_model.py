@@ -220,7 +220,7 @@ def test_what_is_right() -> None:
         ({**TYPE, "params": {}}, "params.text"),
         ({**TYPE, "params": {"text": ["${inputs.a}", "${foo}"]}}, "params.text.1"),
         ({**OPEN, "params": {"applicationId": "not an app"}}, "params.applicationId"),
-        ({"id": "snap", "type": "snapshot_ui", "params": {"format": "ascii"}}, "params.format"),
+        ({"id": "snap", "type": "snapshot_ui", "params": {"format": "xml"}}, "params.format"),
     ],
 )
 def test_wrong_steps(step: dict[str, Any], path: str) -> None:
@@ -271,6 +271,7 @@ def test_what_steps_compile_to() -> None:
         CLOSE,
         {**OPEN, "params": {"applicationId": "com.example.other"}, "retries": {"count": 0}},
         {**CLICK, "type": "scroll_and_click", "retries": {"count": 2}, "params": {"direction": "UP", "maxSwipes": 3}},
+        {**READ, "id": "seen"},
         {**TYPE, "params": {"text": "shoes", "submit": True}, "wait": {"before_ms": 10, "after_ms": 0}},
         {"id": "nap", "type": "sleep", "params": {"durationMs": 70}},
         {"id": "snap", "type": "snapshot_ui", "retries": {"count": 9}},
@@ -295,6 +296,7 @@ def test_what_steps_compile_to() -> None:
                 "clickRetry": {"maxAttempts": 3, **retry},
             },
         },
+        {"id": "seen", "type": "read_text", "params": {"matcher": {"resourceId": "com.example.app:id/line"}}},
         {"id": "type__wait_before", "type": "sleep", "params": {"durationMs": 10}},
         {
             "id": "type",

@@ -63,7 +63,7 @@ def test_a_fresh_session_need_not_declare_what_it_brings() -> None:
     assert warning["code"] == "CAPABILITY_IMPLIED"
 
 
-ACTION = {"recipe_type": "action", "capabilities": [*HEAD["capabilities"], "toggle", "purchase_risk"]}
+ACTION = {"recipe_type": "action", "capabilities": [*HEAD["capabilities"], "type_text", "toggle", "purchase_risk"]}
 FLOW = {"recipe_type": "flow", "capabilities": ["observe", "navigate", "click"]}
 FLOW_TYPING = {"recipe_type": "flow", "capabilities": [*FLOW["capabilities"], "type_text"]}
 FLOW_TOGGLING = {"recipe_type": "flow", "capabilities": [*FLOW["capabilities"], "toggle"]}
@@ -80,10 +80,10 @@ FLOW_TOGGLING = {"recipe_type": "flow", "capabilities": [*FLOW["capabilities"], 
         (ACTION, ({**SCROLL, "params": {"clickAfter": False}}, CLICK, READ)),
         (ACTION, (READ,)),
         (FLOW, (CLICK, SCROLL)),
-        (FLOW_TYPING, (CLICK, SCROLL)),
-        (FLOW_TYPING, (TYPE, CLICK, READ)),
-        (FLOW_TOGGLING, (CLICK, {**SCROLL, "effect": "toggle"}, READ)),
-        ({**FLOW, "recipe_type": "probe"}, (CLICK, READ)),
+        (FLOW_TYPING, ({**TYPE, "confirm": CONFIRM}, CLICK, READ)),
+        (FLOW_TYPING, ({**SCROLL, "params": {"clickAfter": False}}, {"id": "snap", "type": "snapshot_ui"})),
+        (FLOW_TOGGLING, (CLICK, WAIT, {**SCROLL, "effect": "toggle"}, READ)),
+        ({**FLOW, "recipe_type": "probe"}, ({**SCROLL, "params": {"clickAfter": False}}, WAIT, READ, OPEN, SLEEP)),
     ],
 )
 def test_verified(head: dict[str, Any], steps: tuple[dict[str, Any], ...]) -> None:
@@ -102,6 +102,10 @@ def test_verified(head: dict[str, Any], steps: tuple[dict[str, Any], ...]) -> No
         (ACTION, ({**SLEEP, "effect": "toggle"},), "nap"),
         (FLOW_TYPING, (TYPE,), "type"),
         (FLOW_TYPING, (TYPE, {"id": "snap", "type": "snapshot_ui"}), "type"),
+        (FLOW_TYPING, (TYPE, CLICK, READ), "type"),
+        (FLOW_TYPING, (CLICK, SCROLL), "press"),
+        (FLOW_TOGGLING, (READ, CLICK), "press"),
+        ({**FLOW, "capabilities": [*FLOW["capabilities"], "purchase_risk"]}, (CLICK,), "press"),
         (FLOW_TOGGLING, ({**CLICK, "effect": "toggle"}, SCROLL), "press"),
     ],
 )
@@ -114,12 +118,36 @@ def test_not_verified(head: dict[str, Any], steps: tuple[dict[str, Any], ...], s
 
 @pytest.mark.parametrize(
     ("step", "path"),
-    [(TYPE, "type"), ({**CLICK, "effect": "toggle", "confirm": CONFIRM}, "effect")],
+    [
+        (TYPE, "type"),
+        (CLICK, "type"),
+        ({**CLICK, "confirm": CONFIRM}, "type"),
+        (SCROLL, "type"),
+        ({**CLICK, "effect": "toggle", "confirm": CONFIRM}, "effect"),
+    ],
 )
 def test_a_probe_only_looks(step: dict[str, Any], path: str) -> None:
     text = recipe(step, READ, recipe_type="probe", capabilities=ACTION["capabilities"])
     error = refusal(text, "RECIPE_SCHEMA_INVALID")
     assert (error.details["path"], error.details["stepId"]) == (path, step["id"])
+
+
+@pytest.mark.parametrize("place", ["selector", "confirm", "container", "all_of"])
+def test_what_belongs_to_one_user_is_no_literal(place: str) -> None:
+    mine = {"text_contains": "Anna's lamp", "annotation": "USER_SPECIFIC"}
+    steps = {
+        "selector": {**CLICK, "selector": mine},
+        "confirm": {**CLICK, "confirm": {"selector": mine}},
+        "container": {**SCROLL, "container": mine},
+        "all_of": {**CLICK, "selector": {"all_of": [{"resource_id": "a:id/b"}, mine]}},
+    }
+    error = refusal(recipe(steps[place], READ), "RECIPE_LITERAL_FORBIDDEN")
+    assert error.details["lint"] == "L-ANNOTATION-USER"
+    assert error.details["path"].endswith("text_contains")
+    assert "Anna" not in error.message + str(error.details)
+    for fine in ({**mine, "text_contains": "${inputs.lamp}"}, {**mine, "annotation": "VARIABLE"}):
+        named = recipe({**CLICK, "selector": fine}, READ, inputs=[{"name": "lamp", "type": "string", "required": True}])
+        assert compiled(named, {"lamp": "x"}).recipe
 
 
 @pytest.mark.parametrize(

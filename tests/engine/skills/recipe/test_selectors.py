@@ -14,6 +14,10 @@ from tests.engine.skills.recipe.support import CLICK, READ, compiled, line_of, p
 ID = {"resource_id": "com.example.app:id/line"}
 
 
+WAIT: dict[str, Any] = {**READ, "id": "wait", "type": "wait_for_node"}
+"""A step whose node the device has to find by itself."""
+
+
 def matcher(selector: dict[str, Any], **step: Any) -> dict[str, str]:
     found: dict[str, str] = params(recipe({**READ, "selector": selector, **step}), "read")["matcher"]
     return found
@@ -67,7 +71,7 @@ def test_classes_become_roles(name: str, role: str) -> None:
     "name", ["TextView", "android.view.View", "edittext", "Buttons", "ScrollView", "x.", "${inputs.x}"]
 )
 def test_classes_without_a_role(name: str) -> None:
-    error = refusal(recipe({**READ, "selector": {"class": name, **ID}}), "RECIPE_SELECTOR_UNSUPPORTED")
+    error = refusal(recipe({**WAIT, "selector": {"class": name, **ID}}), "RECIPE_SELECTOR_UNSUPPORTED")
     assert error.details["key"] == "class"
 
 
@@ -75,6 +79,15 @@ def test_all_of_is_merged() -> None:
     nested = {"all_of": [{"text_contains": "a", "annotation": "DERIVED"}, {"all_of": [{"class": "Button"}]}], **ID}
     assert matcher(nested) == {"textContains": "a", "role": "button", "resourceId": ID["resource_id"]}
     assert matcher({"all_of": [{"class": "Button"}, {"class": "ImageButton"}]}) == {"role": "button"}
+
+
+def test_alternatives_that_are_one_matcher() -> None:
+    assert matcher({"any_of": [{"text_equals": "a"}]}) == {"textEquals": "a"}
+    buttons = {"any_of": [{"class": "Button"}, {"all_of": [{"class": "ImageButton"}]}], **ID}
+    assert matcher(buttons) == {"role": "button", "resourceId": ID["resource_id"]}
+    for selector in ({"any_of": [{"clickable": True, **ID}]}, {"text_equals": "b", "any_of": [{"text_equals": "a"}]}):
+        error = refusal(recipe({**WAIT, "selector": selector}), "RECIPE_SELECTOR_UNSUPPORTED")
+        assert error.details["key"] == "any_of"
 
 
 @pytest.mark.parametrize(
@@ -92,12 +105,14 @@ def test_all_of_is_merged() -> None:
     ],
 )
 def test_what_the_device_cannot_match(selector: dict[str, Any], key: str) -> None:
-    text = recipe({**READ, "selector": selector})
+    text = recipe({**WAIT, "selector": selector})
     error = refusal(text, "RECIPE_SELECTOR_UNSUPPORTED")
     assert error.details["key"] == key
     assert error.details["path"].startswith("selector.")
     assert error.details["path"].endswith(key)
-    assert (error.details["stepId"], error.details["line"]) == ("read", line_of(text, "selector: "))
+    assert (error.details["stepId"], error.details["line"]) == ("wait", line_of(text, "selector: "))
+    conflict = key in ("text_equals", "class")
+    assert conflict or "the Operator app compares ids, texts, descriptions and roles only" in error.message
 
 
 @pytest.mark.parametrize(
@@ -107,7 +122,7 @@ def test_what_the_device_cannot_match(selector: dict[str, Any], key: str) -> Non
         {"enabled": True},
         {"selected": False},
         {"index_in_parent": 3},
-        {"any_of": [{"text_equals": "a"}]},
+        {"any_of": [{"text_equals": "a"}, {"text_equals": "b"}]},
     ],
 )
 def test_advisory_drops_it_beside_an_id(lost: dict[str, Any]) -> None:
@@ -203,6 +218,16 @@ def test_containers_follow_the_same_rules() -> None:
     assert refusal(scrolling({}), "RECIPE_SELECTOR_INVALID").details["key"] == "container"
     error = refusal(scrolling({"class": "ScrollView", "annotation": "x"}), "RECIPE_SELECTOR_UNSUPPORTED")
     assert error.details["key"] == "class"
+
+
+def test_a_container_is_never_chosen() -> None:
+    error = refusal(scrolling({"clickable": True, **ID}), "RECIPE_SELECTOR_UNSUPPORTED")
+    assert "click, read_text and enter_text" in error.hint
+    scrolled = {**CLICK, "type": "scroll_and_click", "selector": {"selected": True, **ID}}
+    assert refusal(recipe(scrolled), "RECIPE_SELECTOR_UNSUPPORTED").details["key"] == "selected"
+    confirm = {"selector": {"enabled": True, **ID}}
+    error = refusal(recipe({**READ, "confirm": confirm}), "RECIPE_SELECTOR_UNSUPPORTED")
+    assert error.details["path"] == "confirm.selector.enabled"
 
 
 def test_confirms_follow_the_same_rules() -> None:

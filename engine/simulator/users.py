@@ -30,3 +30,8 @@ def user_name(uid: int) -> str:
         return _NAMES[uid]
     user, app = divmod(uid, 100_000)
     return f"u{user}_a{app - 10_000}" if app >= 10_000 else str(uid)
+
+
+def user_id(name: str) -> int | None:
+    """The uid of a system user; None for a name that is none."""
+    return next((uid for uid, known in _NAMES.items() if known == name), None)

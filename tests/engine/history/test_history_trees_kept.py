@@ -1,88 +1,25 @@
-"""Steps from plan, live lines and envelope; trees named instead of repeated; texts left out for others."""
+"""Trees named instead of repeated; texts left out for others."""
 
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 from clawperator.engine.history.packing import digest
 from clawperator.engine.history.rows import LineRow
 from clawperator.engine.history.safe import without_texts
-from clawperator.engine.history.steps import steps_of
 from clawperator.engine.history.store import History
 from clawperator.engine.history.trees import keep_trees
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
-from clawperator.engine.logcat.progress import read_progress
 from tests.engine.history.support import a_run, a_tree
-
-
-def lines(*texts: str) -> tuple[LineRow, ...]:
-    """One per second from 1.0 on."""
-    read = [(text, read_progress(text)) for text in texts]
-    return tuple(LineRow(float(at), *_told(text, told)) for at, (text, told) in enumerate(read, 1))
-
-
-def _told(text: str, told: tuple[str, dict[str, str]] | None) -> tuple[str, str, dict[str, str]]:
-    assert told is not None, text
-    return told[0], text, told[1]
-
 
 COMMAND = "[Clawperator-Command]"
 IDS = "commandId=c taskId=t"
-TWO = lines(
-    f"{COMMAND} start {IDS} source=s timeoutMs=5000 actionCount=2",
-    "[UiActionEngine] step_start id=open type=m$o",
-    f"{COMMAND} stage-start {IDS} id=openApp:com.example label=Open",
-    "[UiActionEngine] step_success id=open type=m$o data={}",
-    "[UiActionEngine] step_start id=tap type=m$c",
-    f"{COMMAND} stage-start {IDS} id=click(NodeMatcher(textEquals=OK)) label=Click",
-    f"{COMMAND} stage-retry {IDS} id=click(NodeMatcher(textEquals=OK)) attempt=2/3 delayMs=500",
-    f"{COMMAND} stage-retry {IDS} id=click(NodeMatcher(textEquals=OK)) attempt=3/3 delayMs=500",
-    f"{COMMAND} stage-failure {IDS} id=click(NodeMatcher(textEquals=OK)) reason=No UI node found",
-    f"{COMMAND} failure {IDS} reason=No UI node found matching criteria",
-)
-PLAN = [("open", "open_app"), ("tap", "click"), ("never", "sleep")]
 
 
 def envelope(status: str, *results: tuple[str, str, bool, dict[str, str]], code: str = "") -> dict[str, Any]:
     steps = [{"id": i, "actionType": t, "success": ok, "data": data} for i, t, ok, data in results]
     return {"status": status, "stepResults": steps, "error": None, **({"errorCode": code} if code else {})}
-
-
-def test_times_and_retries_come_from_the_lines_and_verdicts_from_the_envelope() -> None:
-    failed = envelope("failed", ("open", "open_app", True, {}), code="NODE_NOT_FOUND")
-    first, second, third = steps_of(PLAN, TWO, failed)
-    assert first == (0, "open", "open_app", "success", "", 2.0, 4.0, 0)
-    assert second == (1, "tap", "click", "failed", "NODE_NOT_FOUND", 5.0, 9.0, 2)
-    assert third[:5] == (2, "never", "sleep", "unknown", "")
-    assert math.isnan(third.started_at)
-
-
-def test_without_a_plan_the_lines_tell_the_types() -> None:
-    assert [(step.id, step.type) for step in steps_of((), TWO)] == [("open", "open_app"), ("tap", "click")]
-
-
-def test_without_an_envelope_the_lines_tell_how_steps_ended() -> None:
-    assert [step.status for step in steps_of(PLAN, TWO)] == ["success", "unknown", "unknown"]
-    read = lines(
-        "[UiActionEngine] step_start id=a type=m$r",
-        "[UiActionEngine] step_success id=a type=m$r data={text=an error=X, error=NODE_TEXT_EMPTY}",
-    )
-    (step,) = steps_of([("a", "read_text")], read)
-    assert (step.status, step.code) == ("failed", "NODE_TEXT_EMPTY")
-
-
-def test_a_step_may_fail_in_a_plan_that_did_not() -> None:
-    told = envelope("success", ("a", "read_text", False, {"error": "NODE_TEXT_EMPTY"}))
-    (step,) = steps_of([("a", "read_text")], (), told)
-    assert (step.status, step.code) == ("failed", "NODE_TEXT_EMPTY")
-
-
-def test_an_app_that_the_host_closed_is_no_failure() -> None:
-    told = envelope("success", ("a", "close_app", False, {"error": "UNSUPPORTED_RUNTIME_CLOSE"}))
-    (step,) = steps_of([("a", "close_app")], (), told)
-    assert (step.status, step.code) == ("success", "")
 
 
 def test_a_tree_is_named_where_it_stood_even_if_the_answer_was_cut() -> None:

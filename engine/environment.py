@@ -1,0 +1,30 @@
+"""What the environment says to every command. Light: commands that start in milliseconds ask here."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+DEVICE_VARIABLES = ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL")
+POLICY_VARIABLES = ("CLAWPERATOR_POLICY", "CLAWPERATOR_POLICY_PROFILE")
+LOG_LEVEL_VARIABLE = "CLAWPERATOR_LOG_LEVEL"
+
+
+def config_folder() -> str:
+    """The platform's config folder: settings, policy, themes."""
+    if sys.platform == "linux":  # what platformdirs says, whose import takes half as long as a light command
+        chosen = os.environ.get("XDG_CONFIG_HOME", "")
+        return os.path.join(chosen if os.path.isabs(chosen) else os.path.expanduser("~/.config"), "clawperator")
+    from platformdirs import user_config_dir
+
+    return user_config_dir("clawperator")
+
+
+def settings_path() -> str:
+    """Where settings.toml is looked for."""
+    return os.path.join(config_folder(), "settings.toml")
+
+
+def policy_path() -> str:
+    """Where policy.toml is looked for where none is named."""
+    return os.path.join(config_folder(), "policy.toml")

@@ -1,0 +1,89 @@
+"""The queue for a device: first come, first served, across every process of this user.
+
+A ticket is a small file whose OS lock its owner holds. The lock is released when the process dies, so a dead process never
+blocks the queue. The file's name holds the time at which the ticket was drawn.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+
+from clawperator.engine.executions.file_lock import FileLock
+from clawperator.engine.files import private_folder
+
+_NEW_SECONDS = 1.0
+"""A ticket this new counts without its lock: between drawing and locking it, it must not be taken for a dead one's."""
+_NUMBERS = count()
+
+
+class Ticket:
+    """A place in the queue."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self._folder = folder
+        self._name = name
+
+    @property
+    def first(self) -> bool:
+        """Whether no live ticket is older."""
+        return not any(_waits(self._folder, name) for name in _names(self._folder) if name < self._name)
+
+
+class DeviceQueue:
+    """The tickets in one folder, which is made by the first one."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    @property
+    def busy(self) -> bool:
+        """Whether the queue holds a live ticket."""
+        return any(_waits(self._folder, name) for name in _names(self._folder))
+
+    @contextmanager
+    def ticket(self) -> Iterator[Ticket]:
+        """Wait in the queue for the time of the block. Raises ``OSError``."""
+        private_folder(self._folder)
+        name = f"{time.time_ns():020d}-{os.getpid()}-{next(_NUMBERS)}"
+        path = os.path.join(self._folder, name)
+        lock = FileLock(path)
+        try:
+            lock.try_acquire()
+            yield Ticket(self._folder, name)
+        finally:
+            lock.close()
+            with suppress(OSError):
+                os.unlink(path)
+
+
+def _names(folder: str) -> list[str]:
+    """The tickets of ``folder``, oldest first."""
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _waits(folder: str, name: str) -> bool:
+    """Whether the owner of a ticket still waits; removes the ticket of a process that died."""
+    drawn = name.partition("-")[0]
+    age = time.time() - int(drawn) / 1e9 if drawn.isascii() and drawn.isdigit() else _NEW_SECONDS
+    if 0 <= age < _NEW_SECONDS:
+        return True
+    path = os.path.join(folder, name)
+    try:
+        lock = FileLock(path, create=False)
+    except OSError:
+        return False
+    try:
+        if not lock.try_acquire():
+            return True
+        with suppress(OSError):
+            os.unlink(path)
+        return False
+    finally:
+        lock.close()

@@ -1,0 +1,249 @@
+"""What became of an execution, step by step: what the Operator's own lines and its envelope say, and nothing beyond. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from clawperator.engine.contracts.derived import derived_code
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.logcat.stages import type_of_stage
+
+StepStatus = Literal["done", "failed", "not_run", "unknown"]
+OutcomeStatus = Literal["succeeded", "partial", "failed", "unknown"]
+LiveLine = tuple[float, str, Mapping[str, str]]
+"""When it was read (seconds since the epoch), ``kind`` and ``fields`` of a line (``logcat/progress.py``)."""
+
+_ERROR = re.compile(r"[{ ]error=([A-Z][A-Z_]+)[,}]")
+_PLAN_OVER = frozenset({"failure", "answered-failure", "service-unavailable"})
+"""Lines after which no further step of the command begins."""
+_DONE: tuple[StepStatus, str] = ("done", "")
+_LEFT_TO_HOST: Mapping[str, tuple[StepStatus, str]] = {
+    ErrorCode.UNSUPPORTED_RUNTIME_CLOSE: _DONE,
+    ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT: ("not_run", ""),
+}
+"""What the device's refusal means where it is all that is known: apps are closed before the plan, pictures taken after all of it."""
+_UNKNOWN_CODE_HINT = "Take a snapshot, then decide what to do next."
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeStep:
+    """One action of a plan, ``index`` from 0.
+
+    ``status``: ``not_run`` where the plan ended before it, ``unknown`` where neither log nor envelope says. ``code`` is why it
+    failed. Times are host time in seconds since the epoch, ``nan`` where unknown; ``retries`` counts attempts after the first.
+    ``target`` is the node that the step acted on, with the keys that are known: ``resourceId``, ``text``, ``bounds``,
+    ``matched`` (how many nodes satisfied the matcher) and ``tree`` (which tree said so).
+    """
+
+    index: int
+    id: str
+    type: str = ""
+    status: StepStatus = "unknown"
+    code: str = ""
+    started_at: float = math.nan
+    ended_at: float = math.nan
+    retries: int = 0
+    target: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data; ``durationMs`` is ``null`` where unknown, ``code`` and ``target`` are absent."""
+        duration = (self.ended_at - self.started_at) * 1000
+        answer: dict[str, Any] = {
+            "id": self.id,
+            "type": self.type,
+            "status": self.status,
+            "durationMs": None if math.isnan(duration) else round(duration),
+        }
+        if self.code:
+            answer["code"] = self.code
+        if self.target is not None:
+            answer["target"] = dict(self.target)
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionOutcome:
+    """How an execution ended. ``partial``: the plan ran to its end, and a step of it failed. ``unknown``: no result came back.
+
+    ``failed_step`` is the first failed one, or the one that ended the plan. ``error``: ``code``, ``message``, ``hint``,
+    ``retryable`` and where there are any ``details``; ``None`` where nothing went wrong.
+    """
+
+    status: OutcomeStatus
+    steps: tuple[OutcomeStep, ...] = ()
+    failed_step: OutcomeStep | None = None
+    error: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data, the same on every face; ``failedStep`` and ``error`` are absent where there is none."""
+        answer: dict[str, Any] = {"status": self.status, "steps": [step.to_dict() for step in self.steps]}
+        if self.failed_step is not None:
+            failed = self.failed_step
+            answer["failedStep"] = {"id": failed.id, "index": failed.index, "type": failed.type}
+        if self.error is not None:
+            answer["error"] = dict(self.error)
+        return answer
+
+
+class _Draft:
+    """One step while its lines are read."""
+
+    def __init__(self, index: int, step_id: str, step_type: str = "") -> None:
+        self.index, self.id, self.type = index, step_id, step_type
+        self.status: StepStatus = "unknown"
+        self.code, self.message = "", ""
+        self.started_at = self.ended_at = math.nan
+        self.retries = 0
+        self.target: dict[str, Any] | None = None
+
+    @property
+    def started(self) -> bool:
+        return not math.isnan(self.started_at)
+
+    def step(self) -> OutcomeStep:
+        return OutcomeStep(
+            self.index,
+            self.id,
+            self.type,
+            self.status,
+            self.code,
+            self.started_at,
+            self.ended_at,
+            self.retries,
+            self.target,
+        )
+
+
+class _Drafts(dict[str, _Draft]):
+    """Steps by id, in the order of the plan, then of the log."""
+
+    def take(self, step_id: str, step_type: str = "") -> _Draft:
+        if step_id not in self:
+            self[step_id] = _Draft(len(self), step_id, step_type)
+        return self[step_id]
+
+
+def outcome_of(
+    planned: Iterable[tuple[str, str]],
+    lines: Iterable[LiveLine] = (),
+    envelope: Mapping[str, Any] | None = None,
+    *,
+    device_status: str = "",
+    error: EngineError | None = None,
+) -> ExecutionOutcome:
+    """What ``planned`` (id and type of each action, where known) came to.
+
+    ``envelope`` is the finished one as JSON data and decides how steps ended; of a plan that failed it has none, then the
+    lines say it. ``device_status`` is the device's own word where the host changed it (flat profile). ``error`` is why there is
+    no envelope.
+    """
+    drafts = _Drafts()
+    for step_id, step_type in planned:
+        drafts.take(step_id, step_type)
+    running, over, last_at = _read_lines(drafts, lines)
+    if envelope is None:
+        return ExecutionOutcome("unknown", _steps(drafts), None, None if error is None else _facts(error))
+    for result in envelope.get("stepResults") or ():
+        _take_result(drafts.take(str(result["id"])), result)
+    status = device_status or envelope.get("status")
+    if status != "success":
+        return _broken_off(drafts, running, envelope, over=over, last_at=last_at)
+    failed = next((draft for draft in drafts.values() if draft.status == "failed"), None)
+    if failed is None:
+        return ExecutionOutcome("succeeded", _steps(drafts))
+    return ExecutionOutcome("partial", _steps(drafts), failed.step(), _error(failed.code, failed.message))
+
+
+def _broken_off(
+    drafts: _Drafts, running: _Draft | None, envelope: Mapping[str, Any], *, over: bool, last_at: float
+) -> ExecutionOutcome:
+    """Only the step that ran when the plan was cut short can have ended it; what never began before that has not run."""
+    message = str(envelope.get("error") or "")
+    code = str(envelope.get("errorCode") or derived_code(message) or "")
+    failed = running if running is not None and running.status == "unknown" else None
+    if failed is not None:
+        failed.status, failed.code = "failed", code
+        if math.isnan(failed.ended_at):
+            failed.ended_at = last_at
+    if over or failed is not None:
+        for draft in drafts.values():
+            if draft.status == "unknown" and not draft.started:
+                draft.status = "not_run"
+    error = _error(code, message or "The plan failed, and the device did not say why")
+    return ExecutionOutcome("failed", _steps(drafts), failed.step() if failed else None, error)
+
+
+def _steps(drafts: _Drafts) -> tuple[OutcomeStep, ...]:
+    return tuple(draft.step() for draft in drafts.values())
+
+
+def _read_lines(drafts: _Drafts, lines: Iterable[LiveLine]) -> tuple[_Draft | None, bool, float]:
+    """Note what the lines say; the step that began last and was never reported done, whether the plan was, and when."""
+    running: _Draft | None = None
+    over, at = False, math.nan
+    for at, kind, fields in lines:
+        if kind == "step-start":
+            running = drafts.take(fields.get("id", ""))
+            running.started_at = at
+        elif kind in _PLAN_OVER:
+            over = True
+        elif running is None:
+            continue
+        elif kind == "step-success" and fields.get("id") == running.id:
+            running.ended_at = at
+            # every step that came to its end is reported so, with an error in its data if it failed (wire §5.2)
+            failure = _ERROR.search(fields.get("data", ""))
+            running.status, running.code = _LEFT_TO_HOST.get(failure[1], ("failed", failure[1])) if failure else _DONE
+            running = None
+        elif kind == "stage-start":
+            running.type = running.type or type_of_stage(fields.get("id", ""))
+        elif kind == "stage-retry":
+            running.retries += 1
+        elif kind == "stage-failure":
+            running.ended_at = at
+    return running, over, at
+
+
+def _take_result(draft: _Draft, result: Mapping[str, Any]) -> None:
+    data = result.get("data") or {}
+    draft.type = draft.type or str(result.get("actionType", ""))
+    draft.target = _target(draft.type, data)
+    closed_by_host = draft.type == "close_app" and data.get("error") == ErrorCode.UNSUPPORTED_RUNTIME_CLOSE
+    if result.get("success") or closed_by_host:
+        draft.status, draft.code = "done", ""
+        return
+    draft.status, draft.code = "failed", str(data.get("error") or "")
+    reason = data.get("capture_error") or data.get("message") or draft.code or "the device did not say why"
+    draft.message = f'Step "{draft.id}" ({draft.type}) failed: {reason}'
+
+
+def _target(step_type: str, data: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the step's own data say of the node that it took (wire §7.4)."""
+    if step_type == "wait_for_node" and "label" in data:
+        found = {"resourceId": data.get("resource_id"), "text": data["label"]}
+        return {name: value for name, value in found.items() if value}
+    if step_type == "read_text" and data.get("all") == "true" and str(data.get("count", "")).isdigit():
+        return {"matched": int(data["count"])}
+    if step_type == "read_text" and "text" in data and "all" not in data:
+        return {"text": data["text"]}
+    return None
+
+
+def _error(code: str, message: str) -> dict[str, Any]:
+    known = ErrorCode.known(code)
+    return {
+        "code": code or ErrorCode.UNKNOWN.value,
+        "message": message,
+        "hint": (known.hint if known else "") or _UNKNOWN_CODE_HINT,
+        "retryable": known.retryable if known else False,
+    }
+
+
+def _facts(error: EngineError) -> dict[str, Any]:
+    """The error itself, without what stands beside it in an answer."""
+    facts = _error(error.code.value, error.message) | {"hint": error.hint or _UNKNOWN_CODE_HINT}
+    return facts | ({"details": error.details} if error.details else {})

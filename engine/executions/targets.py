@@ -1,0 +1,203 @@
+"""Which node a step took, and what came near where none was found: by the trees that went by. Pure.
+
+The device matches on a tree of its own for each attempt and logs neither that tree nor, for most actions, the node. But it logs
+every accessibility event: while none comes and nothing acts, a tree that went by is the one on the screen.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from clawperator.engine.contracts.issues import Warning_, joined
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep
+from clawperator.engine.suggestions import command_line
+
+if TYPE_CHECKING:
+    from clawperator.engine.contracts.execution import Execution
+    from clawperator.engine.executions.trace import Trace
+    from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+    from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+
+SeenAt = tuple[float, "CapturedHierarchy"]
+"""A tree, and the host time (seconds since the epoch) at which it went by."""
+
+_BY_MATCHER = frozenset({"click", "enter_text", "read_text", "wait_for_node"})
+_SCROLLING = "scroll_and_click"
+_LOOKING = frozenset({"read_text", "wait_for_node"})
+_EXPLAINED = (ErrorCode.NODE_NOT_FOUND, ErrorCode.NODE_NOT_CLICKABLE)
+_NEAREST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTrees:
+    """The whole trees of one run, oldest first, and which screen each of its steps saw (``ProgressSignal.screen``).
+
+    ``before`` is the newest tree from before the run, where the log has been followed since.
+    """
+
+    of_run: Sequence[SeenAt]
+    before: SeenAt | None
+    at_start: Mapping[str, int]
+    at_end: Mapping[str, int]
+    last: int
+
+    @classmethod
+    def of(cls, trace: Trace) -> Self:
+        signals = [signal for _, signal in trace.lines]
+        return cls(
+            [(at, tree) for at, tree in trace.trees if tree.complete],
+            trace.tree_before,
+            {signal.fields.get("id", ""): signal.screen for signal in signals if signal.kind == "step-start"},
+            {signal.fields.get("id", ""): signal.screen for signal in signals if signal.kind == "step-success"},
+            signals[-1].screen if signals else -1,
+        )
+
+    @property
+    def all(self) -> list[SeenAt]:
+        return [*([self.before] if self.before is not None else ()), *self.of_run]
+
+    def of_screen(self, screen: int) -> SeenAt | None:
+        """The newest tree of that screen."""
+        return next((seen for seen in reversed(self.all) if seen[1].screen == screen >= 0), None)
+
+
+def with_nodes(
+    outcome: ExecutionOutcome, execution: Execution, trees: SeenTrees, device_id: str
+) -> tuple[ExecutionOutcome, list[Warning_]]:
+    """``outcome`` with the nodes that its steps took, and ``error.details.nearest`` where one found none or was refused.
+
+    Warnings name steps whose matcher several nodes satisfied. Parses trees: not for an event loop where there are any.
+    """
+    reader = _Reader(outcome, execution, trees)
+    warnings: list[Warning_] = []
+    steps = []
+    for step in outcome.steps:
+        target = reader.target(step) if step.status == "done" else None
+        steps.append(step if target is None else replace(step, target=target))
+        if target is not None and target["matched"] > 1 and not _reads_all(execution, step):
+            message = f'Step "{step.id}": {target["matched"]} nodes matched, and the device took the first'
+            path = joined("actions", step.index, "params", "matcher")
+            warnings.append(Warning_("MATCHER_AMBIGUOUS", path, message))
+    error, failed = outcome.error, outcome.failed_step
+    if error is not None and failed is not None and error["code"] in _EXPLAINED:
+        error = reader.explained(error, failed, device_id)
+    return replace(outcome, steps=tuple(steps), error=error), warnings
+
+
+def wants_nodes(outcome: ExecutionOutcome, execution: Execution, trees: SeenTrees) -> bool:
+    """Whether there is anything that ``with_nodes`` could add."""
+    explained = outcome.error is not None and outcome.error["code"] in _EXPLAINED
+    return explained or (bool(trees.all) and any(action.type in _BY_MATCHER for action in execution.actions))
+
+
+def _reads_all(execution: Execution, step: OutcomeStep) -> bool:
+    return bool(execution.actions[step.index].params.get("all"))
+
+
+class _Reader:
+    def __init__(self, outcome: ExecutionOutcome, execution: Execution, trees: SeenTrees) -> None:
+        self._steps = outcome.steps
+        self._actions = execution.actions
+        self._trees = trees
+        self._parsed: dict[str, UiTree | None] = {}
+
+    def target(self, step: OutcomeStep) -> dict[str, Any] | None:
+        """The node that ``step`` took, by a snapshot of the run that agrees with what the step itself brought."""
+        fields, params = self._fields(step), self._actions[step.index].params
+        tried_again = step.retries > 0 and step.type not in _LOOKING
+        if not fields or step.type == _SCROLLING or tried_again or params.get("container"):
+            return None
+        seen = self._seen_by(step)
+        tree = self._tree(seen) if seen is not None else None
+        if seen is None or tree is None:
+            return None
+        from clawperator.engine.hierarchy.match import Matcher, find_all
+
+        matcher = Matcher.from_fields(fields)
+        found = find_all(tree, matcher)
+        if not found or not _agrees(found, step, reads_all=bool(params.get("all"))):
+            return None
+        taken = found[0]
+        texts = {"resourceId": taken.resource_id, "text": taken.label}
+        target: dict[str, Any] = {name: text for name, text in texts.items() if text}
+        target |= {"bounds": list(taken.bounds), "matched": len(found)}
+        if matcher.role and taken.role_approximate:
+            target["approximate"] = True
+        return target | {"tree": self._source(seen, step.started_at)}
+
+    def explained(self, error: Mapping[str, Any], failed: OutcomeStep, device_id: str) -> dict[str, Any]:
+        """``error`` with what comes near, as ``match`` explains it; without a tree its hint says how to get that."""
+        fields = self._fields(failed)
+        if not fields:
+            return dict(error)
+        details: dict[str, Any] = {**error.get("details", {}), "selector": dict(fields)}
+        now = self._trees.of_screen(self._trees.last)
+        seen = now or (None if failed.type == _SCROLLING else self._earlier(failed))
+        tree = self._tree(seen) if seen is not None else None
+        if seen is not None and tree is not None:
+            from clawperator.engine.hierarchy.explain import explain_tree, is_near
+            from clawperator.engine.hierarchy.matcher import Matcher
+            from clawperator.engine.hierarchy.questions import miss
+
+            explanation = explain_tree(tree, Matcher.from_fields(fields), _NEAREST)
+            near = [miss(each) for each in explanation.nearest if is_near(each)]
+            if now is not None or near:  # an older screen without anything alike proves nothing
+                source = self._source(seen, failed.ended_at) | {"current": now is not None}
+                details |= {"matches": explanation.matches, "nearest": near, "tree": source}
+        if now is not None and tree is not None:
+            return {**error, "details": details}
+        selector = shlex.quote(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))
+        command = command_line(f"match --selector {selector} --explain", device_id)
+        return {**error, "hint": f"{error['hint']} What comes near now: {command}", "details": details}
+
+    def _fields(self, step: OutcomeStep) -> Mapping[str, str]:
+        action = self._actions[step.index]
+        name = "target" if action.type == _SCROLLING else "matcher"
+        return (action.params.get(name) or {}) if action.type in (*_BY_MATCHER, _SCROLLING) else {}
+
+    def _seen_by(self, step: OutcomeStep) -> SeenAt | None:
+        """A tree of the screen on which ``step`` found its node: that of its end where it only looked, and may have waited."""
+        screens = self._trees.at_end if step.type in _LOOKING else self._trees.at_start
+        return self._trees.of_screen(screens.get(step.id, -1))
+
+    def _earlier(self, step: OutcomeStep) -> SeenAt | None:
+        """The last snapshot of the run before ``step``, if no step in between acted; the app may have changed the screen."""
+        own = {tree.step_id: (at, tree) for at, tree in self._trees.of_run}
+        for other in reversed(self._steps[: step.index]):
+            if other.id in own:
+                return own[other.id]
+            if other.type not in _LOOKING:
+                break
+        return None
+
+    def _tree(self, seen: SeenAt) -> UiTree | None:
+        from clawperator.engine.hierarchy.tree import parse
+
+        xml = seen[1].xml
+        if xml not in self._parsed:
+            try:
+                self._parsed[xml] = parse(xml, recover=True)
+            except EngineError:
+                self._parsed[xml] = None
+        return self._parsed[xml]
+
+    def _source(self, seen: SeenAt, moment: float) -> dict[str, Any]:
+        """Which tree it is, and how old it was at ``moment``; negative for one that was read later."""
+        at, tree = seen
+        source = {"source": "log"} if seen is self._trees.before else {"stepId": tree.step_id}
+        return {**source, "ageMs": None if math.isnan(moment) else round((moment - at) * 1000)}
+
+
+def _agrees(found: Sequence[UiNode], step: OutcomeStep, *, reads_all: bool) -> bool:
+    """Whether the tree says the same as the step's own data, as far as there are any."""
+    told = step.target or {}
+    if reads_all:
+        return "matched" not in told or told["matched"] == sum(bool(node.label) for node in found)
+    taken = {"resourceId": found[0].resource_id, "text": found[0].label}
+    return all(taken[name] == told[name] for name in taken.keys() & told.keys())

@@ -1,0 +1,101 @@
+"""The one writer of the product's files: whole or not at all, private, and never in place of anything but a regular file."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+PRIVATE = 0o600
+"""The mode of everything that may show a screen, a payload or what was typed."""
+
+
+@contextlib.contextmanager
+def new_file(path: str, *, replace: bool = False, mode: int | None = PRIVATE) -> Iterator[BinaryIO]:
+    """Yield a stream whose content becomes the file ``path`` when the block ends; an exception leaves ``path`` as it was.
+
+    The content is written beside ``path`` first. The folder must exist. A ``mode`` of ``None`` keeps that of the file that is
+    replaced, and gives a new one what the process's umask leaves. Raises ``OSError``: ``FileExistsError`` for a ``path``
+    that exists (unless ``replace``) or that is no regular file, a symbolic link included.
+    """
+    check_target(path, replace=replace)
+    part = os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(part, flags, PRIVATE)
+    try:
+        with open(descriptor, "wb") as stream:
+            os.fchmod(descriptor, _usual_mode(path) if mode is None else mode)
+            yield stream
+            stream.flush()
+            os.fsync(descriptor)
+        if replace:
+            check_target(path, replace=True)
+            os.replace(part, path)
+        else:
+            _claim(part, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+
+
+def write_file(path: str, content: bytes, *, replace: bool = False, mode: int | None = PRIVATE) -> None:
+    """Write ``content`` as ``new_file`` does. Raises ``OSError``."""
+    with new_file(path, replace=replace, mode=mode) as stream:
+        stream.write(content)
+
+
+def check_target(path: str, *, replace: bool) -> None:
+    """Raise the ``OSError`` that ``new_file`` would, as far as that can be known before."""
+    folder = os.path.dirname(path) or "."
+    try:
+        found = os.lstat(path).st_mode
+    except FileNotFoundError:
+        if not os.path.isdir(folder):
+            raise NotADirectoryError(errno.ENOTDIR, f"{folder} is not a folder") from None
+    else:
+        if stat.S_ISDIR(found):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(found):
+            raise FileExistsError(errno.EEXIST, "it is not a regular file")
+        if not replace:
+            raise FileExistsError(errno.EEXIST, "it exists already")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, f"{folder} is not writable")
+
+
+def _usual_mode(path: str) -> int:
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0o022)  # it can only be asked for by setting it
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def _claim(part: str, path: str) -> None:
+    """Give ``part`` the name ``path`` unless that is taken. Some file systems (and Android itself) have no hard links."""
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
+        os.replace(part, path)
+
+
+def private_folder(path: str) -> None:
+    """Make the folder ``path``, and those above it that are missing, for this user only. Raises ``OSError``."""
+    above = os.path.dirname(path)
+    if above and above != path and not os.path.isdir(above):
+        private_folder(above)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise

@@ -1,0 +1,67 @@
+"""What ``/proc`` holds at the moment, as far as host tools read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clawperator.engine.simulator.processes import ProcessRow, processes
+
+if TYPE_CHECKING:
+    from clawperator.engine.simulator.device import SimulatedDevice
+
+CPUS: Final = 4
+TICKS: Final = 100
+"""Clock ticks in a second."""
+TOTAL_KB: Final = 2_019_384
+FREE_KB: Final = 611_204
+
+
+def kernel_release(device: SimulatedDevice) -> str:
+    return f"6.1.{device.sdk}-android"
+
+
+def proc_files(device: SimulatedDevice) -> dict[str, str]:
+    """Every file's text, by its path below ``/proc``."""
+    seconds = (device.log.now_ns() - device.log.started_ns) / 1e9
+    files = {
+        "cpuinfo": "\n".join(_cpu(number) for number in range(CPUS)),
+        "loadavg": "0.10 0.08 0.05 1/812 4711\n",
+        "meminfo": _meminfo(),
+        "stat": _stat(seconds),
+        "uptime": f"{seconds:.2f} {seconds * CPUS * 0.9:.2f}\n",
+        "version": f"Linux version {kernel_release(device)} (build@simulator) #1 SMP PREEMPT\n",
+    }
+    for row in processes(device):
+        stat = _process_stat(row, seconds)
+        files |= {
+            f"{row.pid}/cmdline": (row.command or row.name).replace(" ", "\0") + "\0",
+            f"{row.pid}/comm": f"{row.name[-15:]}\n",
+            f"{row.pid}/stat": stat,
+            f"{row.pid}/status": f"Name:\t{row.name[-15:]}\nState:\tS (sleeping)\nPid:\t{row.pid}\nPPid:\t{row.parent}\n",
+            f"{row.pid}/task/{row.pid}/stat": stat,
+        }
+    return files
+
+
+def _cpu(number: int) -> str:
+    return f"processor\t: {number}\nvendor_id\t: AuthenticAMD\nmodel name\t: Android virtual processor\ncpu MHz\t\t: 2000.000\n"
+
+
+def _meminfo() -> str:
+    rows = {"MemTotal": TOTAL_KB, "MemFree": FREE_KB, "MemAvailable": FREE_KB * 2, "Buffers": 8_132, "Cached": 702_116}
+    return "".join(f"{name + ':':<15} {kilobytes:>8} kB\n" for name, kilobytes in rows.items())
+
+
+def _stat(seconds: float) -> str:
+    """Each processor is busy for a tenth of its time."""
+    busy, idle = int(seconds * TICKS * 0.05), int(seconds * TICKS * 0.9)
+    one = f"{busy} 0 {busy} {idle} 0 0 0 0 0 0"
+    total = f"{busy * CPUS} 0 {busy * CPUS} {idle * CPUS} 0 0 0 0 0 0"
+    rows = [f"cpu  {total}", *(f"cpu{number} {one}" for number in range(CPUS)), "processes 4711", "procs_running 1"]
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _process_stat(row: ProcessRow, seconds: float) -> str:
+    times = f"{int(seconds)} {int(seconds / 2)}"
+    head = f"{row.pid} ({row.name[-15:]}) S {row.parent} {row.parent} 0 0 -1 1077936448 1000 0 0 0"
+    return f"{head} {times} 0 0 20 0 1 0 100 14336000000 24000 18446744073709551615{' 0' * 27}\n"

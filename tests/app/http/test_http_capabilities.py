@@ -1,0 +1,122 @@
+"""Every route × every capability: what a profile does not allow is refused by the engine, whichever route asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from clawperator.engine.policy import CAPABILITIES
+from tests.app.http.conftest import HOME, Serve, plan
+
+SKILL = "com.android.settings.overview"
+OWNER = "owner-token-of-thirty-two-letters"
+NEEDS_NOTHING = {
+    "/healthz",
+    "/health",
+    "/metrics",
+    "/openapi.json",
+    "/schemas/{name}",
+    "/events/schema",
+    "/devices",
+    "/locks",
+    "/doctor",
+    "/skills",
+    "/skills/{skill_id}",
+    "/audit",
+    "/android/emulators",
+    "/android/emulators/running",
+}
+"""Routes that show what the server knows, and no screen."""
+
+
+class Asked(NamedTuple):
+    """A request that needs each of ``needs``."""
+
+    method: str
+    route: str
+    needs: tuple[str, ...]
+    body: dict[str, Any] | None = None
+    query: str = ""
+
+    def path(self, serial: str) -> str:
+        names = {"{device_id}": serial, "{skill_id}": SKILL, "{name}": "no-such-avd", "{run}": "1"}
+        path = self.route.replace("{digest}", "0" * 64)
+        for name, value in names.items():
+            path = path.replace(name, value)
+        return path + self.query
+
+
+def does(action: str, **params: Any) -> dict[str, Any]:
+    return {"execution": plan({"id": "a", "type": action, "params": params})}
+
+
+NODE = {"textEquals": "nowhere"}
+ASKED = (
+    Asked("POST", "/execute", ("observe",), does("snapshot_ui")),
+    Asked("POST", "/execute", ("navigate",), does("open_app", applicationId="com.example.shop")),
+    Asked("POST", "/execute", ("click",), does("click", matcher=NODE)),
+    Asked("POST", "/execute", ("long_click",), does("click", matcher=NODE, clickType="long_click")),
+    Asked("POST", "/execute", ("type_text",), does("enter_text", matcher=NODE, text="a")),
+    Asked("POST", "/execute", ("input",), {"execution": plan(HOME)}),
+    Asked("POST", "/execute", ("record",), does("start_recording")),
+    Asked("POST", "/execute", ("observe", "write_files"), does("take_screenshot", path="a.png")),
+    Asked("POST", "/observe/snapshot", ("observe",)),
+    Asked("POST", "/observe/screenshot", ("observe",)),
+    Asked("POST", "/observe/screenshot", ("write_files",), {"path": "b.png"}),
+    Asked("POST", "/snapshot", ("observe",)),
+    Asked("POST", "/screenshot", ("observe",)),
+    Asked("GET", "/devices/{device_id}/snapshot", ("observe",)),
+    Asked("GET", "/devices/{device_id}/screen.png", ("observe",)),
+    Asked("GET", "/devices/{device_id}/packages", ("observe",)),
+    Asked("POST", "/match", ("observe",), {"selector": NODE}),
+    Asked("POST", "/suggest", ("observe",), {"selector": NODE}),
+    Asked("GET", "/events", ("observe",)),
+    Asked("GET", "/history", ("observe",)),
+    Asked("GET", "/history/{run}", ("observe",)),
+    Asked("GET", "/history/trees/{digest}", ("observe",)),
+    Asked("POST", "/skills/{skill_id}/run", ("run_skill",)),
+    Asked("POST", "/android/emulators/create", ("manage_emulators",)),
+    Asked("POST", "/android/emulators/{name}/start", ("manage_emulators",)),
+    Asked("POST", "/android/emulators/{name}/stop", ("manage_emulators",)),
+    Asked("DELETE", "/android/emulators/{name}", ("manage_emulators",)),
+    Asked("POST", "/android/provision/emulator", ("manage_emulators",)),
+    Asked("GET", "/android/emulators/{name}", ()),
+)
+
+
+def policy() -> str:
+    """One profile per capability that denies just that."""
+    tables = "".join(
+        f'[profiles.no-{name}.capabilities]\nallow = {list(CAPABILITIES)}\ndeny = ["{name}"]\n' for name in CAPABILITIES
+    )
+    return f"version = 1\n[profiles.default]\n{tables}"
+
+
+def token(capability: str) -> str:
+    return f"token-without-{capability}-{'x' * 20}"
+
+
+async def test_every_route_refuses_what_its_caller_may_not(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "config" / "clawperator").mkdir(parents=True)
+    (tmp_path / "config" / "clawperator" / "policy.toml").write_text(policy())
+    tokens = tmp_path / "tokens"
+    lines = [f"{token(name)} without-{name} no-{name}" for name in CAPABILITIES]
+    tokens.write_text("\n".join([f"{OWNER} owner", *lines, ""]))
+    tokens.chmod(0o600)
+    registry = {"CLAWPERATOR_SKILLS_REGISTRY": "builtin"}
+    served = await serve("--token-file", str(tokens), token=OWNER, env=registry)
+    paths = (await served.client.get("/openapi.json")).json()["paths"]
+    assert set(paths) <= {asked.route for asked in ASKED} | NEEDS_NOTHING, "a route without a row"
+    for asked in ASKED:
+        for capability in asked.needs:
+            answer = await served.client.request(
+                asked.method,
+                asked.path(served.serial),
+                json=asked.body,
+                headers={"Authorization": f"Bearer {token(capability)}"},
+            )
+            error = answer.json()["error"]
+            told = (answer.status_code, error["code"], error["details"].get("capability"))
+            assert told == (403, "CAPABILITY_DENIED", capability), (asked, error)
+    audit = (await served.client.get("/audit", params={"limit": 200})).json()["entries"]
+    assert {entry["event"] for entry in audit} == {"refused"}, "nothing of what was refused was sent"

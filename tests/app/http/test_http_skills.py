@@ -1,0 +1,56 @@
+"""Skills over HTTP: what is in the registry, and a script run with what the request gives it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.http.conftest import JSON, Serve, Served
+from tests.app.http.test_http_contract import error_of
+from tests.engine.skills.made import made_registry
+
+SKILL = "com.example.app.look"
+SAYS_ITS_ARGUMENTS = """#!/bin/sh
+for word; do printf '[%s]' "$word"; done
+"""
+
+
+@pytest.fixture
+async def served(serve: Serve, tmp_path: Path) -> Served:
+    made = made_registry(tmp_path / "root", {SKILL: {"run.sh": SAYS_ITS_ARGUMENTS}})
+    return await serve("--no-history", env={"CLAWPERATOR_SKILLS_REGISTRY": made.path}, wait=False)
+
+
+async def test_arguments_become_strings(served: Served) -> None:
+    content = '{"deviceId": "serial-1", "args": ["a b", 7, -1.5, 2.0, 1e20, true, false, ""], "timeoutMs": 20000}'
+    answer = (await served.client.post(f"/skills/{SKILL}/run", content=content, headers=JSON)).json()
+    assert (answer["ok"], answer["skillId"], answer["exitCode"]) == (True, SKILL, 0)
+    assert answer["output"] == "[serial-1][a b][7][-1.5][2][100000000000000000000][true][false][]"
+
+
+async def test_wrong_bodies_of_a_run(served: Served) -> None:
+    rows: list[tuple[Any, str, str]] = [
+        ({"deviceId": None}, "INVALID_DEVICE_ID", "deviceId"),
+        ({"deviceId": 7}, "INVALID_DEVICE_ID", "deviceId"),
+        ({"args": None}, "INVALID_ARGS", "args"),
+        ({"args": "a"}, "INVALID_ARGS", "args"),
+        ({"args": ["a", None]}, "INVALID_ARGS", "args.1"),
+        ({"args": [["a"]]}, "INVALID_ARGS", "args.0"),
+        ({"args": ["\0"]}, "INVALID_ARGS", "args.0"),
+        ({"timeoutMs": None}, "INVALID_TIMEOUT_MS", "timeoutMs"),
+        ({"timeoutMs": 1.5}, "INVALID_TIMEOUT_MS", "timeoutMs"),
+        ({"expectContains": 7}, "INVALID_EXPECT_CONTAINS", "expectContains"),
+    ]
+    for body, code, path in rows:
+        response = await served.client.post(f"/skills/{SKILL}/run", json=body)
+        assert error_of(response) == (400, code), body
+        assert response.json()["error"]["details"]["path"] == path
+
+
+async def test_an_unknown_skill_keeps_its_id(served: Served) -> None:
+    for method, path in (("GET", "/skills/com.example.absent"), ("POST", "/skills/com.example.absent/run")):
+        response = await served.client.request(method, path)
+        assert error_of(response) == (404, "SKILL_NOT_FOUND")
+        assert response.json()["error"]["skillId"] == "com.example.absent"
