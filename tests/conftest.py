@@ -17,6 +17,7 @@ from tests.support import (
     Spawn,
     adb_environment,
     end,
+    forget_devices,
     free_port,
     hear_signals,
     left_running,
@@ -108,12 +109,18 @@ def corpus() -> Path:
 
 
 @pytest.fixture(scope="session")
-def adb_env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment of a running adb server of our own."""
+def _adb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     home, port = tmp_path_factory.mktemp("adb-home"), free_port()
     server = start_adb_server(home, port)
     yield adb_environment(home, port)
     end(server)
+
+
+@pytest.fixture
+def adb_env(_adb_server: dict[str, str]) -> Iterator[dict[str, str]]:
+    """The environment of a running adb server of our own, which knows no device before a test and none after it."""
+    yield dict(_adb_server)
+    forget_devices(int(_adb_server["ANDROID_ADB_SERVER_PORT"]))
 
 
 @pytest.fixture(scope="session")

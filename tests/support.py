@@ -132,3 +132,13 @@ def start_adb_server(home: Path, port: int, adb: str = "adb") -> subprocess.Pope
     with os.fdopen(ready, "rb") as stream:
         assert stream.read() == b"OK\n"
     return server
+
+
+def forget_devices(port: int) -> None:
+    """Return when the adb server lists no device any more: it disconnects those of the network, emulators have ended."""
+    for service in (b"0010host:disconnect:", b"0012host:track-devices"):
+        with socket.create_connection(("127.0.0.1", port), patience(20)) as server, server.makefile("rb") as answer:
+            server.sendall(service)
+            assert answer.read(4) == b"OKAY"
+            while answer.read(int(answer.read(4) or b"0", 16)):
+                pass  # the one answer of disconnect; the list of devices, which comes again whenever it changes

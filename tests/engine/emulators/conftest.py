@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,19 +39,11 @@ Manage = Callable[..., EmulatorManager]
 
 
 @pytest.fixture
-async def sdk(tmp_path: Path, adb_env: dict[str, str]) -> AsyncIterator[FakeSdk]:
-    """Whatever a test leaves running is ended after it, and the shared adb server has forgotten it."""
+def sdk(tmp_path: Path, adb_env: dict[str, str]) -> Iterator[FakeSdk]:
+    """Whatever a test leaves running is ended after it."""
     fake = FakeSdk(tmp_path, adb_env)
     yield fake
     fake.end()
-    await no_emulators(AdbServer.from_env(adb_env))
-
-
-async def no_emulators(server: AdbServer) -> None:
-    async with asyncio.timeout(PATIENT), aclosing(server.track_devices()) as lists:
-        async for entries in lists:
-            if not any(entry.is_emulator for entry in entries):
-                return
 
 
 @pytest.fixture
