@@ -6,9 +6,10 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
-ENDING = (signal.SIGINT, signal.SIGTERM)
-"""What asks us to end: Ctrl-C, and whoever supervises us."""
+ENDING = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""What asks us to end: Ctrl-C, a supervisor, and a terminal or a connection that went away. Windows has no SIGHUP."""
 
 
 @contextmanager
@@ -16,19 +17,24 @@ def hearing(call: Callable[[], object], numbers: Iterable[signal.Signals] = ENDI
     """Let each of ``numbers`` that comes be a call of ``call`` in the running loop; gives what ends that early.
 
     A signal that our parent ignores for us, as ``nohup`` and scripts do for what they start in the background, stays ignored.
+    Afterwards each has its former handler again; SIGINT has Python's own.
     """
     loop = asyncio.get_running_loop()
-    heard: list[signal.Signals] = []
+    heard: dict[signal.Signals, Any] = {}
 
     def end() -> None:
         while heard:
-            loop.remove_signal_handler(heard.pop())
+            number, before = heard.popitem()
+            loop.remove_signal_handler(number)
+            if number != signal.SIGINT:  # the loop leaves the others with the system's default
+                signal.signal(number, before)
 
     for number in numbers:
-        if signal.getsignal(number) is not signal.SIG_IGN:
+        before = signal.getsignal(number)
+        if before is not signal.SIG_IGN:
             with suppress(NotImplementedError):  # Windows: Python's own way remains
                 loop.add_signal_handler(number, call)
-                heard.append(number)
+                heard[number] = before
     try:
         yield end
     finally:

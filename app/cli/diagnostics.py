@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 
 from clawperator.app.cli.output import visible
+from clawperator.app.interrupts import INTERRUPTED
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.app.cli.output import Answer
-
-INTERRUPTED = 130
-"""Exit code after SIGINT."""
 
 
 def exit_code(outcome: Answer | EngineError) -> int:

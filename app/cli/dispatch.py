@@ -7,6 +7,7 @@ import gc
 from clawperator.app.cli import afterwards, diagnostics, output
 from clawperator.app.cli.arguments import HelpWantedError, build_parser, find_command, read
 from clawperator.app.cli.table import GROUPS, load
+from clawperator.app.interrupts import INTERRUPTED
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 
 TYPE_CHECKING = False
@@ -112,7 +113,7 @@ def _finish(outcome: Answer | EngineError | int, fmt: str) -> int:
     except output.CannotWriteError as exc:
         return _unheard(exc)
     except KeyboardInterrupt:
-        return diagnostics.INTERRUPTED
+        return INTERRUPTED
     return diagnostics.exit_code(outcome)
 
 

@@ -21,19 +21,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments == ["--version"]:
             return _print_version()
-        from clawperator.app.cli.dispatch import dispatch
-
-        return dispatch(arguments, leaving=argv is None)
-    except KeyboardInterrupt:
-        # Only before and after a command: an engine session answers for itself (session.py).
-        from clawperator.app.cli.dispatch import interrupted
-
-        return interrupted(arguments)
+        return _run(arguments) if argv is None else _dispatch(arguments, leaving=False)
     finally:
         if argv is None:
             gc.freeze()  # the process is about to end: Python's last collection would look at everything once more
         if collecting:
             gc.enable()
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """``_dispatch`` for a process of our own, which ends with it."""
+    from clawperator.app import interrupts
+
+    try:
+        interrupts.begin()
+        exit_code = _dispatch(arguments, leaving=True)
+    except KeyboardInterrupt:  # a second one, in the middle of the document about the first
+        exit_code = interrupts.INTERRUPTED
+    interrupts.end(exit_code)
+    return exit_code
+
+
+def _dispatch(arguments: Sequence[str], *, leaving: bool) -> int:
+    try:
+        from clawperator.app.cli.dispatch import dispatch
+
+        return dispatch(arguments, leaving=leaving)
+    except KeyboardInterrupt:
+        # Only before and after a command: an engine session answers for itself (session.py).
+        from clawperator.app.cli.dispatch import interrupted
+
+        return interrupted(arguments)
 
 
 def _print_version() -> int:

@@ -115,7 +115,7 @@ def _log_afterwards(engine: Engine) -> None:
 
 
 class _Interrupt:
-    """SIGINT, or SIGTERM, cancels the current task; what the engine publishes then says whether anything was dispatched.
+    """SIGINT, SIGTERM or SIGHUP cancels the current task; what the engine publishes then says whether anything was dispatched.
 
     Listening begins with the interrupt, so that an undisturbed execution pays for nothing. The next SIGINT is Python's own.
     """

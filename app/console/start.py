@@ -19,6 +19,8 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.pictures import choose_graphics, open_graphics
 from clawperator.app.console.wishes import AS_FITS, Wishes
+from clawperator.app.interrupts import INTERRUPTED
+from clawperator.app.signals import hearing
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.policy import load_profile
 from clawperator.engine.settings import crash_path
@@ -132,8 +134,20 @@ async def run_async(
         )
     except InvalidThemeError as exc:
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {look.theme}", hint=str(exc)) from exc
-    code = await app.run_async(mouse=wishes.mouse)
+    terminals = [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
+    with hearing(lambda: _leave(app, terminals)):
+        code = await app.run_async(mouse=wishes.mouse)
     return (code or 0) if app.return_code in (None, 0) else app.return_code
+
+
+def _leave(app: ConsoleApp, terminals: Sequence[int]) -> None:
+    """End ``app`` after a signal. Descriptors of ``terminals`` that were hung up are replaced: writing to them fails."""
+    for descriptor in terminals:
+        if not os.isatty(descriptor):
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, descriptor)
+            os.close(nothing)
+    app.exit(return_code=INTERRUPTED)
 
 
 def _can_draw(env: Mapping[str, str]) -> bool:

@@ -53,7 +53,7 @@ _FOCUS = """<script>
 
 
 def serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> None:
-    """Show the Textual program ``command`` in browsers until SIGINT or SIGTERM; ``port`` 0 takes a free one.
+    """Show the Textual program ``command`` in browsers until SIGINT, SIGTERM or SIGHUP; ``port`` 0 takes a free one.
 
     ``tell`` hears the address, and what consoles that failed had to say. Raises ``EngineError`` (ADDRESS_UNAVAILABLE) for a port that is taken.
     """

@@ -66,7 +66,7 @@ class Host:
         ready: Ready,
         tell: Tell,
     ) -> None:
-        """Serve ``app`` until SIGINT or SIGTERM; then call ``leaving``, wait for ``work``, and call ``left``.
+        """Serve ``app`` until SIGINT, SIGTERM or SIGHUP; then call ``leaving``, wait for ``work``, and call ``left``.
 
         Either may end streams that clients hold open: before the last results, or after them.
 

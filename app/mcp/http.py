@@ -88,7 +88,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Tell) -> None:
-    """Serve until SIGINT or SIGTERM; a second one gives up what still runs.
+    """Serve until SIGINT, SIGTERM or SIGHUP; a second one gives up what still runs.
 
     Raises ``EngineError``: ADDRESS_UNAVAILABLE where it cannot listen, TOKEN_FILE_INVALID, USAGE; before anything is served.
     """

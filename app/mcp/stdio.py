@@ -89,7 +89,7 @@ def _own_stdin() -> Iterator[int]:
 
 
 async def serve(engine: Engine, *, pictures: str, tell: Callable[[str], object]) -> None:
-    """Serve until stdin ends, or SIGINT or SIGTERM. What runs then is cut off, and the history says whether it was sent."""
+    """Serve until stdin ends, or SIGINT, SIGTERM or SIGHUP. What runs then is cut off, and the history says whether it was sent."""
     server = create_server(Desk(engine, pictures=pictures, tell=tell))
     with _own_stdin() as descriptor, _signals():
         lines = cast("Any", Lines(descriptor))

@@ -1,4 +1,4 @@
-"""``serve``: the HTTP server, until SIGINT or SIGTERM."""
+"""``serve``: the HTTP server, until SIGINT, SIGTERM or SIGHUP."""
 
 from __future__ import annotations
 

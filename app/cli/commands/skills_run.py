@@ -148,26 +148,21 @@ def _listener(options: Namespace) -> Callable[[OutputLine], object]:
 
 
 async def _ended_with_us(work: Coroutine[Any, Any, T]) -> T:
-    """What runs has a session of its own and would outlive us: SIGHUP ends it, too, as Ctrl-C and SIGTERM do.
-
-    It is given time to end; whoever does not want to wait for that sends the signal again.
-    """
+    """The script is given time to end after a signal; the next signal ends it at once."""
     import asyncio
-    import signal
 
     from clawperator.app.signals import hearing
 
     task = asyncio.ensure_future(work)
-    with hearing(task.cancel, (signal.SIGHUP,)):
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            task.cancel()
-            with hearing(task.cancel):  # the session has heard the first one
-                await asyncio.wait({task})
-            if not task.cancelled():
-                task.exception()  # whatever it was: nobody waits for it any more
-            raise
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.cancel()
+        with hearing(task.cancel):  # the session has heard the first one
+            await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # whatever it was: nobody waits for it any more
+        raise
 
 
 def _interrupted(skill_id: str) -> EngineError:

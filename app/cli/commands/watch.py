@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Command
-from clawperator.app.cli.diagnostics import INTERRUPTED
 from clawperator.app.cli.values import integer
+from clawperator.app.interrupts import INTERRUPTED
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False

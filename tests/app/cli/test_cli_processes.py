@@ -230,14 +230,96 @@ class TestReadersThatLeave:
         assert json.loads(done.stdout)["code"] == "ADB_NOT_FOUND"
 
 
+INTERRUPTED_WHILE_IMPORTING = """
+import os, sys
+
+module, number, *sys.argv[1:] = sys.argv[1:]
+
+class Moment:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), int(number))
+
+sys.meta_path.insert(0, Moment())
+from clawperator.app.cli.main import main
+sys.exit(main())
+"""
+LOST_IN_A_CALLBACK = """
+import os, signal, sys, weakref
+import clawperator.app.cli.dispatch
+from clawperator.app.cli.main import main
+
+class Thing:
+    pass
+
+def dispatch(arguments, *, leaving):
+    thing = Thing()
+    kept = weakref.ref(thing, lambda _: os.kill(os.getpid(), int(number)))
+    del thing
+    signal.pause()
+
+clawperator.app.cli.dispatch.dispatch = dispatch
+number = sys.argv.pop(1)
+sys.exit(main())
+"""
+ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
 class TestInterrupts:
+    @pytest.mark.usefixtures("lonely")
+    @pytest.mark.parametrize(
+        ("module", "number"),
+        [
+            ("clawperator.app.cli.dispatch", signal.SIGTERM),
+            ("clawperator.app.cli.output", signal.SIGHUP),
+            ("json", signal.SIGTERM),
+            ("asyncio", signal.SIGINT),
+            ("clawperator.engine.facade", signal.SIGHUP),
+            ("clawperator.engine.history.room", signal.SIGTERM),
+        ],
+    )
+    def test_while_modules_are_imported(self, module: str, number: signal.Signals) -> None:
+        words = [sys.executable, "-c", INTERRUPTED_WHILE_IMPORTING, module, str(int(number))]
+        done = subprocess.run(
+            [*words, "execute", "--execution", PLAN, "--json"],
+            capture_output=True,
+            timeout=patience(50),
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (130, b"")
+        error = json.loads(done.stdout)
+        assert (error["code"], error["broadcastDispatchStatus"]) == ("INTERRUPTED", "not_sent")
+
+    @pytest.mark.usefixtures("lonely")
+    @pytest.mark.parametrize("number", ENDING)
+    def test_where_the_interpreter_loses_the_exception(self, number: signal.Signals) -> None:
+        words = [sys.executable, "-c", LOST_IN_A_CALLBACK, str(int(number))]
+        done = subprocess.run([*words, "devices"], capture_output=True, timeout=patience(50), check=False)
+        assert (done.returncode, done.stderr) == (130, b"")
+        assert json.loads(done.stdout)["code"] == "INTERRUPTED"
+
+    @pytest.mark.usefixtures("lonely")
+    def test_what_is_ignored_stays_ignored(self, silent_adb: socket.socket, spawn: Spawn) -> None:
+        words = ["/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *MODULE, "devices"]
+        child = spawn(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        connection, _ = silent_adb.accept()
+        with closing(connection):
+            child.send_signal(signal.SIGHUP)
+            child.send_signal(signal.SIGTERM)
+            out, err = child.communicate(timeout=patience(50))
+            assert (child.returncode, err) == (130, b"")
+        assert json.loads(out)["code"] == "INTERRUPTED"
+
     @pytest.mark.parametrize(
         ("arguments", "number"),
         [
             (("devices",), signal.SIGINT),
+            (("devices",), signal.SIGHUP),
             (("packages", "list"), signal.SIGINT),
             (("execute", "--execution", PLAN), signal.SIGINT),
             (("execute", "--execution", PLAN), signal.SIGTERM),  # whoever holds a device lets go of it
+            (("execute", "--execution", PLAN), signal.SIGHUP),
         ],
     )
     def test_before_anything_was_sent(

@@ -24,7 +24,7 @@ async def in_flight(client: httpx.AsyncClient) -> None:
         pass
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_the_end_waits_for_what_runs(serve: Serve, number: signal.Signals) -> None:
     served = await serve()
     async with stream(served.client) as events:

@@ -90,7 +90,7 @@ async def test_the_end_of_stdin_ends_it(visit: Visit) -> None:
         assert await wire.words() == ""
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_ends_it_though_the_client_stays(visit: Visit, number: signal.Signals) -> None:
     place = await visit()
     async with wired(place) as wire:
