@@ -89,8 +89,11 @@ def cost_of(source: str) -> Cost:
 
 def _reach(repeats: int, choices: int) -> int:
     """The longest text for which ``choices`` ways times all places of so many open repeats stay within the steps."""
-    ways = STEPS * math.factorial(repeats + 1) / choices
-    return min(MAX_REACH, int(ways ** (1 / (repeats + 1))))
+    try:
+        ways = STEPS * math.factorial(repeats + 1) / choices
+        return min(MAX_REACH, int(ways ** (1 / (repeats + 1))))
+    except OverflowError:  # hundreds of either
+        return 0
 
 
 def _bounds(repeat: str) -> tuple[int, float]:

@@ -163,8 +163,9 @@ def read_text() -> Conversation[str]:
     Raises ``EngineError`` for a ``FAIL`` in its place: servers from 36 on refuse a pairing so, after the OKAY.
     """
     digits = yield 4
-    if digits == b"FAIL":
-        raise refusal((yield from read_text()))
+    refused = digits == b"FAIL"
+    if refused:
+        digits = yield 4
     try:
         size = int(digits, 16)
     except ValueError:
@@ -172,7 +173,10 @@ def read_text() -> Conversation[str]:
     if size < 0 or not digits.isalnum():  # int() would also take "+1", " 1" and "1_0"
         raise broken(f"adb server: unexpected length {digits!r}")
     data = (yield size) if size else b""
-    return data.decode(errors="replace")
+    text = data.decode(errors="replace")
+    if refused:
+        raise refusal(text)
+    return text
 
 
 def query(service: str, *, serial: str = "") -> Conversation[str]:

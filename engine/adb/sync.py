@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SYNC_CHUNK = 64 * 1024
 SYNC_MAX_PATH = 1024
+SYNC_MAX_ENTRIES = 100_000
+"""Entries of one folder that are taken, so that a device cannot fill the memory with names."""
 
 
 class FileStat(NamedTuple):
@@ -65,12 +67,17 @@ def sync_stat(path: str, serial: str = "") -> Conversation[FileStat]:
 
 
 def sync_list(path: str, serial: str = "") -> Conversation[list[RemoteFile]]:
-    """Entries in the device's order, ``.`` and ``..`` left out; an absent folder has none."""
+    """Entries in the device's order, ``.`` and ``..`` left out; an absent folder has none.
+
+    Raises ``TransportError`` for a name longer than a path, or more than ``SYNC_MAX_ENTRIES`` entries.
+    """
     yield sync_request(b"LIST", path)
     entries: list[RemoteFile] = []
     while (yield from _sync_identifier(serial)) == b"DENT":
         head = yield 16
         size = int.from_bytes(head[12:], "little")
+        if size > SYNC_MAX_PATH or len(entries) >= SYNC_MAX_ENTRIES:
+            raise broken("adb sync: the list of the folder is damaged or endless", serial=serial)
         raw = (yield size) if size else b""
         name = raw.decode(errors="surrogateescape")
         if name not in (".", ".."):

@@ -17,6 +17,7 @@ OutcomeStatus = Literal["succeeded", "partial", "failed", "unknown"]
 LiveLine = tuple[float, str, Mapping[str, str]]
 """When it was read (seconds since the epoch), ``kind`` and ``fields`` of a line (``logcat/progress.py``)."""
 
+_COUNT = re.compile(r"[0-9]{1,9}")
 _ERROR = re.compile(r"[{ ]error=([A-Z][A-Z_]+)[,}]")
 _PLAN_OVER = frozenset({"failure", "answered-failure", "service-unavailable"})
 """Lines after which no further step of the command begins."""
@@ -226,7 +227,7 @@ def _target(step_type: str, data: Mapping[str, Any]) -> dict[str, Any] | None:
     if step_type == "wait_for_node" and "label" in data:
         found = {"resourceId": data.get("resource_id"), "text": data["label"]}
         return {name: value for name, value in found.items() if value}
-    if step_type == "read_text" and data.get("all") == "true" and str(data.get("count", "")).isdigit():
+    if step_type == "read_text" and data.get("all") == "true" and _COUNT.fullmatch(str(data.get("count", ""))):
         return {"matched": int(data["count"])}
     if step_type == "read_text" and "text" in data and "all" not in data:
         return {"text": data["text"]}

@@ -22,7 +22,7 @@ _STAMP = re.compile(
     rb"(?:(?P<year>\d{4})-)?(?P<month>\d\d)-(?P<day>\d\d) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
     rb"(?P<fraction>\.\d+)?(?: (?P<sign>[+-])(?P<zone_hours>\d\d)(?P<zone_minutes>\d\d))?"
 )
-_FOLDED = re.compile(rb"uid=\S+ .*?(?:identical|expire) (\d+) lines?")
+_FOLDED = re.compile(rb"uid=\S+ .*?(?:identical|expire) (\d{1,9}) lines?")
 _FIRST_EPOCH = 100_000_000
 """Seconds: a bare number below is time since boot (``-v monotonic``); no device runs for three years."""
 

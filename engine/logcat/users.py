@@ -15,7 +15,7 @@ _SYSTEM_USERS = {
     "cameraserver": 1047, "firewall": 1048, "nvram": 1050, "dns": 1051, "dns_tether": 1052, "lmkd": 1069, "llkd": 1070,
     "iorapd": 1071, "network_stack": 1073, "shell": 2000, "cache": 2001, "diag": 2002, "nobody": 9999,
 }  # fmt: skip
-_APP_USER = re.compile(r"u(\d+)_(a|i|ai)(\d+)", re.ASCII)
+_APP_USER = re.compile(r"u(\d{1,9})_(a|i|ai)(\d{1,9})", re.ASCII)
 _FIRST_OF_KIND = {"a": 10_000, "i": 99_000, "ai": 90_000}
 _IDS_PER_USER = 100_000
 
