@@ -7,7 +7,8 @@ A filter is words and ``key:value`` terms with blanks between, all of which must
 A word is looked for everywhere, without regard to case. ``|`` gives a key alternatives. Reading never fails: what cannot be
 read is named in ``problem`` with its column, and the rest is used.
 
-Patterns are at most 200 characters long, are compiled once, and are bounded in what they may cost (``pattern_cost``).
+Patterns are at most 200 characters long, are compiled once, and are bounded in what they may cost: in one text
+(``pattern_cost``) and in all texts together (``pattern_budget``).
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import difflib
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from clawperator.engine.pattern_cost import MAX_REACH, cost_of
+from clawperator.engine.pattern_budget import PatternBudget
+from clawperator.engine.pattern_cost import MAX_REACH, SAFER, cost_of
 
 KEYS: Final = (
     "cmd",
@@ -112,6 +114,7 @@ class Term:
     column: int = 0
     reach: int = MAX_REACH
     """So many characters of a text are looked at by ``pattern``."""
+    budget: PatternBudget = field(default_factory=PatternBudget, compare=False, repr=False)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -123,7 +126,7 @@ class Term:
     def found_in(self, text: str) -> bool:
         """Whether the field ``text`` holds what is looked for, ``negated`` left aside."""
         if self.pattern is not None:
-            return self.pattern.search(text, 0, self.reach) is not None
+            return self.budget.search(self.pattern, text, self.reach)
         folded = text.casefold()
         if self.key in _EXACT:
             return folded in self.values
@@ -145,6 +148,12 @@ class Filter:
 
     def __bool__(self) -> bool:
         return bool(self.terms)
+
+    @property
+    def stopped(self) -> str:
+        """Why this filter's answer is incomplete: the pattern that used up its time; empty if none did."""
+        slow = next((term.text or term.value for term in self.terms if term.budget.stopped), "")
+        return f"{slow} was stopped: it takes too long over these texts – {SAFER}" if slow else ""
 
 
 NO_FILTER: Final = Filter()

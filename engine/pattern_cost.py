@@ -33,7 +33,7 @@ _PIECES = re.compile(
     r"|\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|.",
     re.DOTALL,
 )
-_SAFER = "look for words instead, each is looked for"
+SAFER = "look for words instead, each is looked for"
 
 
 class Cost(NamedTuple):
@@ -61,7 +61,7 @@ def cost_of(source: str) -> Cost:
         before, varies = varies, False
         group = groups[-1]
         if piece["reference"]:
-            return Cost(0, f"a pattern that refers to its own groups may never end – {_SAFER}", piece.start())
+            return Cost(0, f"a pattern that refers to its own groups may never end – {SAFER}", piece.start())
         if piece["open"]:
             groups.append(_Group())
         elif piece["close"] and len(groups) > 1:
@@ -74,7 +74,7 @@ def cost_of(source: str) -> Cost:
         elif piece["repeat"]:
             low, high = _bounds(piece["repeat"])
             if high > 1 and before:
-                return Cost(0, f"a repeat of what itself varies may never end – {_SAFER}", piece.start())
+                return Cost(0, f"a repeat of what itself varies may never end – {SAFER}", piece.start())
             varies = low != high
             group.varies |= varies
             if high < math.inf:
@@ -83,14 +83,14 @@ def cost_of(source: str) -> Cost:
                 repeats += 1
     reach = _reach(repeats, choices)
     if reach < MIN_REACH:
-        return Cost(0, f"too many repeats and choices in one pattern – {_SAFER}", 0)
+        return Cost(0, f"too many repeats and choices in one pattern – {SAFER}", 0)
     return Cost(reach)
 
 
 def _reach(repeats: int, choices: int) -> int:
     """The longest text for which ``choices`` ways times all places of so many open repeats stay within the steps."""
     try:
-        ways = STEPS * math.factorial(repeats + 1) / choices
+        ways = STEPS * math.factorial(repeats + 1) / (choices * choices.bit_length())  # each way has so many choices in it
         return min(MAX_REACH, int(ways ** (1 / (repeats + 1))))
     except OverflowError:  # hundreds of either
         return 0

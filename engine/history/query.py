@@ -48,7 +48,14 @@ class Condition(NamedTuple):
 
     def attach(self, db: sqlite3.Connection) -> None:
         terms = self.terms
-        db.create_function("found", 2, lambda index, text: terms[index].found_in(text or ""), deterministic=True)
+
+        def found(index: int, text: str | None) -> bool:
+            holds = terms[index].found_in(text or "")
+            if terms[index].budget.stopped:
+                raise TimeoutError  # ends the statement; see ``reading``
+            return holds
+
+        db.create_function("found", 2, found, deterministic=True)
 
 
 def condition(where: Filter | None) -> Condition:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
-from clawperator.engine.errors import ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.filters import Filter
 from clawperator.engine.history.packing import unpack
@@ -39,24 +40,43 @@ def runs(db: sqlite3.Connection, where: Filter | None, limit: int, before: int |
     sql, values = _where(db, where)
     if before is not None:
         sql, values = f"{sql} AND e.number < ?", [*values, before]
-    rows = db.execute(
-        f"SELECT {_SUMMARY} FROM executions e WHERE {sql} ORDER BY e.number DESC LIMIT ?",  # noqa: S608 -- our own names
-        [*values, limit],
-    )
+    with _bounded(where):
+        rows = db.execute(
+            f"SELECT {_SUMMARY} FROM executions e WHERE {sql} ORDER BY e.number DESC LIMIT ?",  # noqa: S608 -- our own names
+            [*values, limit],
+        ).fetchall()
     return [_summary(row) for row in rows]
 
 
 def count(db: sqlite3.Connection, where: Filter | None) -> int:
     sql, values = _where(db, where)
-    (number,) = db.execute(f"SELECT count(*) FROM executions e WHERE {sql}", values).fetchone()  # noqa: S608 -- our own names
+    with _bounded(where):
+        (number,) = db.execute(f"SELECT count(*) FROM executions e WHERE {sql}", values).fetchone()  # noqa: S608 -- our own names
     return int(number)
 
 
 def numbers(db: sqlite3.Connection, where: Filter | None) -> list[int]:
     """The numbers of all runs that ``where`` means, oldest first."""
     sql, values = _where(db, where)
-    rows = db.execute(f"SELECT e.number FROM executions e WHERE {sql} ORDER BY e.number", values)  # noqa: S608 -- our own names
+    with _bounded(where):
+        rows = db.execute(f"SELECT e.number FROM executions e WHERE {sql} ORDER BY e.number", values).fetchall()  # noqa: S608 -- our own names
     return [number for (number,) in rows]
+
+
+@contextmanager
+def _bounded(where: Filter | None) -> Iterator[None]:
+    """Raises ``EngineError`` (INVALID_PARAMETER) where a pattern of ``where`` used up its time: part of an answer is none."""
+    try:
+        yield
+    except sqlite3.OperationalError:
+        if where is None or not where.stopped:
+            raise
+        raise EngineError(
+            ErrorCode.INVALID_PARAMETER,
+            f"'filter': {where.stopped}",
+            hint="Look for words, or narrow the filter with age:, dev: or status:.",
+            details={"path": "filter"},
+        ) from None
 
 
 def _where(db: sqlite3.Connection, where: Filter | None) -> tuple[str, list[float]]:

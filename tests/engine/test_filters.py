@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clawperator.engine.filters import ALIASES, KEYS, MAX_PATTERN, MAX_TERMS, STATUSES, Filter, Term, parse_filter
+from clawperator.engine.pattern_budget import ALLOWANCE
 from clawperator.engine.pattern_cost import MAX_REACH, cost_of
 
 
@@ -229,3 +230,35 @@ def test_every_alias_leads_to_a_key_and_every_status_to_one_word() -> None:
 def test_the_empty_filter_is_false() -> None:
     assert not Filter()
     assert not parse_filter("age:nonsense")
+
+
+# -- patterns that take too long over many texts
+
+
+def test_a_slow_pattern_is_stopped_after_its_allowance_of_processor_time() -> None:
+    term = only("re:/" + "a?" * 12 + "z/")
+    begun, searched = time.thread_time(), 0
+    while not term.budget.stopped and searched < 1_000:
+        assert not term.found_in("a" * 2_000)
+        searched += 1
+    assert term.budget.stopped
+    assert time.thread_time() - begun < 3 * ALLOWANCE
+    assert "was stopped" in Filter("", (term,)).stopped
+
+
+def test_a_stopped_pattern_finds_nothing_more_and_spends_nothing_more() -> None:
+    term = only("re:/x/")
+    assert term.found_in("x")
+    term.budget._left = 0.0
+    assert not term.found_in("x")
+
+
+def test_a_pattern_in_linear_time_is_never_stopped_by_the_number_of_texts() -> None:
+    where = parse_filter(r"re:/step \d+ of/")
+    (term,) = where.terms
+    before = term.budget._left
+    for _ in range(20_000):
+        term.found_in("a log line of ordinary length, which holds step 12 of 40 and then some more words")
+    assert term.budget._left > before
+    assert where.stopped == ""
+    assert where == parse_filter(r"re:/step \d+ of/")  # what was spent is no part of what is meant

@@ -133,6 +133,8 @@ class StreamScreen(TwoPaneScreen):
         what = "lines" if stream.view.of_lines else "rows"
         if stream.searched < 1:
             return f"Searching… {stream.searched:.0%} of {stream.counts.total:,} lines"
+        if stopped := stream.where.stopped:
+            return f"{sentence(stopped)}.\n\nesc clears the filter."
         term = sentence(stream.culprit)
         reason = f"{term} matches nothing." if term else "No row matches all of it."
         way = "= lifts it, esc clears the filter." if stream.only else "esc clears the filter."
@@ -173,8 +175,8 @@ class StreamScreen(TwoPaneScreen):
         stream = self.stream
         if stream.only:
             line.add("= ", "key").device(stream.only, "match", room=24).add(" ")
-        if stream.filter.problem:
-            line.device(stream.filter.problem, "warn")
+        if problem := stream.filter.problem or stream.where.stopped:
+            line.device(problem, "warn")
         elif stream.filter.text:
             line.add("/ ", "key").device(stream.filter.text, "match", room=30)
 

@@ -24,6 +24,7 @@ from clawperator.engine.history import opening, schema
 from clawperator.engine.history.records import AuditRecord, LineRecord, RunSummary
 from clawperator.engine.history.rows import AuditRow, LineRow, RunRow
 from clawperator.engine.history.store import History
+from clawperator.engine.pattern_budget import ALLOWANCE
 from tests.engine.history.support import a_run, a_tree
 from tests.support import running
 
@@ -384,3 +385,22 @@ def test_filters_mean_what_they_mean_everywhere(path: str, text: str, expected: 
         assert not where.problem
         found = "".join(sorted(run.command_id[-1] for run in history.runs(where)))
         assert (found, history.count(where)) == (expected, len(expected))
+
+
+@pytest.mark.parametrize("ask", ["runs", "count", "export"])
+def test_a_pattern_that_takes_too_long_over_all_runs_is_stopped_with_an_error(path: str, ask: str) -> None:
+    with History.open(path) as history:
+        for number in range(40):
+            history.put(a_run(f"cmd-{number}", message="a" * 2_000))
+        where = parse_filter("re:/" + "a?" * 12 + "z/")
+        begun = time.thread_time()
+        with pytest.raises(EngineError) as caught:
+            list(
+                {"runs": history.runs, "count": lambda where: [history.count(where)], "export": history.export}[ask](
+                    where
+                )
+            )
+        assert time.thread_time() - begun < 3 * ALLOWANCE
+        assert history.count(parse_filter("cmd:cmd-1")) > 0, "the file still answers"
+    assert caught.value.code is ErrorCode.INVALID_PARAMETER
+    assert "was stopped" in caught.value.message
