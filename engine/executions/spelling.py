@@ -122,6 +122,8 @@ def _is_said(name: str, value: object) -> bool:
     """Whether a flag can say it. Text that cannot be seen is left to JSON, where it has a spelling."""
     if isinstance(value, bool):
         return (name, value) in _SWITCHES
+    if name == "text" and value == "-":  # which means stdin on the command line
+        return False
     return name in _FLAGS and (isinstance(value, Mapping) or (isinstance(value, str) and value.isprintable()))
 
 

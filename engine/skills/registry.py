@@ -148,7 +148,8 @@ class Registry:
 def find_registry(env: Mapping[str, str], *, explicit: str | None = None, cwd: str | None = None) -> tuple[str, str]:
     """The path of the registry file to use, and who chose it: ``flag``, ``env``, ``cwd``, ``installed`` or ``builtin``.
 
-    What was named explicitly or by the environment is not looked at: whoever reads it fails there, without a fallback.
+    A path that is named explicitly or by the environment is not checked here and has no fallback. Folders above the working
+    folder are not searched: another user may own them, and a skill is a script that runs on this computer.
     Raises ``REGISTRY_READ_FAILED`` where nothing is named and nothing found, with the paths in ``details.checked``.
     """
     here = _working_folder() if cwd is None else cwd
@@ -159,7 +160,6 @@ def find_registry(env: Mapping[str, str], *, explicit: str | None = None, cwd: s
             return os.path.abspath(os.path.join(here, _from_home(named, env))), source
     candidates = (
         (os.path.abspath(os.path.join(here, FOLDER, FILE)), "cwd"),
-        (os.path.abspath(os.path.join(here, "..", "..", FOLDER, FILE)), "cwd"),
         (installed_path(env), "installed"),
     )
     for path, source in candidates:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Command
-from clawperator.app.cli.commands.execute import add_result_flags
+from clawperator.app.cli.commands.execute import add_result_flags, read_bytes
 from clawperator.app.cli.selectors import add_selector_flags, selector
 from clawperator.app.cli.values import integer, invalid, number
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -166,15 +166,20 @@ class Read(Action):
 class Type(Action):
     usage = "--selector <json> --text <value> [--submit] [--clear] [options]"
     required = "--selector <json> and --text <value>"
-    notes = "--text is what to type here; use --selector for a field that is found by its text."
-    examples = (
+    notes = (
+        "--text is what to type here; use --selector for a field that is found by its text. --text - reads the text from stdin,\n"
+        "so that a password does not appear in the process list: UTF-8, without one line end where it ends in one. To type\n"
+        "a single '-', pass it on stdin as well."
+    )
+    examples: tuple[str, ...] = (
         """--selector '{"role":"textfield"}' --text 'hello world'""",
         "--id com.example:id/q --text tea --submit",
+        "--id com.example:id/password --text - < password.txt",
     )
 
     def declare(self, parser: Parser) -> None:
         add_selector_flags(parser, text=False)
-        parser.value("--text", metavar="<value>", about="what to type")
+        parser.value("--text", metavar="<value|->", about="what to type; - reads it from stdin")
         parser.switch("--submit", about="activate the field afterwards")
         parser.switch("--clear", about="accepted by the device; typing replaces the content anyway")
 
@@ -182,7 +187,19 @@ class Type(Action):
         matcher, text = self.need(selector(options, text=False)), self.need(options.text)
         from clawperator.engine.executions import build
 
+        text = _text_of_stdin() if text == "-" else text
         return build.enter_text(matcher, text, submit=options.submit, clear=options.clear)
+
+
+def _text_of_stdin() -> str:
+    """Standard input as text, without one line end at its end. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
+    try:
+        text = read_bytes("-").decode()
+    except (OSError, ValueError) as exc:
+        is_text = not isinstance(exc, UnicodeDecodeError)  # whose message quotes what was read
+        reason = (getattr(exc, "strerror", None) or exc) if is_text else "it is not valid UTF-8"
+        raise invalid(f"--text -: stdin cannot be read: {reason}", "actions.0.params.text") from exc
+    return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
 
 
 class Wait(Action):

@@ -72,10 +72,14 @@ class ReadValue(Flat, action.Action):
 
 class Type(Flat, action.Type):
     usage = "<text> <selector> [--submit] [--clear] [options]"
-    examples = ("'hello world' --role textfield", "--text=-5 --id com.example:id/q --submit")
+    examples = (
+        "'hello world' --role textfield",
+        "--text=-5 --id com.example:id/q --submit",
+        "- --id com.example:id/password < password.txt",
+    )
 
     def declare(self, parser: Parser) -> None:
-        parser.word("words", about="what to type")
+        parser.word("words", about="what to type; - reads it from stdin")
         super().declare(parser)
 
     def payload(self, options: Namespace) -> dict[str, Any]:

@@ -31,12 +31,19 @@ def add_registry_flag(parser: Parser) -> None:
 
 
 def registry(options: Namespace) -> Registry:
-    """The registry that the command line, the environment or a usual place names. Raises ``REGISTRY_READ_FAILED``."""
+    """The registry that the command line, the environment or a usual place names. Raises ``REGISTRY_READ_FAILED``.
+
+    stderr says which one it is where only the working folder chose it.
+    """
     import os
 
+    from clawperator.app.cli import diagnostics
     from clawperator.engine.skills.registry import open_registry
 
-    return open_registry(os.environ, text_value("--registry", options.registry))
+    found = open_registry(os.environ, text_value("--registry", options.registry))
+    if found.source == "cwd":
+        diagnostics.note(f"Using the skills registry of this folder: {found.path}")
+    return found
 
 
 def answer(document: dict[str, Any], found: Registry, **how: Any) -> Answer:
@@ -47,8 +54,8 @@ def answer(document: dict[str, Any], found: Registry, **how: Any) -> Answer:
 class List(Command):
     usage = "[--registry <file|builtin>] [options]"
     notes = (
-        "The registry is --registry, else CLAWPERATOR_SKILLS_REGISTRY, else skills/skills-registry.json in this folder or two\n"
-        "above it, else what `skills install` fetched. --registry builtin shows the skills that come along."
+        "The registry is --registry, else CLAWPERATOR_SKILLS_REGISTRY, else skills/skills-registry.json in this folder, else\n"
+        "what `skills install` fetched. Folders above are not searched. --registry builtin shows the skills that come along."
     )
     examples = ("", "--registry builtin --output pretty")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 from argparse import Namespace
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from clawperator.app.cli.arguments import build_parser, find_command, read
 from clawperator.app.cli.commands.action import Action
+from clawperator.app.cli.commands.execute import MAX_PAYLOAD_FILE_BYTES
 from clawperator.app.cli.flat_words import flat_error, for_both_surfaces, given_once, profile
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.table import COMMANDS, load
@@ -206,6 +208,50 @@ def test_what_is_refused(cli: Cli, line: str, code: str, message: str) -> None:
     assert (run.exit_code, run.err) == (1, "")
     assert (run.document["code"], run.document["retryable"]) == (code, False)
     assert run.document["message"].startswith(message)
+
+
+@pytest.mark.parametrize(
+    "line", ["type - --id x:id/a", "fill --text - --id x:id/a", "action type --text=- --id x:id/a"]
+)
+@pytest.mark.parametrize(
+    ("stdin", "text"),
+    [
+        (b"tea", "tea"),
+        (b"tea\n", "tea"),
+        (b"tea\r\n", "tea"),
+        (b"tea\n\n", "tea\n"),
+        (b" tea \r", " tea \r"),
+        (b"-\n", "-"),
+        ("größer".encode(), "größer"),
+    ],
+)
+def test_a_text_from_stdin(line: str, stdin: bytes, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+    assert action(line) == ("enter_text", {**TYPED, "text": text}, 30_000)
+
+
+@pytest.mark.parametrize(
+    ("stdin", "reason"),
+    [
+        (b"", "it is empty"),
+        (b"secret\xff", "it is not valid UTF-8"),
+        (b"x" * (MAX_PAYLOAD_FILE_BYTES + 1), f"more than {MAX_PAYLOAD_FILE_BYTES} bytes"),
+    ],
+    ids=["empty", "latin-1", "large"],
+)
+def test_a_text_from_stdin_that_cannot_be_read(cli: Cli, stdin: bytes, reason: str) -> None:
+    run = cli("action", "type", "--id", "a", "--text", "-", stdin=stdin)
+    assert (run.exit_code, run.err, run.document["code"]) == (1, "", VALIDATION)
+    assert run.document["message"] == f"--text -: stdin cannot be read: {reason}"
+    assert run.document["details"]["path"] == "actions.0.params.text"
+    assert "secret" not in run.out
+
+
+def test_a_closed_stdin_gives_no_text(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "action type --id a --text -"
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(EngineError, match="it is closed"):
+        action(line)
 
 
 def test_a_list_of_texts_is_for_programs_only(cli: Cli) -> None:

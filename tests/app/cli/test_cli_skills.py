@@ -37,7 +37,7 @@ def ids(document: dict[str, Any]) -> list[str]:
 
 def test_list(cli: Cli, mine: Registry) -> None:
     run = cli("skills", "list")
-    assert (run.exit_code, run.err) == (0, "")
+    assert (run.exit_code, run.err) == (0, f"[clawperator] Using the skills registry of this folder: {mine.path}\n")
     assert run.document == {"skills": list(mine.skills), "count": 2}
 
 

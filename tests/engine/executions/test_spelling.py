@@ -173,6 +173,8 @@ def test_a_parameter_without_a_flag_makes_it_a_payload() -> None:
     assert spelling.command_line({"id": "s", "type": "scroll", "params": {"distanceRatio": 0.4}}) is None
     assert spelling.command_line({"id": "s", "type": "scroll_and_click", "params": {"clickAfter": False}}) is None
     assert spelling.command_line({"id": "s", "type": "click", "params": {"coordinate": {"x": 1, "y": 2}}}) is None
+    typed = {"id": "t", "type": "enter_text", "params": {"matcher": {"textEquals": "a"}, "text": "-"}}
+    assert spelling.command_line(typed) is None, "--text - would read stdin"
 
 
 class Recorder:

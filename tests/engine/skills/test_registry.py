@@ -52,12 +52,13 @@ def refusal(path: str, source: str = "flag") -> EngineError:
 
 @pytest.fixture
 def places(tmp_path: Path) -> dict[str, str]:
-    """Registries in every place that is looked at; the process would stand in ``repo/a/b``."""
+    """Registries in every place that is searched, and in two folders above, which are not; the process is in ``repo/a/b``."""
     here = tmp_path / "repo" / "a" / "b"
     return {
         "flag": a_file(tmp_path / "named.json"),
         "env": a_file(tmp_path / "chosen.json"),
         "cwd": a_file(here / "skills" / "skills-registry.json"),
+        "parent": a_file(tmp_path / "repo" / "a" / "skills" / "skills-registry.json"),
         "above": a_file(tmp_path / "repo" / "skills" / "skills-registry.json"),
         "installed": a_file(tmp_path / ".clawperator" / "skills" / "skills" / "skills-registry.json"),
         "here": str(here),
@@ -72,8 +73,6 @@ def test_the_first_place_that_has_one_counts(places: dict[str, str]) -> None:
     del env[VARIABLE]
     assert find_registry(env, cwd=places["here"]) == (places["cwd"], "cwd")
     os.unlink(places["cwd"])
-    assert find_registry(env, cwd=places["here"]) == (places["above"], "cwd")
-    os.unlink(places["above"])
     assert find_registry(env, cwd=places["here"]) == (places["installed"], "installed")
 
 
@@ -110,7 +109,7 @@ def test_no_registry_at_all(tmp_path: Path) -> None:
         find_registry({"HOME": str(tmp_path)}, cwd=str(tmp_path / "a" / "b"))
     error = caught.value
     assert error.code is ErrorCode.REGISTRY_READ_FAILED
-    assert len(error.details["checked"]) == 3
+    assert len(error.details["checked"]) == 2
     assert all(path in error.message for path in error.details["checked"])
     assert "skills install" in error.hint
     assert "--registry builtin" in error.hint
