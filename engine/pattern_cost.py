@@ -89,8 +89,9 @@ def cost_of(source: str) -> Cost:
 
 def _reach(repeats: int, choices: int) -> int:
     """The longest text for which ``choices`` ways times all places of so many open repeats stay within the steps."""
+    steps = choices * choices.bit_length()  # each way has so many choices in it
     try:
-        ways = STEPS * math.factorial(repeats + 1) / (choices * choices.bit_length())  # each way has so many choices in it
+        ways = STEPS * math.factorial(repeats + 1) / steps
         return min(MAX_REACH, int(ways ** (1 / (repeats + 1))))
     except OverflowError:  # hundreds of either
         return 0
