@@ -96,7 +96,10 @@ def _record_afterwards(engine: Engine) -> None:
     history.hold()
 
     def finish(leaving: bool) -> None:
-        history.close(leaving=leaving)
+        try:
+            history.close(leaving=leaving)
+        except KeyboardInterrupt:  # the answer said how it ended, and so shall the row; the next one ends the waiting
+            history.close(leaving=leaving)
         for trouble in history.troubles:
             diagnostics.warn(trouble)
 

@@ -67,7 +67,9 @@ class ExecutionResult:
 class Keeper(Protocol):
     """Whoever keeps a record of executions. Must not wait, must not raise, and hears of the end exactly once."""
 
-    def dispatched(self, attempt: Attempt) -> None: ...
+    def dispatched(self, attempt: Attempt) -> None:
+        """Its command leaves for the device as soon as this returns."""
+        ...
 
     def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None: ...
 
@@ -95,7 +97,8 @@ class Attempt:
         """What the caller should know whatever the outcome: stands in results and in errors."""
         self.outcome: ExecutionOutcome | None = None
         """Known at its end; ``None`` where nothing was dispatched."""
-        self.trace = Trace(self._dispatched)
+        self.trace = Trace()
+        self.trace.before_dispatch.append(self._dispatched)
         self._bus = bus
         self._keepers = keepers
         self._began = time.monotonic()
@@ -222,7 +225,8 @@ class Attempt:
 
 @contextmanager
 def settling(flight: Flight, trace: Trace) -> Iterator[None]:
-    """Keep the device taken a little longer when it is left with an unknown outcome."""
+    """Keep the device taken a little longer when it is left with an unknown outcome, even by a process that is killed."""
+    trace.before_dispatch.insert(0, flight.dispatching)
     try:
         yield
     except EngineError as exc:

@@ -18,7 +18,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from clawperator.engine.contracts.limits import POST_TIMEOUT_SETTLE_MS
@@ -45,9 +45,10 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who has a device. ``since`` and ``not_before`` are seconds since the epoch; ``not_before`` is 0 unless settling.
+    """Who has a device. Times are seconds since the epoch; ``not_before`` is 0 unless settling.
 
-    ``yields``: executions wait for this one instead of being turned away.
+    ``yields``: executions wait for this one instead of being turned away. ``dispatched_at`` is written before the command
+    leaves, 0 until then: a holder that died after it may have left the device busy.
     """
 
     device_id: str
@@ -59,6 +60,7 @@ class Holder:
     since: float
     not_before: float = 0.0
     yields: bool = False
+    dispatched_at: float = 0.0
 
 
 _UNNAMED = Holder("", 0, "", "", "", 0, 0.0)
@@ -100,14 +102,20 @@ class Flight:
         self._clock = clock
         self._settling = False
 
+    def dispatching(self) -> None:
+        """The command leaves now: should this process die, the next one lets the device settle."""
+        self._write(_encode(replace(self._holder, dispatched_at=self._clock())))
+
     def settle(self) -> None:
         self._settling = True
 
     def release(self) -> None:
-        content = _encode(self._holder, not_before=self._clock() + SETTLE_SECONDS) if self._settling else b""
-        with suppress(OSError):  # a full disk keeps the name of a holder who is gone: without the lock it means nothing
-            self._lock.write(content)
+        self._write(_encode(self._holder, not_before=self._clock() + SETTLE_SECONDS) if self._settling else b"")
         self._lock.close()
+
+    def _write(self, content: bytes) -> None:
+        with suppress(OSError):  # a full disk keeps what was there, and makes the next one wait at most
+            self._lock.write(content)
 
 
 class SingleFlight:
@@ -181,7 +189,7 @@ class SingleFlight:
         other: Holder | None = None
         for _ in range(_LOOKS):
             if lock.try_acquire():
-                other = _decode(lock.read())
+                other = self._last_holder(lock)
                 return other if other is not None and self._settles(other) else None
             other = _decode(lock.read())
             if other is not None and not other.not_before and _alive(other.pid):
@@ -240,7 +248,7 @@ class SingleFlight:
         lock = FileLock(path)
         try:
             free = lock.try_acquire()
-            holder = _decode(lock.read())
+            holder = self._last_holder(lock) if free else _decode(lock.read())
         finally:
             lock.close()
         if holder is not None:
@@ -250,6 +258,19 @@ class SingleFlight:
         if holder is not None and self._settles(holder):
             return LockStatus(device_id, "settling", holder)
         return LockStatus(device_id, "free", None)
+
+    def _last_holder(self, lock: FileLock) -> Holder | None:
+        """Whoever had the device before us, who hold ``lock``. One that died after its dispatch begins to settle now.
+
+        When it died is not known; beyond the end of its own budget the device does nothing for it any more.
+        """
+        last = _decode(lock.read())
+        if last is None or not last.dispatched_at or last.not_before:
+            return last
+        ends = min(self._clock(), last.dispatched_at + last.timeout_ms / 1000)
+        content = _encode(last, not_before=ends + SETTLE_SECONDS)
+        lock.write(content)
+        return _decode(content)
 
     def _settles(self, holder: Holder) -> bool:
         """Whether the device still settles after ``holder``. A clock that was set back must not keep it for hours."""
@@ -309,8 +330,9 @@ def _alive(pid: int) -> bool:
 
 def _encode(holder: Holder, *, not_before: float = 0.0) -> bytes:
     content = {**asdict(holder), "not_before": not_before}
-    if not holder.yields:
-        del content["yields"]  # who does not know the word reads all other holders as ever
+    for name in ("yields", "dispatched_at"):
+        if not content[name]:
+            del content[name]  # versions that do not know the word read all other holders
     return json.dumps(content).encode()
 
 
@@ -320,7 +342,7 @@ def _decode(content: bytes) -> Holder | None:
         holder = Holder(**json.loads(content))
     except (ValueError, TypeError, RecursionError):
         return None
-    numbers = (holder.pid, holder.timeout_ms, holder.since, holder.not_before)
+    numbers = (holder.pid, holder.timeout_ms, holder.since, holder.not_before, holder.dispatched_at)
     names = (holder.device_id, holder.command_id, holder.task_id, holder.source)
     ours = all(isinstance(value, int | float) for value in numbers) and all(isinstance(name, str) for name in names)
     return holder if ours and isinstance(holder.yields, bool) else None

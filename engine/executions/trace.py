@@ -20,17 +20,10 @@ LINES_KEPT = 5_000
 """Far above what 50 actions say; the rest is only counted."""
 
 
-def _nobody() -> None:
-    """Told of the dispatch where nobody wants to know."""
-
-
 class Trace:
-    """Belongs to one execution. ``lines`` and ``trees`` come with the host's time (seconds since the epoch).
+    """Belongs to one execution. ``lines`` and ``trees`` come with the host's time (seconds since the epoch)."""
 
-    ``on_dispatch`` is called just before the first thing that may have an effect leaves for the device.
-    """
-
-    def __init__(self, on_dispatch: Callable[[], object] = _nobody) -> None:
+    def __init__(self) -> None:
         self.was_dispatched = False
         self.dispatched_at = math.nan
         self.phases: dict[str, float] = {}
@@ -42,7 +35,8 @@ class Trace:
         self.raw: list[str] = []
         self.warnings: list[Mapping[str, str]] = []
         """What the caller should know of the device, whatever the outcome."""
-        self._on_dispatch = on_dispatch
+        self.before_dispatch: list[Callable[[], object]] = []
+        """Called just before the first thing that may have an effect leaves for the device."""
         self._phase = ""
         self._since = time.perf_counter()
 
@@ -63,7 +57,8 @@ class Trace:
         """From here on the device may act, whatever becomes of us."""
         self.was_dispatched, self.dispatched_at = True, time.time()
         self.enter("dispatch")
-        self._on_dispatch()
+        for call in self.before_dispatch:
+            call()
 
     def note(self, signal: ProgressSignal) -> None:
         if len(self.lines) < LINES_KEPT:

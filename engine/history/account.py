@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.contracts.limits import MAX_PAYLOAD_BYTES
-from clawperator.engine.errors import ErrorCode
-from clawperator.engine.executions.outcome import outcome_of
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.history.packing import to_json
 from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, TreeRow, step_rows
 
@@ -35,6 +35,11 @@ _MOST_ACTIONS, _LONGEST_NAME = 1_000, 512
 """What is looked at of a payload that was refused, in which anything may stand."""
 
 
+DIED = (
+    "Its end was not recorded: the program that ran it was killed, or could not write. What became of it is not known."
+)
+
+
 class Denial(NamedTuple):
     """What a policy refused: ``profile`` is its name, ``subject`` such as ``package com.example``."""
 
@@ -54,9 +59,28 @@ class Ending(NamedTuple):
 def begun(attempt: Attempt, face: str) -> tuple[Run, AuditRow]:
     """The row of a run that has just been dispatched, and that it was asked for."""
     row, payload = _row(attempt, face, "running"), _payload(attempt)
-    planned = outcome_of(_planned(payload)).steps
+    planned = outcome_of(planned_steps(payload)).steps
     audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt.caller)
     return Run(row, payload=payload, steps=step_rows(planned)), audit
+
+
+def died(note: Mapping[str, Any]) -> tuple[Run, AuditRow]:
+    """The row of a run that ``ahead`` noted and whose end was never recorded, and that it was asked for.
+
+    Raises ``ValueError``, ``TypeError``, ``KeyError`` for what is no such note.
+    """
+    row = RunRow(**note["row"], status="interrupted", code=ErrorCode.INTERRUPTED)
+    if not all(isinstance(value, str | int | float) for value in row):
+        raise TypeError
+    outcome = unknown_outcome((_name(step), _name(kind)) for step, kind in note["steps"])
+    audit = _audit(row, "execute", float(note["at"]), note["payload"], note["caller"])
+    run = Run(row, DIED, note["payload"], steps=step_rows(outcome.steps), outcome=outcome.to_dict())
+    return run, audit._replace(action_types=tuple(dict.fromkeys(step.type for step in outcome.steps if step.type)))
+
+
+def unknown_outcome(planned: Iterable[tuple[str, str]]) -> ExecutionOutcome:
+    """That of a run whose process died: each of its steps may have been done."""
+    return outcome_of(planned, error=EngineError(ErrorCode.INTERRUPTED, DIED))
 
 
 def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]:
@@ -79,7 +103,7 @@ def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]
     if outcome is not None:
         run = run._replace(steps=step_rows(outcome.steps), outcome=outcome.to_dict())
     else:
-        run = run._replace(steps=step_rows(outcome_of(_planned(payload)).steps))
+        run = run._replace(steps=step_rows(outcome_of(planned_steps(payload)).steps))
     return audit, _complete(run, trace)
 
 
@@ -153,7 +177,7 @@ def _complete(run: Run, trace: Trace) -> Run:
 
 
 def _trees(run: Run, trace: Trace) -> tuple[tuple[TreeRow, ...], Mapping[str, Any] | None]:
-    snapshots = any(kind == "snapshot_ui" for _, kind in _planned(run.payload))
+    snapshots = any(kind == "snapshot_ui" for _, kind in planned_steps(run.payload))
     if not trace.trees and not snapshots:
         return (), run.envelope
     from clawperator.engine.history.trees import keep_trees
@@ -175,7 +199,7 @@ def _lines(row: RunRow, trace: Trace) -> Iterator[LineRow]:
     yield LineRow(row.ended_at, kind, row.code or row.status)
 
 
-def _planned(payload: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def planned_steps(payload: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Id and type of each action, as far as a payload that may be anything has them."""
     actions = (payload or {}).get("actions")
     known = [action for action in actions if isinstance(action, Mapping)] if isinstance(actions, list) else []
@@ -209,7 +233,7 @@ def denial(details: Mapping[str, Any]) -> Denial:
 
 
 def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None, caller: str) -> AuditRow:
-    types = tuple(dict.fromkeys(kind for _, kind in _planned(payload) if kind))
+    types = tuple(dict.fromkeys(kind for _, kind in planned_steps(payload) if kind))
     return AuditRow(
         at,
         event,

@@ -15,6 +15,7 @@ from clawperator.engine.history import schema
 BUSY_SECONDS = 5.0
 """How long a write waits for somebody else's."""
 _SIDE_FILES = ("", "-wal", "-shm")
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -29,6 +30,11 @@ def unavailable(path: str, reason: str) -> EngineError:
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether ``error`` says that the file is no sound database, not only that it cannot be used now."""
     return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _DAMAGE
+
+
+def is_locked(error: EngineError) -> bool:
+    """Whether ``error`` comes from another process's lock on the file."""
+    return (getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF) in _LOCKED
 
 
 def connect(path: str) -> sqlite3.Connection:

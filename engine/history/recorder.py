@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.history import ahead
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import Attempt
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 class Recorder:
     """``engine/executions/attempt.py`` calls it: it takes notes and leaves the work to the history's own thread.
 
-    Nothing that could wait is done, or even loaded, where the answer is still to be given.
+    Nothing that could wait is done where the answer is still to be given.
     """
 
     def __init__(self, room: HistoryRoom, face: str) -> None:
@@ -28,7 +31,9 @@ class Recorder:
         self._face = face
 
     def dispatched(self, attempt: Attempt) -> None:
-        """It has left for the device: from here on a process that dies leaves a row."""
+        """It is about to leave for the device: from here on a process that dies leaves a row."""
+        with suppress(OSError):  # the row that follows has the same problem, and says so
+            ahead.write(self._room.path, attempt, self._face, safe=self._room.safe)
 
         def begin(history: History) -> None:
             from clawperator.engine.history.account import begun
@@ -42,6 +47,11 @@ class Recorder:
         ended_at, own = time.time(), _own(result)
 
         def end(history: History) -> int | None:
+            number = put(history)
+            ahead.remove(history.path, attempt.execution_id)
+            return number
+
+        def put(history: History) -> int | None:
             from clawperator.engine.history.account import Ending, ended
 
             audit, run = ended(attempt, Ending(self._face, own, ended_at, duration_ms))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -26,6 +27,8 @@ Job = Callable[["History"], object]
 _WAITING = 500
 """Writes that may wait for a slow disk; what comes beyond is not recorded."""
 _TROUBLES_KEPT = 20
+_LOCKED_SECONDS = 15.0
+"""How long a write is tried again while another process has the file locked; also how long ``close`` may take then."""
 
 
 class HistoryRoom:
@@ -45,7 +48,7 @@ class HistoryRoom:
         safe: bool = False,
     ) -> None:
         self.path = path
-        self._safe = safe
+        self.safe = safe
         self._days, self._megabytes = days, megabytes
         self.troubles: deque[str] = deque(maxlen=_TROUBLES_KEPT)
         self._events = events
@@ -56,6 +59,11 @@ class HistoryRoom:
         self._thread: threading.Thread | None = None
         self._history: History | None = None
         self._held: list[Job] | None = None
+        self._give_up_at = math.inf
+        """``time.monotonic()`` after which a file that is locked now is not waited for any more."""
+        self._end_at = math.inf
+        """``time.monotonic()`` after which nothing is written any more."""
+        self._lost = 0
 
     @property
     def held(self) -> bool:
@@ -83,9 +91,11 @@ class HistoryRoom:
         self.write(lambda history: history.put_audit(compiled))
 
     def _try(self, job: Job) -> None:
+        if time.monotonic() > self._end_at:
+            self._lost += 1
+            return
         try:
-            history = self._open()
-            number = job(history)
+            history, number = self._done(job)
             if isinstance(number, int):
                 history.tidy(number, days=self._days, megabytes=self._megabytes)
         except EngineError as exc:
@@ -95,6 +105,24 @@ class HistoryRoom:
         else:
             self._told = ""
             self._pass_on_remarks(history)
+
+    def _done(self, job: Job) -> tuple[History, object]:
+        """Do ``job``, again and again while the file is locked: each time SQLite itself waits a while."""
+        from clawperator.engine.history import opening
+
+        while True:
+            try:
+                history = self._open()
+                done = job(history)
+            except EngineError as exc:
+                if not opening.is_locked(exc):
+                    raise
+                self._give_up_at = min(self._give_up_at, time.monotonic() + _LOCKED_SECONDS - opening.BUSY_SECONDS)
+                if time.monotonic() >= self._give_up_at:
+                    raise
+            else:
+                self._give_up_at = math.inf
+                return history, done
 
     def _complain(self, words: str) -> None:
         if words != self._told:
@@ -171,7 +199,7 @@ class HistoryRoom:
     # -- the thread
 
     def close(self, *, leaving: bool = False) -> None:
-        """Write what is held, then end.
+        """Write what is held, then end. Where the file stays locked, it ends without what could not be written, and says so.
 
         ``leaving``: the process ends now. Then the file stays open until it has: who closes it last makes SQLite move
         everything to its final place and waits for the disk, and that can be left to somebody who has the time.
@@ -181,11 +209,16 @@ class HistoryRoom:
             self.write(job)
         if self._thread is None:
             return
+        self._end_at = time.monotonic() + _LOCKED_SECONDS
+        done = threading.Event()
+        self._hand_over(done.set)
+        done.wait()
+        if self._lost:
+            self._tell(
+                f"The end of {self._lost} execution(s) was not recorded: another process keeps the history locked"
+            )
         if leaving:
-            done = threading.Event()
-            self._hand_over(done.set)
-            done.wait()  # the thread goes on waiting and keeps the file open
-            return
+            return  # the thread goes on waiting and keeps the file open
         self._hand_over(self._close_file)
         self._hand_over(None)
         self._thread.join()
@@ -215,7 +248,7 @@ class HistoryRoom:
         if self._history is None:
             from clawperator.engine.history.store import History
 
-            self._history = History.open(self.path, safe=self._safe)
+            self._history = History.open(self.path, safe=self.safe)
         return self._history
 
     def _close_file(self) -> None:

@@ -7,11 +7,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.history import opening, writing
+from clawperator.engine.history import ahead, opening, writing
+from clawperator.engine.history.account import died
 from clawperator.engine.history.schema import STEPS, version_of
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class History:
 
         Runs whose process died meanwhile are marked so. A file of a newer version is only read.
         """
-        if not create and not os.path.exists(path):
+        if not create and not os.path.exists(path) and not any(ahead.left(path)):
             return cls(path, opening.in_memory(), [], safe=safe)
         remarks: list[str] = []
         try:
@@ -101,7 +103,7 @@ class History:
         return masked(run)
 
     def mark_interrupted(self) -> None:
-        """Mark the runs whose process has died since the file was opened; nothing is written where there is none.
+        """Mark the runs whose process has died; nothing is written where there is none.
 
         A reader asks for it: what cannot be written now is left to a later time.
         """
@@ -110,6 +112,13 @@ class History:
                 self._mark_interrupted()
 
     def _mark_interrupted(self, now: float = -math.inf) -> None:
+        for path, note in ahead.left(self.path):
+            with suppress(ValueError, TypeError, KeyError):  # damaged, or of another version
+                run, audit = died(note)
+                kept = self._kept(run)
+                self._write(partial(writing.put_died, run=kept, audit=audit))
+            with suppress(OSError):
+                os.unlink(path)
         dead = self._do(lambda db: writing.dead_runs(db, now))
         if dead:
             self._write(lambda db: writing.mark_interrupted(db, dead))

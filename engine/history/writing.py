@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from clawperator.engine.contracts.limits import MODES
-from clawperator.engine.history.packing import pack, pack_text, to_json
+from clawperator.engine.history.account import DIED, planned_steps, unknown_outcome
+from clawperator.engine.history.packing import pack, pack_text, to_json, unpack
 from clawperator.engine.history.process import alive, token
-from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, StepRow, TreeRow
+from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, StepRow, TreeRow, step_rows
 
 _COLUMNS = (*RunRow._fields, "action_types", "process", "message", "outcome")
 _COMPILED = MODES[0]
@@ -21,7 +22,6 @@ _LATE_SECONDS = 2.0
 """How much later than the process that made a run another one may see it in the log."""
 _OVERDUE_SECONDS = 600.0
 """How long after its own budget a run that still counts as running cannot be one, whatever became of its process."""
-_DIED = "The program that ran it ended before it did: what became of it is not known."
 
 _INSERT = f"INSERT INTO executions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 -- our own names
 _UPDATE = f"UPDATE executions SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE number = ?"  # noqa: S608 -- our own names
@@ -87,11 +87,24 @@ def dead_runs(db: sqlite3.Connection, now: float = -math.inf) -> list[int]:
 
 
 def mark_interrupted(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
-    db.executemany(
-        "UPDATE executions SET status = 'interrupted', code = 'INTERRUPTED', message = ? "
-        "WHERE number = ? AND status = 'running'",
-        [(_DIED, number) for number in numbers],
-    )
+    for number in numbers:
+        payload = db.execute("SELECT payload FROM details WHERE number = ?", (number,)).fetchone()
+        outcome = unknown_outcome(planned_steps(unpack(payload[0]) if payload else None))
+        db.execute(
+            "UPDATE executions SET status = 'interrupted', code = 'INTERRUPTED', message = ?, outcome = ? "
+            "WHERE number = ? AND status = 'running'",
+            (DIED, to_json(outcome.to_dict()), number),
+        )
+        if not _has(db, "steps", number):
+            _put_steps(db, number, step_rows(outcome.steps))
+
+
+def put_died(db: sqlite3.Connection, run: Run, audit: AuditRow) -> None:
+    """Keep a run whose process died, unless it has a row."""
+    known = db.execute("SELECT 1 FROM executions WHERE execution_id = ?", (run.row.execution_id,)).fetchone()
+    if known is None:
+        put_audit(db, audit)
+        put_run(db, run)
 
 
 # -- one run

@@ -216,7 +216,9 @@ async def test_a_full_disk_changes_nothing_about_the_answer(connect: Connect) ->
     assert err.startswith("[clawperator] WARN: Nothing was recorded")
     code, answer, err = await hand.run("execute", "--execution", plan("cmd-2"))
     assert (code, answer["ok"], err) == (0, True, "")
-    assert [run["commandId"] for run in await hand.listed()] == ["cmd-2"]
+    second, first = await hand.listed()
+    assert (second["commandId"], second["status"]) == ("cmd-2", "success")
+    assert (first["commandId"], first["outcome"]["status"]) == ("cmd-1", "unknown"), "the note from before the dispatch"
 
 
 @pytest.mark.adb
@@ -237,6 +239,31 @@ async def test_a_history_that_somebody_holds_for_long_costs_seconds_and_no_answe
     assert answered < ended - 4, "the answer was out long before the waiting ended"
     assert b"locked" in err
     assert process.returncode == 0
+
+
+@pytest.mark.adb
+@pytest.mark.ci
+@pytest.mark.parametrize("moment", ["before the dispatch", "while the device works"])
+async def test_a_history_that_is_locked_for_nine_seconds_loses_no_finished_row(connect: Connect, moment: str) -> None:
+    bench = await connect(speed=1, faults=[{"kind": "late_envelope", "delay_ms": 500}])
+    hand = Hand(bench)
+    History.open(str(hand.path)).close()
+    with closing(sqlite3.connect(hand.path, isolation_level=None)) as db:
+        if moment == "while the device works":
+            process = await hand.begin("execute", "--execution", plan("cmd-1"))
+            await hand.until_running("cmd-1")
+            db.execute("BEGIN IMMEDIATE")
+        else:
+            db.execute("BEGIN IMMEDIATE")
+            process = await hand.begin("execute", "--execution", plan("cmd-1"))
+        assert process.stdout is not None
+        assert json.loads(await process.stdout.readline())["ok"] is True
+        await asyncio.sleep(9)  # the lock's own time, which is what the test is about
+        db.execute("ROLLBACK")
+    _, err = await process.communicate()
+    assert (process.returncode, err) == (0, b"")
+    (run,) = await hand.listed()
+    assert (run["commandId"], run["status"]) == ("cmd-1", "success")
 
 
 @pytest.mark.adb

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,8 @@ from clawperator.engine.executions.flight import SingleFlight
 async def main():
     command = Command("other", "task", "agent", 30000, "{}", ("a", "b"))
     async with SingleFlight(sys.argv[1]).hold("emulator-5554", command, yields="yields" in sys.argv) as flight:
+        if "dispatch" in sys.argv:
+            flight.dispatching()
         print("held", flush=True)
         await asyncio.to_thread(sys.stdin.read)
         if "settle" in sys.argv:
@@ -105,6 +108,43 @@ async def test_another_process_excludes_this_one(tmp_path: Path) -> None:
     assert (status.state, status.to_dict()["source"]) == ("held", "agent")
     await process.communicate(b"")
     async with flights.hold("emulator-5554", command()):
+        pass
+
+
+async def killed_after_dispatch(folder: Path) -> None:
+    process = await hold_elsewhere(folder, "dispatch")
+    process.send_signal(signal.SIGKILL)
+    await process.communicate(b"")
+
+
+async def test_a_device_settles_after_a_process_that_was_killed_after_its_dispatch(tmp_path: Path) -> None:
+    await killed_after_dispatch(tmp_path)
+    now = time.time()
+    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    with pytest.raises(EngineError) as caught:
+        async with flights.hold("emulator-5554", command("next")):
+            pytest.fail("dispatched to a busy device")
+    details = caught.value.details
+    assert (details["settlingAfter"], details["notBefore"]) == ("other", now + SETTLE_SECONDS)
+    now += SETTLE_SECONDS + 0.1
+    async with flights.hold("emulator-5554", command("next")):
+        pass
+    assert flights.status("emulator-5554").state == "free"
+
+
+async def test_looking_at_the_lock_begins_the_settling_once(tmp_path: Path) -> None:
+    await killed_after_dispatch(tmp_path)
+    now = time.time()
+    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    assert flights.status("emulator-5554").to_dict()["notBefore"] == now + SETTLE_SECONDS
+    now += 1
+    assert flights.status("emulator-5554").to_dict()["notBefore"] == now - 1 + SETTLE_SECONDS
+
+
+async def test_a_killed_run_whose_own_budget_is_over_keeps_nobody_waiting(tmp_path: Path) -> None:
+    await killed_after_dispatch(tmp_path)
+    later = SingleFlight(str(tmp_path), clock=lambda: time.time() + 30 + SETTLE_SECONDS)
+    async with later.hold("emulator-5554", command("next")):
         pass
 
 

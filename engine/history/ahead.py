@@ -1,0 +1,108 @@
+"""The write-ahead of the history: one note per execution, written before its command leaves for the device.
+
+A note is a small file in a folder beside the history. Writing it waits for no disk, no other process and no thread. It goes
+when the end of the execution is recorded; a note whose process died becomes a row.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.files import PRIVATE, private_folder
+from clawperator.engine.history.process import alive, token
+
+if TYPE_CHECKING:
+    from clawperator.engine.executions.attempt import Attempt
+
+_MOST_BYTES = 4 * 1024 * 1024
+"""Of one note: far above what a valid payload needs."""
+
+
+def write(history: str, attempt: Attempt, face: str, *, safe: bool) -> None:
+    """Note that this process is about to dispatch ``attempt``. ``history`` is the path of the database.
+
+    ``safe`` leaves out the payload, which may hold what is typed. Raises ``OSError``.
+    """
+    path = _path(history, attempt.execution_id)
+    content = json.dumps(_note(attempt, face, safe=safe), separators=(",", ":")).encode()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, PRIVATE)
+    except FileNotFoundError:
+        private_folder(_folder(history))
+        descriptor = os.open(path, flags, PRIVATE)
+    try:
+        os.write(descriptor, content)
+    finally:
+        os.close(descriptor)
+
+
+def remove(history: str, execution_id: str) -> None:
+    """Forget the note of this process on ``execution_id``, where there is one."""
+    with suppress(OSError):
+        os.unlink(_path(history, execution_id))
+
+
+def left(history: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the notes of processes that died: the path, and what was noted, empty where that cannot be read."""
+    try:
+        names = os.listdir(_folder(history))
+    except OSError:
+        return
+    for name in names:
+        pid = name.rpartition("-")[2]
+        if pid.isascii() and pid.isdigit() and int(pid) != os.getpid():
+            path = os.path.join(_folder(history), name)
+            note = _read(path)
+            if not alive(int(pid), str(note.get("process", ""))):
+                yield path, note
+
+
+def _note(attempt: Attempt, face: str, *, safe: bool) -> dict[str, Any]:
+    """JSON data that ``account.died`` understands; ``row`` has the names of ``RunRow``, which is not loaded for it."""
+    assert attempt.validated is not None
+    execution = attempt.validated.execution
+    return {
+        "process": token(os.getpid()),
+        "at": attempt.trace.dispatched_at,
+        "caller": attempt.caller,
+        "steps": execution.steps,
+        "payload": None if safe else attempt.validated.payload,
+        "row": {
+            "execution_id": attempt.execution_id,
+            "command_id": execution.command_id,
+            "task_id": execution.task_id,
+            "source": execution.source,
+            "mode": execution.mode,
+            "device_id": attempt.device_id,
+            "backend": attempt.backend,
+            "face": face,
+            "pid": os.getpid(),
+            "package": attempt.package,
+            "started_at": attempt.at,
+            "action_count": len(execution.actions),
+            "timeout_ms": execution.timeout_ms,
+        },
+    }
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
+        with open(descriptor, "rb") as stream:
+            note = json.loads(stream.read(_MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return note if isinstance(note, dict) else {}
+
+
+def _folder(history: str) -> str:
+    return f"{history}.begun"
+
+
+def _path(history: str, execution_id: str) -> str:
+    return os.path.join(_folder(history), f"{execution_id}-{os.getpid()}")
