@@ -22,6 +22,7 @@ from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.correlated import CorrelatedLines
 from clawperator.engine.logcat.operator_log import (
+    DeathSignal,
     EnvelopeSignal,
     HierarchySignal,
     OperatorLog,
@@ -29,6 +30,7 @@ from clawperator.engine.logcat.operator_log import (
     RefusalSignal,
     Signal,
 )
+from clawperator.engine.logcat.stages import type_of_stage
 from clawperator.engine.observe.log import DeviceLog, LogRoom, log_parser, logcat_words, new_nonce, nonce_command
 from clawperator.engine.observe.probe import DeviceFacts, Probe, ask, variants
 from clawperator.engine.operator.identity import RELEASE_PACKAGE
@@ -43,6 +45,8 @@ _HESITATION_SECONDS = 1.0
 """How long after the dispatch the device is asked why the Operator says nothing, or repeats an attempt."""
 _STATE_SECONDS = 3.0
 """How long that one read may take; the answer is waited for meanwhile."""
+_STARTING_SECONDS = 1.2
+"""How long a service that Android is binding then has until it is asked for once more."""
 
 
 class OperatorBackend:
@@ -172,7 +176,10 @@ async def _stop(*tasks: asyncio.Task[None]) -> None:
 
 
 class _Inquiry:
-    """The one read of the device's state that an execution may cost: begun when it hesitates, or when it has failed."""
+    """The one read of the device's state that an execution may cost: begun when it hesitates, or when it has failed.
+
+    A service that is being started is read a second time.
+    """
 
     def __init__(self, run: _Run, device: AdbDevice, package: str) -> None:
         self._run = run
@@ -205,6 +212,9 @@ class _Inquiry:
 
         try:
             state = await read_state(self._device, self._package, timeout=_STATE_SECONDS)
+            if state.starting and self._run.hesitates:
+                await asyncio.sleep(_STARTING_SECONDS)
+                state = await read_state(self._device, self._package, timeout=_STATE_SECONDS)
         except EngineError:
             return  # unknown: nothing is refused for it
         self._run.learn(state)
@@ -230,9 +240,14 @@ class _Run:
         self._error: EngineError | None = None
         self._lines = CorrelatedLines(command.command_id)
         self._last_stage = ""
-        self._heard = self._retrying = False
+        self._heard = self._retrying = self._in_snapshot = False
+        self._pid = 0
+        """The Operator's process that took the command, once it has said so."""
+        self._last_words = ""
+        """The line about the end of that process."""
+        self._service_error: EngineError | None = None
         self.not_running = False
-        """The accessibility service is known not to run, and the Operator has said nothing."""
+        """The accessibility service is known not to run, or the Operator's process to have ended."""
 
     # -- the dispatch
 
@@ -259,6 +274,7 @@ class _Run:
     def read_anew(self) -> None:
         """Everything comes by once more, from the dispatch on."""
         self._armed = True
+        self._pid = 0
         self._trace.forget_log()
         self._lines = CorrelatedLines(self.command_id)
 
@@ -268,7 +284,10 @@ class _Run:
             self._trace.enter("run")
 
     def on_signal(self, signal: Signal) -> None:
-        if not self._armed or self.answered.is_set():
+        if not self._armed or self._envelope is not None or self._error is not None:
+            return
+        if isinstance(signal, DeathSignal):
+            self._process_ended(signal)
             return
         if isinstance(signal, RefusalSignal) or signal.command_id in (self.command_id, ""):
             self._heard, self._status = True, "sent"  # though the link broke while the command was on its way
@@ -309,9 +328,19 @@ class _Run:
     def _note(self, signal: ProgressSignal) -> None:
         self._lines.add(signal.entry)
         self._trace.note(signal)
+        if signal.command_id:
+            self._pid = signal.entry.pid
         self._retrying = signal.kind == "stage-retry"
         if signal.kind in ("stage-start", "stage-retry"):
             self._last_stage = signal.fields.get("id", self._last_stage)
+            self._in_snapshot = type_of_stage(self._last_stage) == "snapshot_ui"
+
+    def _process_ended(self, signal: DeathSignal) -> None:
+        """A process that has ended answers nothing any more; what it wrote before may come by until the device's state is read."""
+        if signal.pid == self._pid:
+            self._last_words = self._last_words or signal.text
+            self.not_running = True
+            self.answered.set()
 
     def _refused(self, signal: RefusalSignal) -> None:
         code = ErrorCode.EXECUTION_ACTION_UNSUPPORTED if signal.unsupported else ErrorCode.EXECUTION_VALIDATION_FAILED
@@ -329,8 +358,8 @@ class _Run:
 
     @property
     def hesitates(self) -> bool:
-        """Whether the Operator has said nothing yet, or tries something once more."""
-        return not self.answered.is_set() and (not self._heard or self._retrying)
+        """Whether the Operator has said nothing yet, tries something once more, or takes long for a snapshot."""
+        return not self.answered.is_set() and (not self._heard or self._retrying or self._in_snapshot)
 
     @property
     def needs_reason(self) -> bool:
@@ -347,7 +376,9 @@ class _Run:
         if (warning := state.warning()) is not None:
             self._trace.warnings.append(warning)
         error = state.error()
-        if error is not None and not self._heard and not self.answered.is_set():
+        if self._last_words:
+            self._service_error = error
+        elif error is not None and not self._heard and not self.answered.is_set():
             self.not_running = True
             error.details |= {"commandId": self.command_id, "taskId": self._command.task_id}
             error.extra |= self._circumstances()
@@ -369,8 +400,23 @@ class _Run:
         if self._error is not None:
             raise self._error
         if self._envelope is None:
-            raise self._timed_out()
+            raise self._ended_early() if self._last_words else self._timed_out()
         return Outcome(self._envelope, tuple(self._trace.hierarchies))
+
+    def _ended_early(self) -> EngineError:
+        """SERVICE_UNAVAILABLE about a process that ended, with the doctor's remedy where the service has not come back."""
+        details = {"commandId": self.command_id, "taskId": self._command.task_id, "reason": self._last_words}
+        if self._last_stage:
+            details["lastStage"] = self._last_stage
+        known = self._service_error
+        doctor = command_line("doctor", self._device_id, "--receiver-package", self._package)
+        return EngineError(
+            ErrorCode.SERVICE_UNAVAILABLE,
+            f"The Operator app's process ended before it answered: {self._last_words}",
+            hint=known.hint if known else f"Run `{doctor}`: Android may switch the service off after a crash.",
+            details={**(known.details if known else {}), **details},
+            extra=self._circumstances(),
+        )
 
     def _timed_out(self) -> EngineError:
         last_id, last_type = self._command.last_action

@@ -18,11 +18,13 @@ from clawperator.engine.operator.identity import service_of
 class DeviceState:
     """What is known to be wrong; ``None`` where nothing is, or where the device did not say.
 
-    ``service`` is a service that is switched off or does not run, ``screen`` one that is off or locked.
+    ``service`` is a service that is switched off or does not run, ``screen`` one that is off or locked. ``starting``: Android
+    is binding the service, which may run in a moment, or never.
     """
 
     service: Check | None
     screen: Check | None
+    starting: bool = False
 
     def error(self) -> EngineError | None:
         """SERVICE_UNAVAILABLE about a service that does not run."""
@@ -53,15 +55,16 @@ async def read_state(device: AdbDevice, package: str, *, timeout: float) -> Devi
         device, (*accessibility.SWITCHES, accessibility.DUMP, *condition.SCREEN), timeout=timeout
     )
     screen = condition.screen(power, policy, device.serial)
+    service = _service(switch, listed, dump, device.serial, package)
     return DeviceState(
-        service=_service(switch, listed, dump, device.serial, package),
+        service=service,
         screen=screen if screen.fix or screen.guidance else None,
+        starting=service is not None and service_of(package) in parse_accessibility(dump.text).binding,
     )
 
 
 def _service(switch: Part, listed: Part, dump: Part, serial: str, package: str) -> Check | None:
-    state, service = parse_accessibility(dump.text), service_of(package)
-    if state.is_bound(service) or service in state.binding:  # what is being started may still answer
+    if parse_accessibility(dump.text).is_bound(service_of(package)):
         return None
     enabled = accessibility.enabled(switch, listed, serial, package)
     if enabled.code is not None:

@@ -1,4 +1,6 @@
-"""From log entries to what the Operator says: envelopes, hierarchy dumps, refusals, progress. Pure: no clock, no I/O.
+"""From log entries to what the Operator says: envelopes, hierarchy dumps, refusals, progress; and ends of processes.
+
+Pure: no clock, no I/O.
 
 Tags are never matched, they are obfuscated in release builds; the Operator is recognised by its uid, else its pid.
 """
@@ -11,6 +13,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 
 from clawperator.engine.logcat.assembly import Assembly, Outcome
+from clawperator.engine.logcat.deaths import DEATH_BYTES, DeathSignal, read_death
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.envelopes import NO_JSON, RESULT, EnvelopeAssembly, EnvelopeSignal, begins_envelope
 from clawperator.engine.logcat.hierarchies import MARKER, CapturedHierarchy, HierarchyAssembly, HierarchySignal
@@ -20,6 +23,7 @@ from clawperator.engine.logcat.stages import type_of_stage
 
 __all__ = [
     "CapturedHierarchy",
+    "DeathSignal",
     "EnvelopeSignal",
     "HierarchySignal",
     "OperatorLog",
@@ -29,14 +33,14 @@ __all__ = [
     "is_operator_line",
 ]
 
-Signal = EnvelopeSignal | HierarchySignal | ProgressSignal | RefusalSignal
+Signal = DeathSignal | EnvelopeSignal | HierarchySignal | ProgressSignal | RefusalSignal
 
 _SCREEN_CHANGED = "[Operator-AccessibilityService] onAccessibilityEvent("
 """The Operator logs every accessibility event, and every change of the screen is one (wire §5.1)."""
 _LOOKING = frozenset({"snapshot_ui", "wait_for_node", "read_text", "sleep"})
 _MAX_OPEN = 256
 _SOURCE = itemgetter(*map(LogEntry._fields.index, ("pid", "tid", "tag", "level")))
-_FIRST_BYTES = tuple({prefix[:2] for prefix in OPERATOR_PREFIXES})
+_FIRST_BYTES = (*{prefix[:2] for prefix in OPERATOR_PREFIXES}, *DEATH_BYTES)
 _END_OF_DUMPS = (
     b"[UiActionEngine] step_success",
     b"[TaskRunnerManager] Task ",
@@ -131,6 +135,8 @@ class OperatorLog:
                 assembly.quiet_since = None
                 outcome = assembly.add(entry)
                 return [] if outcome is None else self._close(thread, outcome)
+        if entry.payload.startswith(DEATH_BYTES) and (death := read_death(entry)) is not None:
+            return [death]
         if not self._believes(entry):
             self.foreign += entry.payload.startswith(OPERATOR_PREFIXES)
             return []

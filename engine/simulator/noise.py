@@ -36,6 +36,10 @@ class Noise:
         """A line of the system server's, in the system buffer."""
         self._log.write(pid=601, tid=623, uid=SYSTEM_UID, level="I", tag=tag, message=message, buffer="system")
 
+    def zygote(self, message: str) -> None:
+        """A line of the parent of all apps."""
+        self._log.write(pid=353, tid=353, uid=0, level="I", tag="Zygote", message=message)
+
     async def keep_on(self, per_second: float) -> None:
         """Log for ever at this rate of our own clock, ten times a second or line by line. After a stall it catches up."""
         loop = asyncio.get_running_loop()

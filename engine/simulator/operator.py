@@ -172,6 +172,7 @@ class Operator:
 
     def stop(self) -> None:
         """The process ends, with every command that it had; what comes next comes from a new one."""
+        self.device.noise.zygote(f"Process {self.pid} exited due to signal 9 (Killed)")
         current = asyncio.current_task() if self._running else None
         for task in self._running - ({current} if current else set()):
             task.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,13 +10,21 @@ import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode
 from clawperator.engine.doctor import device_state
+from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.device_state import DeviceState
+from clawperator.engine.events import CommandProgress
 from clawperator.engine.executions import build
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
 
 LOST = {"kind": "lost_broadcast"}
+SLEEP = {"id": "one", "type": "sleep", "params": {"durationMs": 10}}
+
+
+def steps(*actions: dict[str, Any]) -> dict[str, Any]:
+    names = {"commandId": "early-end", "taskId": "early-end", "source": "tests"}
+    return {**names, "expectedFormat": "android-ui-automator", "timeoutMs": 90_000, "actions": list(actions)}
 
 
 @pytest.fixture
@@ -69,10 +78,28 @@ async def test_a_service_that_runs_is_waited_for_however_slow_it_is(connect: Con
     assert bench.world.commands == 1
 
 
-async def test_a_service_that_is_being_started_is_waited_for(connect: Connect, reads: list[DeviceState]) -> None:
+async def test_a_service_that_never_starts_ends_the_wait(connect: Connect, reads: list[DeviceState]) -> None:
     bench = await connect(faults=[LOST, {"kind": "service_down", "how": "binding"}])
-    error = await failure(bench.engine, build.snapshot(), timeout_ms=1_000)
-    assert (error["code"], len(reads)) == (ErrorCode.RESULT_ENVELOPE_TIMEOUT, 1)
+    error = await failure(bench.engine, build.snapshot())
+    assert (error["code"], len(reads)) == (ErrorCode.SERVICE_UNAVAILABLE, 2)
+    assert "It is being started" in error["details"]["detail"]
+    assert error["broadcastDispatchStatus"] == "sent"
+
+
+async def test_a_service_that_is_being_started_is_waited_for(
+    connect: Connect, reads: list[DeviceState], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is bound when it is asked for again, and the Operator answers after that."""
+    bench = await connect(speed=1.0, latency_ms={"delivery": 4_000})
+    read, starting = device_state.read_state, Check("readiness.accessibility.bound", "warn", "does not run")
+
+    async def first_starting(*arguments: Any, **more: Any) -> DeviceState:
+        state = await read(*arguments, **more)
+        return DeviceState(starting, None, starting=True) if len(reads) == 1 else state
+
+    monkeypatch.setattr(device_state, "read_state", first_starting)
+    assert (await bench.engine.snapshot()).succeeded
+    assert (len(reads), bench.world.commands) == (2, 1)
 
 
 async def test_a_read_that_fails_decides_nothing(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +110,53 @@ async def test_a_read_that_fails_decides_nothing(connect: Connect, monkeypatch: 
     monkeypatch.setattr(device_state, "read_state", broken)
     error = await failure(bench.engine, build.snapshot(), timeout_ms=1_000)
     assert error["code"] == ErrorCode.RESULT_ENVELOPE_TIMEOUT
+
+
+@pytest.mark.parametrize("sdk", [23, 26, 33, 34])
+async def test_a_crash_ends_the_wait(connect: Connect, sdk: int) -> None:
+    bench = await connect(device={"sdk": sdk}, faults=[{"kind": "crash", "step": 2}])
+    error = await failure(bench.engine, steps(SLEEP, SLEEP | {"id": "two"}, SLEEP | {"id": "three"}))
+    assert error["code"] == ErrorCode.SERVICE_UNAVAILABLE
+    assert error["details"]["reason"] == "FATAL EXCEPTION: DefaultDispatcher-worker-1"
+    assert "grant-device-permissions" in error["hint"]
+    assert error["broadcastDispatchStatus"] == "sent"
+    assert [step["status"] for step in error["outcome"]["steps"]] == ["done", "unknown", "unknown"]
+    assert bench.world.commands == 1
+
+
+async def test_a_process_that_is_killed_ends_the_wait(connect: Connect) -> None:
+    """As by `am force-stop`, or for want of memory: the process says nothing, its parent does."""
+    bench = await connect(speed=1.0)
+    running = asyncio.create_task(failure(bench.engine, steps(SLEEP | {"params": {"durationMs": 60_000}})))
+    await begun(bench)
+    await bench.engine.server.device(bench.serial).shell(["am", "force-stop", "com.clawperator.operator"])
+    error = await running
+    assert error["code"] == ErrorCode.SERVICE_UNAVAILABLE
+    assert error["details"]["reason"].endswith("exited due to signal 9 (Killed)")
+    assert error["broadcastDispatchStatus"] == "sent"
+
+
+async def test_the_crash_of_another_app_ends_nothing(connect: Connect) -> None:
+    bench = await connect(speed=1.0)
+    running = asyncio.create_task(bench.engine.execute(steps(SLEEP | {"params": {"durationMs": 1_000}})))
+    await begun(bench)
+    log = bench.world.log
+    pid = bench.world.operators["com.clawperator.operator"].pid
+    for uid, tag, message in (
+        (10_200, "AndroidRuntime", f"FATAL EXCEPTION: main\nProcess: com.clawperator.operator, PID: {pid}"),
+        (10_200, "Zygote", f"Process {pid} exited due to signal 9 (Killed)"),
+        (0, "Zygote", "Process 4711 exited due to signal 9 (Killed)"),
+        (10_200, "libc", f"Fatal signal 6 (SIGABRT) in tid {pid}, pid {pid}"),
+    ):
+        log.write(pid=4711, tid=4711, uid=uid, level="E", tag=tag, message=message)
+    assert (await running).succeeded
+
+
+async def begun(bench: Any) -> None:
+    """Return when the Operator has said that the command runs."""
+    with bench.engine.events.subscribe() as subscription:
+        while not any(isinstance(event, CommandProgress) for event in await subscription.batch()):
+            pass
 
 
 async def test_what_goes_well_costs_no_read(connect: Connect, reads: list[DeviceState]) -> None:
@@ -106,6 +180,12 @@ async def test_a_slow_snapshot_of_a_locked_device_says_so(connect: Connect, read
     result = await bench.engine.snapshot()
     assert (result.succeeded, [warning["code"] for warning in result.warnings]) == (True, ["SCREEN_LOCKED"])
     assert len(reads) == 1
+
+
+async def test_a_snapshot_that_begins_at_once_and_takes_long_says_so_too(connect: Connect) -> None:
+    bench = await connect(speed=1.0, device={"locked": True}, latency_ms={"dump": 2_500})
+    result = await bench.engine.snapshot()
+    assert (result.succeeded, [warning["code"] for warning in result.warnings]) == (True, ["SCREEN_LOCKED"])
 
 
 async def test_a_timeout_on_a_locked_device_says_so(connect: Connect) -> None:

@@ -10,6 +10,7 @@ import pytest
 from clawperator.engine.logcat.correlated import CorrelatedLines
 from clawperator.engine.logcat.entries import BinaryLogParser, LogEntry, parse_text
 from clawperator.engine.logcat.operator_log import (
+    DeathSignal,
     EnvelopeSignal,
     HierarchySignal,
     OperatorLog,
@@ -66,7 +67,7 @@ class TestHandWrittenLogs:
             "stage-start", "snapshot-start", "HierarchySignal", "stage-success", "ui-end", "step-success", "task-success",
             "success", "EnvelopeSignal", "answered",
         ]  # fmt: skip
-        assert {signal.command_id for signal in found if not isinstance(signal, RefusalSignal)} == {"look-1"}
+        assert {signal.command_id for signal in found if not isinstance(signal, DeathSignal | RefusalSignal)} == {"look-1"}
         start, _, step = progress(found)[:3]
         assert start.fields == {
             "commandId": "look-1",
