@@ -190,8 +190,8 @@ def load_profile(settings: "Settings", name: str = "") -> Profile:
     """The profile called ``name``, or the active one: of the chosen file, else of the one in the config folder, else ``DEFAULT``.
 
     Where there is no file this asks the system once and loads nothing. A file that was read is read again only when it has
-    changed. Raises ``EngineError`` (USAGE, with the file and the line) for everything that is wrong with one, and for a
-    chosen one that is missing: then nothing may be done.
+    changed. Raises ``EngineError``: POLICY_INVALID with the file and the line for everything that is wrong with one,
+    FILE_NOT_READABLE also for a chosen one that is missing: then nothing may be done; USAGE for an unknown name.
     """
     return load_policy(settings).profile(name or settings.policy_profile)
 
@@ -228,7 +228,7 @@ def _read(path: str, version: tuple[int, ...]) -> Policy:  # noqa: ARG001 -- the
 
 def _unusable(path: str, reason: str) -> EngineError:
     return EngineError(
-        ErrorCode.USAGE,
+        ErrorCode.FILE_NOT_READABLE,
         f"Policy file {path} cannot be used: {reason}",
         hint="Nothing is allowed until the policy can be read.",
         details={"policy": path, "problems": [{"line": 0, "key": "", "message": reason, "hint": ""}]},

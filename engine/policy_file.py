@@ -117,7 +117,7 @@ class Problem(NamedTuple):
 def load(path: str) -> Policy:
     """The policy that stands in a file.
 
-    Raises ``EngineError`` (USAGE) for a file that cannot be read or has problems; all of them are in ``details.problems``.
+    Raises ``EngineError``: FILE_NOT_READABLE, or POLICY_INVALID for one that has problems; all are in ``details.problems``.
     """
     found, problems = examine(read(path))
     if found is not None:
@@ -125,13 +125,13 @@ def load(path: str) -> Policy:
     raise refusal(path, problems)
 
 
-def refusal(path: str, problems: Sequence[Problem]) -> EngineError:
-    """The error (USAGE) about a policy file with ``problems``: the first one in words, all of them in ``details``."""
+def refusal(path: str, problems: Sequence[Problem], code: ErrorCode = ErrorCode.POLICY_INVALID) -> EngineError:
+    """The error about a policy file with ``problems``: the first one in words, all of them in ``details``."""
     first, *others = problems
     place = f"{path}:{first.line}" if first.line else path
     more = f" (and {len(others)} more)" if others else ""
     return EngineError(
-        ErrorCode.USAGE,
+        code,
         f"Policy file {place}: {first.message}{more}",
         hint=f"{first.hint} {_NOTHING_ALLOWED}".strip(),
         details={"policy": path, "problems": [problem._asdict() for problem in problems]},
@@ -139,23 +139,25 @@ def refusal(path: str, problems: Sequence[Problem]) -> EngineError:
 
 
 def read(path: str) -> str:
-    """The text of a policy file, which is a regular one. Raises ``EngineError`` (USAGE)."""
+    """The text of a policy file, which is a regular one. Raises ``EngineError`` as ``load``."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a FIFO must not keep anybody waiting
         with open(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                _refuse(path, "it is no regular file")
+                _refuse(path, "it is no regular file", ErrorCode.FILE_NOT_READABLE)
             data = stream.read(MAX_BYTES + 1)
         text = data.decode().replace("\r\n", "\n")
-    except (OSError, ValueError) as exc:
-        _refuse(path, getattr(exc, "strerror", None) or str(exc))
+    except OSError as exc:
+        _refuse(path, exc.strerror or str(exc), ErrorCode.FILE_NOT_READABLE)
+    except ValueError as exc:
+        _refuse(path, str(exc))
     if len(data) > MAX_BYTES:
         _refuse(path, f"it has more than {MAX_BYTES:,} bytes")
     return text
 
 
-def _refuse(path: str, reason: str) -> NoReturn:
-    raise refusal(path, [Problem(0, "", f"It cannot be read: {reason}")])
+def _refuse(path: str, reason: str, code: ErrorCode = ErrorCode.POLICY_INVALID) -> NoReturn:
+    raise refusal(path, [Problem(0, "", f"It cannot be read: {reason}")], code)
 
 
 def examine(text: str) -> tuple[PolicyFile | None, list[Problem]]:

@@ -101,7 +101,7 @@ class Settings:
 
         ``file`` is the path of a settings.toml; ``None`` reads none, and a missing file is an empty one.
 
-        Raises ``EngineError`` (USAGE) for a file that cannot be read or has unknown or wrong keys.
+        Raises ``EngineError``: FILE_NOT_READABLE, or SETTINGS_INVALID for a file with unknown or wrong keys.
         """
         environment = os.environ if env is None else env
         found = choices(flags or {}, environment, read_settings_file(file) if file else {})
@@ -211,7 +211,7 @@ def themes_folder() -> str:
 def read_settings_file(path: str) -> dict[str, Any]:
     """What a settings file chooses, by the names of ``Settings``' fields; ``{}`` where there is no file.
 
-    Raises ``EngineError`` (USAGE) for a file that cannot be read or has unknown or wrong keys.
+    Raises ``EngineError``: FILE_NOT_READABLE, or SETTINGS_INVALID for a file with unknown or wrong keys.
     """
     if not os.path.lexists(path):  # most people have none, and reading one costs an import
         return {}

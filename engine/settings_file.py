@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, not_readable
 from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
 from clawperator.engine.settings import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS, choices
 from clawperator.engine.toml_lines import error_line, lines_of
@@ -159,7 +159,7 @@ class Problem(NamedTuple):
 def load(path: str) -> SettingsFile:
     """The settings of a file; of a missing one the defaults.
 
-    Raises ``EngineError`` (USAGE) for a file that cannot be read or has problems: all of them are in ``details.problems``.
+    Raises ``EngineError``: FILE_NOT_READABLE, or SETTINGS_INVALID for one that has problems: all are in ``details.problems``.
     """
     text = read(path)
     settings, problems = examine(text or "")
@@ -169,35 +169,33 @@ def load(path: str) -> SettingsFile:
 
 
 def refusal(path: str, problems: Sequence[Problem]) -> EngineError:
-    """The error (USAGE) about a settings file with ``problems``: the first one in words, all of them in ``details``."""
+    """SETTINGS_INVALID about a settings file with ``problems``: the first one in words, all of them in ``details``."""
     first, *others = problems
     more = f" (and {len(others)} more: clawperator config check)" if others else ""
     unreadable = "" if first.key else " cannot be read"
     return EngineError(
-        ErrorCode.USAGE,
+        ErrorCode.SETTINGS_INVALID,
         f"Settings file {path}{unreadable}: {first}{more}",
-        hint=first.hint,
+        hint=first.hint or None,
         details={"path": path, "problems": [problem._asdict() for problem in problems]},
     )
 
 
 def read(path: str) -> str | None:
-    """The text of a settings file; ``None`` where there is none. Raises ``EngineError`` (USAGE)."""
+    """The text of a settings file; ``None`` where there is none. Raises ``EngineError`` as ``load``."""
     try:
         with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
         text = data.decode().replace("\r\n", "\n")
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as exc:
-        raise _unreadable(path, getattr(exc, "strerror", None) or str(exc)) from exc
+    except OSError as exc:
+        raise not_readable(path, exc, what="Settings file") from exc
+    except ValueError as exc:
+        raise refusal(path, [Problem(0, "", str(exc))]) from exc
     if len(data) > MAX_BYTES:
-        raise _unreadable(path, f"it has more than {MAX_BYTES:,} bytes")
+        raise refusal(path, [Problem(0, "", f"it has more than {MAX_BYTES:,} bytes")])
     return text
-
-
-def _unreadable(path: str, reason: str) -> EngineError:
-    return EngineError(ErrorCode.USAGE, f"Settings file {path} cannot be read: {reason}", details={"path": path})
 
 
 def examine(text: str) -> tuple[SettingsFile | None, list[Problem]]:
@@ -221,7 +219,7 @@ _NOT_IN_THE_FILE = ("lock_dir", "read_only", "package_chosen")
 def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Every setting under its name in the file: ``value``, who chose it (``source``), and ``by`` which flag, variable or line.
 
-    Raises ``EngineError`` (USAGE) as ``load`` does.
+    Raises ``EngineError`` as ``load`` does.
     """
     file = load(path)
     lines = lines_of(read(path) or "")

@@ -37,7 +37,7 @@ async def one_device() -> AsyncIterator[Settings]:
 
 
 def simulated_devices(count: int, scenario_file: str | None, generation: Generation) -> list[SimulatedDevice]:
-    """``count`` devices of one scenario. Raises ``EngineError`` (USAGE) for a scenario that cannot be read."""
+    """``count`` devices of one scenario. Raises ``EngineError`` (FILE_NOT_READABLE, SCENARIO_INVALID) for a scenario that cannot be read or is wrong."""
     scenario = Scenario() if scenario_file is None else load_scenario(scenario_file)
     return [create_device(scenario, index=index, generation=generation) for index in range(count)]
 

@@ -74,7 +74,7 @@ def create_device(
     """A booted device in the state that ``scenario`` describes (default: healthy).
 
     ``index`` sets devices of one simulation apart (serial, model's AVD name). A generation in the scenario wins over
-    ``generation``. Raises ``EngineError`` (USAGE) when the scenario starts in an app or screen that does not exist.
+    ``generation``. Raises ``EngineError`` (SCENARIO_INVALID) when the scenario starts in an app or screen that does not exist.
     """
     return SimulatedDevice(scenario or Scenario(), index, generation)
 
@@ -152,7 +152,9 @@ class SimulatedDevice:
             screen = "" if huge else scenario.start.screen
             if not ui.show(start, screen):
                 where = f"{start} {screen}".strip()
-                raise EngineError(ErrorCode.USAGE, f"the scenario starts in {where!r}, which no simulated app has")
+                raise EngineError(
+                    ErrorCode.SCENARIO_INVALID, f"the scenario starts in {where!r}, which no simulated app has"
+                )
         return ui
 
     # --- life

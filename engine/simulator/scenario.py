@@ -345,7 +345,7 @@ class Scenario(_Strict):
 def load_scenario(path: str | Path) -> Scenario:
     """The scenario in a YAML file.
 
-    Raises ``EngineError``: FILE_NOT_READABLE, or USAGE naming file and line for anything too large or not a scenario.
+    Raises ``EngineError``: FILE_NOT_READABLE, or SCENARIO_INVALID naming file and line for anything too large or not a scenario.
     """
     name = str(path)
     try:
@@ -359,20 +359,22 @@ def load_scenario(path: str | Path) -> Scenario:
 def parse_scenario(data: str | bytes, name: str = "scenario") -> Scenario:
     """The scenario in YAML text; ``name`` stands for the file in messages. Raises as ``load_scenario``."""
     if len(data) > MAX_SCENARIO_BYTES:
-        raise EngineError(ErrorCode.USAGE, f"{name}: larger than {MAX_SCENARIO_BYTES} bytes")
+        raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}: larger than {MAX_SCENARIO_BYTES} bytes")
     try:
         root, content = _read(data)
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
-        raise EngineError(ErrorCode.USAGE, f"{name}:{_line(mark)}: {exc.problem}") from exc
+        raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}:{_line(mark)}: {exc.problem}") from exc
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as exc:
-        raise EngineError(ErrorCode.USAGE, f"{name}: {exc}") from exc
+        raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}: {exc}") from exc
     if not isinstance(content, dict):
-        raise EngineError(ErrorCode.USAGE, f"{name}:1: a scenario is a mapping")
+        raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}:1: a scenario is a mapping")
     try:
         return Scenario.model_validate(content)
     except ValidationError as exc:
-        raise EngineError(ErrorCode.USAGE, _first_problem(exc, root, name), details={"issues": _issues(exc)}) from exc
+        raise EngineError(
+            ErrorCode.SCENARIO_INVALID, _first_problem(exc, root, name), details={"issues": _issues(exc)}
+        ) from exc
 
 
 def _read(data: str | bytes) -> tuple[yaml.Node | None, Any]:

@@ -251,7 +251,7 @@ def test_an_absent_file_is_the_default_and_a_named_one_must_be_there(config: Pat
     assert load_profile(settings()) is DEFAULT
     with pytest.raises(EngineError, match="does not exist") as caught:
         load_profile(settings(tmp_path / "none.toml"))
-    assert caught.value.code is ErrorCode.USAGE
+    assert caught.value.code is ErrorCode.FILE_NOT_READABLE
     assert caught.value.details["policy"] == str(tmp_path / "none.toml")
 
 
@@ -301,7 +301,7 @@ def test_a_link_to_nowhere_and_a_folder_that_cannot_be_entered_allow_nothing(con
     (config / "policy.toml").symlink_to(tmp_path / "gone.toml")
     with pytest.raises(EngineError) as caught:
         load_profile(settings())
-    assert caught.value.code is ErrorCode.USAGE
+    assert caught.value.code is ErrorCode.FILE_NOT_READABLE
     (config / "policy.toml").unlink()
     (config / "policy.toml").symlink_to("policy.toml")
     with pytest.raises(EngineError):

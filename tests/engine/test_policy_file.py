@@ -149,7 +149,7 @@ def test_every_mistake_is_told_with_its_line(text: str, line: int, message: str,
     path = written(tmp_path, text)
     with pytest.raises(EngineError) as caught:
         load(path)
-    assert caught.value.code is ErrorCode.USAGE
+    assert caught.value.code is ErrorCode.POLICY_INVALID
     assert caught.value.message.startswith(f"Policy file {path}:{problems[0].line}: {problems[0].message}")
     assert "Nothing is allowed" in caught.value.hint
     assert len(caught.value.details["problems"]) == len(problems)
@@ -194,7 +194,7 @@ def test_all_mistakes_at_once_in_the_order_of_their_lines() -> None:
 def test_hostile_files_allow_nothing(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(EngineError) as caught:
         load(written(tmp_path, content))
-    assert caught.value.code is ErrorCode.USAGE
+    assert caught.value.code is ErrorCode.POLICY_INVALID
     assert len(caught.value.message) < 600
     assert "\x1b" not in caught.value.message
 
@@ -205,7 +205,7 @@ def test_only_a_regular_file_is_one(tmp_path: Path) -> None:
     for path in (str(fifo), str(tmp_path), "/dev/null", str(tmp_path / "none")):
         with pytest.raises(EngineError) as caught:
             load(path)
-        assert caught.value.code is ErrorCode.USAGE
+        assert caught.value.code is ErrorCode.FILE_NOT_READABLE
 
 
 def test_a_file_that_may_not_be_read_allows_nothing(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_bad_file_is_refused_with_the_place(tmp_path: Path, text: str, word: s
     file.write_text(text)
     with pytest.raises(EngineError, match=word) as caught:
         Settings.resolve(env={}, file=str(file))
-    assert caught.value.code is ErrorCode.USAGE
+    assert caught.value.code is ErrorCode.SETTINGS_INVALID
 
 
 def test_a_missing_file_is_an_empty_one(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_no_content_of_a_file_is_an_internal_fault(tmp_path: Path, content: byte
     file.write_bytes(content)
     with pytest.raises(EngineError, match="cannot be read") as caught:
         Settings.resolve(env={}, file=str(file))
-    assert caught.value.code is ErrorCode.USAGE
+    assert caught.value.code is ErrorCode.SETTINGS_INVALID
 
 
 @pytest.mark.parametrize(

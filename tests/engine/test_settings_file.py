@@ -166,7 +166,7 @@ def test_everything_wrong_is_told_at_once_in_the_order_of_the_lines(tmp_path: Pa
     file.write_text("[console]\nbell = 1\nmuose = true\n[history]\ndays = 'x'\n")
     with pytest.raises(EngineError) as caught:
         load(str(file))
-    assert caught.value.code is ErrorCode.USAGE
+    assert caught.value.code is ErrorCode.SETTINGS_INVALID
     assert caught.value.message.endswith(
         "line 2: console.bell must be true or false, got 1 (and 2 more: clawperator config check)"
     )

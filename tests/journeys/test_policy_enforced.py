@@ -121,7 +121,7 @@ async def test_a_policy_that_changes_holds_at_once_and_a_broken_one_stops_everyt
         for refused in (engine.snapshot, engine.screenshot, engine.picture):
             with pytest.raises(EngineError, match=r"policy\.toml:\d+: ") as caught:
                 await refused()
-            assert caught.value.code == "USAGE"
+            assert caught.value.code == "POLICY_INVALID"
         os.unlink(policy)
         with pytest.raises(EngineError, match="does not exist"):
             await engine.snapshot()
@@ -129,7 +129,11 @@ async def test_a_policy_that_changes_holds_at_once_and_a_broken_one_stops_everyt
         write(policy, POLICY)
         await engine.snapshot()
     with History.open(str(policy.parent / "h.db")) as history:
-        assert [entry.code for entry in history.audit(events=("refused",))] == ["USAGE"] * 3
+        assert [entry.code for entry in history.audit(events=("refused",))] == [
+            "FILE_NOT_READABLE",
+            "POLICY_INVALID",
+            "POLICY_INVALID",
+        ]
 
 
 async def test_the_command_line_is_bound_as_well(connect: Connect, policy: Path) -> None:

@@ -150,7 +150,7 @@ def _open(options: Namespace) -> int:
 
 
 def _wishes(options: Namespace) -> Wishes:
-    """The flags over the settings file. Raises ``EngineError`` (USAGE) for a file, or keys in it, that are wrong."""
+    """The flags over the settings file. Raises ``EngineError`` (SETTINGS_INVALID) for a file, or keys in it, that are wrong."""
     from clawperator.app.console import keymap, terminal, wishes
     from clawperator.engine.environment import settings_path
     from clawperator.engine.settings import themes_folder

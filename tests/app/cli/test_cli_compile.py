@@ -171,7 +171,7 @@ def test_a_policy_may_allow_more(cli: Cli, registry: str, tmp_path: Path) -> Non
     missing = cli(
         "skills", "compile-artifact", SKILL, "--artifact", "buy", "--registry", registry, "--policy", "/nowhere"
     )
-    assert missing.document["code"] == "USAGE"
+    assert missing.document["code"] == "FILE_NOT_READABLE"
 
 
 def test_the_audit(cli: Cli, registry: str, lonely: dict[str, str]) -> None:

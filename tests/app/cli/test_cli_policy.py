@@ -109,7 +109,7 @@ def test_a_broken_file_is_an_error_everywhere_and_check_lists_it_all(cli: Cli, u
         run = cli(*words)
         assert run.exit_code == 1
         if words[1] != "check":
-            assert run.document["code"] == "USAGE"
+            assert run.document["code"] == "POLICY_INVALID"
             assert run.document["message"].startswith(f"Policy file {usual}:3: Unknown capability 'clik' (and 1 more)")
     checked = cli("policy", "check")
     assert checked.exit_code == 1

@@ -66,7 +66,7 @@ def test_show_of_a_wrong_file_is_an_error_that_leads_to_check(cli: Cli, settings
     settings.write_text("zz = 1\nyy = 2\n")
     shown = cli("config", "show")
     assert shown.exit_code == 1
-    assert shown.document["code"] == "USAGE"
+    assert shown.document["code"] == "SETTINGS_INVALID"
     assert shown.document["message"].endswith("line 1: Unknown key zz (and 1 more: clawperator config check)")
 
 
@@ -74,7 +74,7 @@ def test_show_of_a_wrong_file_is_an_error_that_leads_to_check(cli: Cli, settings
 def test_a_wrong_file_is_an_error_of_every_command(cli: Cli, settings: Path, words: tuple[str, ...]) -> None:
     settings.write_text("zz = 1\n")
     run = cli(*words)
-    assert (run.exit_code, run.document["code"]) == (1, "USAGE")
+    assert (run.exit_code, run.document["code"]) == (1, "SETTINGS_INVALID")
     assert run.document["message"].endswith("line 1: Unknown key zz")
 
 

@@ -174,7 +174,7 @@ async def test_wrong_flags(visit: Visit, flags: list[str], words: str | None) ->
         async with wired(place, *flags) as wire:
             wire.call(2, "snapshot")
             answer = (await wire.hears(id=2))["result"]["structuredContent"]
-            assert (answer["error"]["code"], "policy.toml" in answer["error"]["message"]) == ("USAGE", True)
+            assert (answer["error"]["code"], "policy.toml" in answer["error"]["message"]) == ("FILE_NOT_READABLE", True)
         return
     done = await asyncio.to_thread(command, place, flags)
     error = json.loads(done.stdout)

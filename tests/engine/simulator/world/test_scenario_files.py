@@ -17,7 +17,7 @@ from clawperator.engine.simulator.scenario import MAX_SCENARIO_BYTES, Scenario, 
 def problem(text: str | bytes) -> str:
     with pytest.raises(EngineError) as caught:
         parse_scenario(text, "flaky.yaml")
-    assert caught.value.code is ErrorCode.USAGE
+    assert caught.value.code is ErrorCode.SCENARIO_INVALID
     return caught.value.args[0] if isinstance(caught.value.args[0], str) else str(caught.value)
 
 
@@ -81,11 +81,11 @@ def test_a_fault_hits_by_number_and_pattern() -> None:
 
 
 @given(st.text() | st.binary())
-def test_any_text_is_a_scenario_or_a_usage_error(text: str | bytes) -> None:
+def test_any_text_is_a_scenario_or_a_refused(text: str | bytes) -> None:
     try:
         parse_scenario(text)
     except EngineError as error:
         code = error.code
     else:
-        code = ErrorCode.USAGE
-    assert code is ErrorCode.USAGE
+        code = ErrorCode.SCENARIO_INVALID
+    assert code is ErrorCode.SCENARIO_INVALID
