@@ -63,15 +63,13 @@ def execute(
 def play_compiled(document: object, options: Namespace) -> Answer:
     """Run what ``compile-artifact`` printed: its executions in order, then its confirmations and outputs."""
     from clawperator.engine.policy import load_profile
-    from clawperator.engine.skills.compiled_json import admit_compiled, read_compiled
-    from clawperator.engine.skills.play import play
+    from clawperator.engine.skills.play import play_document
 
-    compiled = read_compiled(document, timeout_ms=options.timeout_ms)
     choices = _choices(options)
 
     async def use(engine: Engine) -> PlayReport:
-        admit_compiled(load_profile(engine.settings), compiled)
-        return await play(engine, compiled, timeout_ms=options.timeout_ms, options=choices)
+        profile = load_profile(engine.settings)
+        return await play_document(engine, document, profile, timeout_ms=options.timeout_ms, options=choices)
 
     report = run(options, use)
     _warn(report.warnings, options)

@@ -8,9 +8,15 @@ from typing import Any
 
 from starlette.responses import Response
 
+from clawperator.app.hints import MATCH_COMMAND, worded
 from clawperator.engine.errors import EngineError, ErrorCode
 
 JSON = "application/json"
+_ROUTE_WORDS = {
+    MATCH_COMMAND: "POST /match with `selector` as in details.selector and `explain`: true.",
+    "--device-id": "`deviceId`",
+}
+"""What hints say on a command line, and what they say to a client of HTTP."""
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
@@ -36,7 +42,12 @@ def status_of(code: ErrorCode) -> int:
 
 
 def failure(error: EngineError, headers: Mapping[str, str] | None = None) -> Response:
-    return answer(error.to_answer(), status_of(error.code), {**retry_after(error), **(headers or {})})
+    return answer(in_route_words(error.to_answer()), status_of(error.code), {**retry_after(error), **(headers or {})})
+
+
+def in_route_words(document: Mapping[str, Any]) -> dict[str, Any]:
+    """An error, or the result of an execution, with routes and fields where its hints name commands and flags."""
+    return worded(document, _ROUTE_WORDS)
 
 
 def retry_after(error: EngineError) -> dict[str, str]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
+from clawperator.app.hints import MATCH_COMMAND, worded
 from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.errors import EngineError
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.observe.trees import viewed
+
+if TYPE_CHECKING:
+    from clawperator.engine.skills.play import PlayReport
 
 DEFAULT_BYTES = 8_192
 """What a view of a tree may take unless the caller says otherwise: some 2,500 tokens."""
@@ -19,6 +24,7 @@ _ERROR_TEXT = 4_096
 """The end of each long text in an error: what a script said last tells most."""
 
 _TOOL_WORDS = {
+    MATCH_COMMAND: "call `match` with `selector` as in details.selector.",
     "--device-id": "`deviceId`",
     "--vars": "`variables`",
     "with --artifact": "with the argument `artifact` of `skill_run`",
@@ -62,18 +68,7 @@ def _is_sound(text: str) -> bool:
 
 def refusal(error: EngineError) -> Reply:
     """An error as the answer: code, message, hint and whether the same call may be repeated."""
-    document = bounded(error.to_answer(), _ERROR_TEXT)
-    for key in ("message", "hint"):
-        if isinstance(text := document["error"].get(key), str):
-            document["error"][key] = in_tool_words(text)
-    return Reply(document, failed=True)
-
-
-def in_tool_words(text: str) -> str:
-    """``text`` with tools and arguments where it names commands and flags: an agent has no command line."""
-    for flag, word in _TOOL_WORDS.items():
-        text = text.replace(flag, word)
-    return text
+    return Reply(worded(bounded(error.to_answer(), _ERROR_TEXT), _TOOL_WORDS), failed=True)
 
 
 def bounded(value: Any, limit: int) -> Any:
@@ -95,6 +90,15 @@ def tail(text: str, limit: int) -> str:
     return f"[{len(raw) - limit} bytes left out] " + raw[-limit:].decode("utf-8", "ignore")
 
 
+async def played(report: PlayReport, arguments: Mapping[str, Any]) -> Reply:
+    """How the executions of a compiled artifact went, each tree as the ``view`` that ``arguments`` ask for."""
+    document = worded(report.to_dict(), _TOOL_WORDS)
+    view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
+    for execution in document["executions"]:
+        await asyncio.to_thread(lean, execution["envelope"], view, most)
+    return Reply(document, failed=report.failed)
+
+
 def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
     """Put a view of each tree in place of its dump, as ``inspect ui --view`` does: a dump can be a quarter of a megabyte."""
     for step in envelope.get("stepResults", ()):
@@ -114,6 +118,7 @@ def lean(envelope: dict[str, Any], view: str, max_bytes: int) -> None:
 
 def outcome(document: Mapping[str, Any]) -> Reply:
     """The engine result ``document``; ``failure`` is what went wrong, where not everything worked."""
+    document = worded(document, _TOOL_WORDS)
     error = document["outcome"].get("error")
     if error is None:
         return Reply(document)

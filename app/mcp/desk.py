@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import ExecutionResult
     from clawperator.engine.executions.run import RunOptions
     from clawperator.engine.facade import Engine
+    from clawperator.engine.skills.play import Executor
 
 SOURCE = "clawperator-mcp"
 _REMEMBERED = 256
@@ -50,6 +51,19 @@ class CutOff:
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.error.to_dict(), "at": round(self.at, 3)}
+
+
+class _Executor:
+    """What plays a compiled artifact: every execution of it goes the way of all others here."""
+
+    def __init__(self, desk: Desk, call: Call) -> None:
+        self._desk = desk
+        self._call = call
+        self.settings = desk.engine.settings
+
+    async def execute(self, payload: Any, /, *, receiver_package: str | None = None, **how: Any) -> ExecutionResult:
+        assert receiver_package is None, "the server has one Operator app for all"
+        return await self._desk.execute(self._call, payload, **how)
 
 
 class Desk:
@@ -125,6 +139,10 @@ class Desk:
                     self._cut(call, following)
                     raise
         return call.ran
+
+    def executor(self, call: Call) -> Executor:
+        """What runs the executions of a compiled artifact for ``call``."""
+        return _Executor(self, call)
 
     def _seen(self, serial: str, xml: str, command_id: str) -> None:
         self.trees.note(serial, xml, command_id=command_id)

@@ -166,6 +166,18 @@ def _check_choices(choices: list[Choice], executions: list[dict[str, Any]]) -> N
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=_HINT, details={"path": path})
 
 
+def checked(compiled: Compiled) -> dict[str, Any]:
+    """What a check of a compiled artifact answers: its executions, normalised, and what is to be known about them."""
+    answer: dict[str, Any] = {"ok": True, "validated": True, "executions": list(compiled.executions)}
+    return answer | remarks(compiled)
+
+
+def remarks(compiled: Compiled) -> dict[str, Any]:
+    """Choices and warnings of a compiled artifact as JSON data, where there are any."""
+    choices = {"choices": [choice.to_dict() for choice in compiled.choices]} if compiled.choices else {}
+    return choices | ({"warnings": list(compiled.warnings)} if compiled.warnings else {})
+
+
 def admit_compiled(profile: Profile, compiled: Compiled) -> None:
     """Raise ``CAPABILITY_DENIED`` for a declared capability that the policy denies: actions do not show a purchase."""
     recipe_id = (compiled.recipe or {}).get("id", "")

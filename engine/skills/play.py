@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import build
@@ -20,7 +20,8 @@ from clawperator.engine.skills.salt import installation_salt
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import ExecutionResult
-    from clawperator.engine.facade import Engine
+    from clawperator.engine.policy import Profile
+    from clawperator.engine.settings import Settings
 
 Tell = Callable[[Mapping[str, Any]], object]
 
@@ -80,8 +81,39 @@ def documented(result: ExecutionResult) -> dict[str, Any]:
     return {key: value for key, value in result.to_dict().items() if key not in said}
 
 
+class Executor(Protocol):
+    """What runs the executions of a play: the engine, or a face's own way to it, with its limits."""
+
+    settings: Settings
+
+    async def execute(
+        self,
+        payload: Any,
+        /,
+        *,
+        device_id: str | None = None,
+        receiver_package: str | None = None,
+        timeout_ms: object = None,
+        options: RunOptions | None = None,
+    ) -> ExecutionResult: ...
+
+
+async def play_document(
+    engine: Executor, document: object, profile: Profile, *, timeout_ms: object = None, **how: Any
+) -> PlayReport:
+    """Play what ``compile-artifact`` printed, as ``play`` does, where ``profile`` admits it.
+
+    Raises ``EngineError``: EXECUTION_VALIDATION_FAILED before anything runs, CAPABILITY_DENIED, and what ``play`` raises.
+    """
+    from clawperator.engine.skills.compiled_json import admit_compiled, read_compiled
+
+    compiled = await asyncio.to_thread(read_compiled, document, timeout_ms=timeout_ms)
+    admit_compiled(profile, compiled)
+    return await play(engine, compiled, timeout_ms=timeout_ms, **how)
+
+
 async def play(
-    engine: Engine,
+    engine: Executor,
     compiled: Compiled,
     *,
     device_id: str | None = None,
@@ -103,73 +135,101 @@ async def play(
     salt, trouble = b"", ""
     if any(output.redaction == "hash" for output in compiled.outputs):
         salt, trouble = await asyncio.to_thread(installation_salt, engine.settings.environment)
-    chosen = replace(options or RunOptions(), profile="flat")
-    results: list[ExecutionResult] = []
-    looks: list[ExecutionResult] = []
-    made: list[Mapping[str, Any]] = []
-    varied: list[Mapping[str, Any]] = []
-    errors: list[Mapping[str, Any]] = []
-    for index, execution in enumerate(compiled.executions):
-        optional = _optional_step(compiled, execution)
-        about = {"index": index, "count": len(compiled.executions), "commandId": execution["commandId"]}
-        tell({"event": "play.execution", **about, "actionCount": len(execution["actions"]), "optional": optional})
-        choice, payload = compiled.choice(execution), execution
-        try:
-            if choice is not None:
-                looked = await engine.execute(
-                    _snapshot(execution),
-                    device_id=device_id,
-                    receiver_package=receiver_package,
-                    timeout_ms=timeout_ms,
-                    options=replace(chosen, raw_envelope=False, max_snapshot_bytes=None),
-                )
-                looks.append(looked)
-                device_id = looked.device_id
-                matcher, failure = await asyncio.to_thread(_chosen, looked, choice, execution)
-                made.append({"stepId": choice.step_id, "executionId": looked.execution_id, "matcher": matcher})
-                if failure is not None:
-                    tell({"event": "play.result", **about, "executionId": looked.execution_id, "succeeded": False})
-                    if optional:
-                        varied.append(_not_chosen(optional, choice, execution, failure))
-                        continue
-                    errors.append(failure)
-                    break
-                payload = with_matcher(execution, matcher or {})
-            result = await engine.execute(
-                payload,
-                device_id=device_id,
-                receiver_package=receiver_package,
-                timeout_ms=timeout_ms,
-                options=chosen,
-            )
-        except EngineError as exc:
-            _name(exc, compiled, results)
-            raise
-        results.append(result)
-        device_id = result.device_id  # the same one to the end, whatever is connected meanwhile
-        succeeded = result.outcome.status == "succeeded"
-        tell({"event": "play.result", **about, "executionId": result.execution_id, "succeeded": succeeded})
-        if optional and not succeeded:
-            varied.append(variance(optional, execution, result.envelope))
-            continue
-        errors += [_failure(result)] if not succeeded else _unconfirmed(compiled, execution, result, salt)
-        if errors:
+    how = {"receiver_package": receiver_package, "timeout_ms": timeout_ms}
+    one_play = _Play(engine, compiled, device_id, how, replace(options or RunOptions(), profile="flat"), salt, tell)
+    for index in range(len(compiled.executions)):
+        await one_play.run(index)
+        if one_play.errors:
             break
-    outputs, absent = read_outputs(compiled.outputs, steps_of(result.envelope for result in results), salt)
-    warnings = [*compiled.warnings, *(warning for result in (*looks, *results) for warning in result.warnings), *absent]
-    if trouble:
-        warnings.append({"code": "SALT_NOT_KEPT", "path": "", "message": trouble})
-    return PlayReport(
-        compiled,
-        tuple(results),
-        outputs,
-        tuple(varied),
-        tuple(errors),
-        tuple(warnings),
-        (time.monotonic() - began) * 1000,
-        tuple(looks),
-        tuple(made),
-    )
+    return one_play.report(trouble, time.monotonic() - began)
+
+
+@dataclass(slots=True)
+class _Play:
+    """A play so far. ``device_id`` is the same one to the end, whatever is connected meanwhile."""
+
+    engine: Executor
+    compiled: Compiled
+    device_id: str | None
+    how: Mapping[str, Any]
+    options: RunOptions
+    salt: bytes
+    tell: Tell
+    results: list[ExecutionResult] = field(default_factory=list)
+    looks: list[ExecutionResult] = field(default_factory=list)
+    chosen: list[Mapping[str, Any]] = field(default_factory=list)
+    variance: list[Mapping[str, Any]] = field(default_factory=list)
+    errors: list[Mapping[str, Any]] = field(default_factory=list)
+
+    async def run(self, index: int) -> None:
+        """Run one execution, with the choice before it; what fails is added to ``errors``, or to ``variance`` if optional."""
+        execution = self.compiled.executions[index]
+        optional = _optional_step(self.compiled, execution)
+        about = {"index": index, "count": len(self.compiled.executions), "commandId": execution["commandId"]}
+        self.tell({"event": "play.execution", **about, "actionCount": len(execution["actions"]), "optional": optional})
+        try:
+            payload = await self._complete(execution, optional, about)
+            if payload is None:
+                return
+            result = await self._execute(payload, self.options)
+        except EngineError as exc:
+            _name(exc, self.compiled, self.results)
+            raise
+        self.results.append(result)
+        succeeded = result.outcome.status == "succeeded"
+        self.tell({"event": "play.result", **about, "executionId": result.execution_id, "succeeded": succeeded})
+        if succeeded:
+            self.errors += _unconfirmed(self.compiled, execution, result, self.salt)
+        elif optional:
+            self.variance.append(variance(optional, execution, result.envelope))
+        else:
+            self.errors.append(_failure(result))
+
+    async def _complete(
+        self, execution: dict[str, Any], optional: str, about: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """``execution`` with the matcher that its choice comes to; ``None`` where there is no node to choose."""
+        choice = self.compiled.choice(execution)
+        if choice is None:
+            return execution
+        looked = await self._execute(
+            _snapshot(execution), replace(self.options, raw_envelope=False, max_snapshot_bytes=None)
+        )
+        self.looks.append(looked)
+        matcher, failure = await asyncio.to_thread(_chosen, looked, choice, execution)
+        self.chosen.append({"stepId": choice.step_id, "executionId": looked.execution_id, "matcher": matcher})
+        if failure is None:
+            return with_matcher(execution, matcher or {})
+        self.tell({"event": "play.result", **about, "executionId": looked.execution_id, "succeeded": False})
+        if optional:
+            self.variance.append(_not_chosen(optional, choice, execution, failure))
+        else:
+            self.errors.append(failure)
+        return None
+
+    async def _execute(self, payload: Mapping[str, Any], options: RunOptions) -> ExecutionResult:
+        result = await self.engine.execute(payload, device_id=self.device_id, options=options, **self.how)
+        self.device_id = result.device_id
+        return result
+
+    def report(self, salt_trouble: str, seconds: float) -> PlayReport:
+        steps = steps_of(result.envelope for result in self.results)
+        outputs, absent = read_outputs(self.compiled.outputs, steps, self.salt)
+        seen = (warning for result in (*self.looks, *self.results) for warning in result.warnings)
+        warnings = [*self.compiled.warnings, *seen, *absent]
+        if salt_trouble:
+            warnings.append({"code": "SALT_NOT_KEPT", "path": "", "message": salt_trouble})
+        return PlayReport(
+            self.compiled,
+            tuple(self.results),
+            outputs,
+            tuple(self.variance),
+            tuple(self.errors),
+            tuple(warnings),
+            seconds * 1000,
+            tuple(self.looks),
+            tuple(self.chosen),
+        )
 
 
 def _snapshot(execution: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.policy import permit
-from clawperator.engine.skills.child import CannotStartError, Stream, run_child
+from clawperator.engine.skills.child import CannotStartError, Ended, Stream, run_child
 from clawperator.engine.skills.frames import Frame, parse_frames
 from clawperator.engine.skills.own_command import own_command
 from clawperator.engine.skills.registry import Registry
@@ -131,17 +131,7 @@ async def run_skill(
                 raise _not_started(skill_id, script, exc.reason) from exc
             hearing.end()
             duration_ms = (time.monotonic() - began) * 1000
-            if ended.too_late:
-                raise EngineError(
-                    ErrorCode.SKILL_EXECUTION_TIMEOUT,
-                    f"Skill {skill_id} timed out after {limit}ms",
-                    details={"timeoutMs": limit},
-                    extra={"skillId": skill_id, **hearing.said()},
-                )
-            if ended.exit_code:
-                raise _failed(skill_id, ended.exit_code, hearing)
-            if not hearing.expected.found:
-                raise _not_said(skill_id, expect_contains, hearing)
+            _require_success(skill_id, ended, limit, expect_contains, hearing)
             hearing.log.complete(duration_ms)
         return SkillRun(
             skill_id,
@@ -154,6 +144,21 @@ async def run_skill(
             await asyncio.to_thread(hearing.frames),
             tuple(hearing.warnings),
         )
+
+
+def _require_success(skill_id: str, ended: Ended, limit: int, expected: str | None, hearing: _Hearing) -> None:
+    """Raise what was wrong with the end of a script."""
+    if ended.too_late:
+        raise EngineError(
+            ErrorCode.SKILL_EXECUTION_TIMEOUT,
+            f"Skill {skill_id} timed out after {limit}ms",
+            details={"timeoutMs": limit},
+            extra={"skillId": skill_id, **hearing.said()},
+        )
+    if ended.exit_code:
+        raise _failed(skill_id, ended.exit_code, hearing)
+    if not hearing.expected.found:
+        raise _not_said(skill_id, expected, hearing)
 
 
 def _limit(timeout_ms: int | None) -> int:

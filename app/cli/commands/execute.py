@@ -196,19 +196,14 @@ def checked_or_run(payload: object, options: Namespace) -> Answer:
 
 def _checked_compiled(payload: object, options: Namespace) -> Answer:
     """The same for what ``compile-artifact`` printed: every execution of it."""
-    from clawperator.engine.skills.compiled_json import read_compiled
+    from clawperator.engine.skills.compiled_json import checked, read_compiled, remarks
 
     compiled = read_compiled(payload, timeout_ms=options.timeout_ms)
     max_snapshot_bytes(options)
-    if options.dry_run:
-        document = {"ok": True, "dryRun": True, "plans": [_plan(payload) for payload in compiled.executions]}
-    else:
-        document = {"ok": True, "validated": True, "executions": list(compiled.executions)}
-    if compiled.choices:
-        document["choices"] = [choice.to_dict() for choice in compiled.choices]
-    if compiled.warnings:
-        document["warnings"] = list(compiled.warnings)
-    return Answer(document, view="plan" if options.dry_run else "validated")
+    if not options.dry_run:
+        return Answer(checked(compiled), view="validated")
+    plans = [_plan(payload) for payload in compiled.executions]
+    return Answer({"ok": True, "dryRun": True, "plans": plans, **remarks(compiled)}, view="plan")
 
 
 def _plan(payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,16 +11,20 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
-from clawperator.app.http.answers import answer, retry_after, status_of
+from clawperator.app.http.answers import answer, in_route_words, retry_after, status_of
 from clawperator.app.http.describing import YES, gives, obj, ok_with, ref, takes
-from clawperator.app.http.room import Room
+from clawperator.app.http.room import Room, caller_of
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 from clawperator.engine.executions import build
+from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.confining import confined, with_confined_pictures
 from clawperator.engine.executions.run import RunOptions
 from clawperator.engine.files import private_folder
 from clawperator.engine.flat_names import flat_named
+from clawperator.engine.skills import compiled_json
+from clawperator.engine.skills.compiled import is_compiled
+from clawperator.engine.skills.play import play_document
 
 router = APIRouter(tags=["executions"])
 
@@ -66,6 +70,26 @@ OUTCOMES = (
 )
 _PICTURES = (ErrorCode.INVALID_PATH, ErrorCode.FILE_EXISTS, ErrorCode.FILE_NOT_WRITABLE)
 _CHECKED = ok_with({"validated": YES, "execution": ref("execution")})
+_OBJECTS = {"type": "array", "items": {"type": "object"}}
+_COMPILED = obj(
+    {"execution": ref("execution"), "executions": _OBJECTS},
+    description="What `compile-artifact` printed, whole; its executions run in order.",
+    anyOf=[{"required": ["execution"]}, {"required": ["executions"]}],
+)
+_CHECKED_COMPILED = ok_with({"validated": YES, "executions": _OBJECTS})
+_PLAYED = obj(
+    {
+        "ok": {"type": "boolean"},
+        "deviceId": _TEXT,
+        "planned": {"type": "integer"},
+        "executions": _OBJECTS,
+        "outputs": {"type": "object"},
+        "errors": _OBJECTS,
+        "durationMs": {"type": "integer"},
+    },
+    ["ok", "deviceId", "planned", "executions", "errors", "durationMs"],
+    description="The run of a compiled artifact; `ok` is false where an execution that is not optional failed.",
+)
 
 
 @router.post(
@@ -73,8 +97,13 @@ _CHECKED = ok_with({"validated": YES, "execution": ref("execution")})
     operation_id="execute",
     summary="Run one execution",
     description="A plan that failed on the device is a success of the transport: 200, and the envelope says `failed`.",
-    openapi_extra=takes(obj({"execution": ref("execution"), **WHERE}, ["execution"])),
-    responses=gives({"anyOf": [ref("success"), _CHECKED]}, *OUTCOMES, *_PICTURES, ErrorCode.MISSING_EXECUTION),
+    openapi_extra=takes(obj({"execution": {"anyOf": [ref("execution"), _COMPILED]}, **WHERE}, ["execution"])),
+    responses=gives(
+        {"anyOf": [ref("success"), _CHECKED, _CHECKED_COMPILED, _PLAYED]},
+        *OUTCOMES,
+        *_PICTURES,
+        ErrorCode.MISSING_EXECUTION,
+    ),
     response_class=Response,
 )
 async def execute(
@@ -85,6 +114,8 @@ async def execute(
     body = await bodies.read_object(request)
     payload = bodies.execution_of(body)
     device, package = bodies.device_of(body), bodies.package_of(body)
+    if is_compiled(payload):
+        return await _execute_compiled(request, body, payload, validate_only=validate_only)
     payload = with_confined_pictures(payload, room.options.screenshots_dir)
     if validate_only:
         checked = room.engine.validate(payload)
@@ -92,7 +123,33 @@ async def execute(
     result = await room.execute(
         request, payload, device_id=device, receiver_package=package, wait_ms=bodies.wait_of(body)
     )
-    return answer(result.to_dict())
+    return answer(in_route_words(result.to_dict()))
+
+
+async def _execute_compiled(request: Request, body: bodies.Body, document: Any, *, validate_only: bool) -> Response:
+    if validate_only:
+        return answer(compiled_json.checked(await asyncio.to_thread(compiled_json.read_compiled, document)))
+    room: Room = request.app.state.room
+    report = await play_document(
+        _Executor(room, request, bodies.wait_of(body)),
+        document,
+        room.profile(caller_of(request)),
+        device_id=bodies.device_of(body),
+        receiver_package=bodies.package_of(body),
+    )
+    return answer(in_route_words(report.to_dict()))
+
+
+class _Executor:
+    """What plays a compiled artifact: every execution of it goes the way of all others here."""
+
+    def __init__(self, room: Room, request: Request, wait_ms: int | None) -> None:
+        self._room, self._request, self._wait_ms = room, request, wait_ms
+        self.settings = room.engine.settings
+
+    async def execute(self, payload: Any, /, **how: Any) -> ExecutionResult:
+        confined_payload = with_confined_pictures(payload, self._room.options.screenshots_dir)
+        return await self._room.execute(self._request, confined_payload, wait_ms=self._wait_ms, **how)
 
 
 async def _observe(request: Request, payload: dict[str, Any], options: RunOptions) -> dict[str, Any]:
@@ -110,7 +167,7 @@ async def _observe(request: Request, payload: dict[str, Any], options: RunOption
     result = await room.execute(
         request, payload, device_id=device, receiver_package=package, wait_ms=wait, options=options
     )
-    return result.to_dict()
+    return in_route_words(result.to_dict())
 
 
 @router.post(
@@ -177,4 +234,4 @@ async def _flat(observing: Coroutine[Any, Any, dict[str, Any]]) -> Response:
     try:
         return answer(flat_named(await observing))
     except EngineError as exc:
-        return answer(flat_named(exc.to_answer()), status_of(exc.code), retry_after(exc))
+        return answer(flat_named(in_route_words(exc.to_answer())), status_of(exc.code), retry_after(exc))

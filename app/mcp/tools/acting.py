@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, outcome
+from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, outcome, played
 from clawperator.app.mcp.desk import SOURCE
 from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Arguments, Tool, wrong
@@ -15,6 +15,10 @@ from clawperator.engine.contracts import limits
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.executions import build
+from clawperator.engine.policy import load_profile
+from clawperator.engine.skills.compiled import is_compiled
+from clawperator.engine.skills.compiled_json import checked, read_compiled
+from clawperator.engine.skills.play import play_document
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.desk import Call, Desk
@@ -26,6 +30,8 @@ Payload = dict[str, Any]
 
 
 async def _execute(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+    if is_compiled(arguments["execution"]):
+        return await _execute_compiled(desk, call, arguments)
     payload = completed(arguments["execution"])
     if arguments.get("validateOnly"):
         checked = desk.engine.validate(payload)
@@ -37,6 +43,16 @@ async def _execute(desk: Desk, call: Call, arguments: Arguments) -> Reply:
     view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
     await asyncio.to_thread(lean, document["envelope"], view, most)
     return outcome(document)
+
+
+async def _execute_compiled(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+    """A compiled artifact: its executions in order, as `skill_run` plays them."""
+    document = arguments["execution"]
+    if arguments.get("validateOnly"):
+        return Reply(checked(read_compiled(document)))
+    profile = desk.profile(call) or load_profile(desk.engine.settings)
+    device = arguments.get("deviceId") or None
+    return await played(await play_document(desk.executor(call), document, profile, device_id=device), arguments)
 
 
 def completed(execution: Mapping[str, Any]) -> Payload:
@@ -76,23 +92,21 @@ def _execute_tool() -> Tool:
         "required": ["id", "type"],
     }
     actions = {**base.listed(step, "What to do, in order. A failed step breaks the plan off."), "minItems": 1}
-    execution = {
-        **base.obj(
-            {
-                "actions": actions,
-                "timeoutMs": base.number(
-                    "Budget of the whole plan, sleeping included.",
-                    limits.MIN_EXECUTION_TIMEOUT_MS,
-                    limits.MAX_EXECUTION_TIMEOUT_MS,
-                    build.DEFAULT_TIMEOUT_MS,
-                ),
-                "commandId": base.text("Names this command; generated where left out."),
-                "taskId": base.text("What it belongs to."),
-            },
-            "The plan.",
-        ),
-        "required": ["actions"],
-    }
+    execution = base.obj(
+        {
+            "actions": actions,
+            "timeoutMs": base.number(
+                "Budget of the whole plan, sleeping included.",
+                limits.MIN_EXECUTION_TIMEOUT_MS,
+                limits.MAX_EXECUTION_TIMEOUT_MS,
+                build.DEFAULT_TIMEOUT_MS,
+            ),
+            "commandId": base.text("Names this command; generated where left out."),
+            "taskId": base.text("What it belongs to."),
+            "executions": base.listed(base.OBJECT, "Of a compiled artifact, which is taken whole."),
+        },
+        "The plan, or what `compile-artifact` printed.",
+    )
     return Tool(
         "execute",
         "Run a plan",
@@ -111,7 +125,7 @@ def _execute_tool() -> Tool:
             "validateOnly": base.switch("Check the plan and touch no device."),
         },
         needs=("execution",),
-        gives={**base.RESULT, "validated": base.BOOLEAN, "execution": base.OBJECT},
+        gives={**base.RESULT, "validated": base.BOOLEAN, "execution": base.OBJECT, **base.PLAYED},
         reads_only=False,
         destructive=True,
         idempotent=False,

@@ -231,6 +231,8 @@ OUTCOME = obj(
     },
     "What became of each step, also where the envelope has no results.",
 )
+PLAYED: Schema = {"executions": OBJECTS, "outputs": OBJECT, "errors": OBJECTS}
+"""What a compiled artifact comes to."""
 RESULT: Schema = {
     "envelope": ENVELOPE,
     "outcome": OUTCOME,

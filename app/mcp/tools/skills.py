@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, tail
+from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, played, tail
 from clawperator.app.mcp.progress import LatestLine
 from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Arguments, Tool, wrong
@@ -21,11 +21,7 @@ from clawperator.engine.skills.run import MAX_TIMEOUT_MS, run_skill
 from clawperator.engine.skills.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from clawperator.app.mcp.desk import Call, Desk
-    from clawperator.engine.executions.attempt import ExecutionResult
-    from clawperator.engine.facade import Engine
     from clawperator.engine.skills.compiled import Compiled
 
 _ONLY_SCRIPTS = ("args", "expectContains")
@@ -155,30 +151,13 @@ def _ended(skill_id: str) -> EngineError:
     )
 
 
-class _Hands:
-    """What plays an artifact: every execution of it goes the way of all others here."""
-
-    def __init__(self, desk: Desk, call: Call) -> None:
-        self._desk = desk
-        self._call = call
-        self.settings = desk.engine.settings
-
-    async def execute(self, payload: Mapping[str, Any], **how: Any) -> ExecutionResult:
-        how.pop("receiver_package", None)
-        return await self._desk.execute(self._call, payload, **how)
-
-
 async def _play(desk: Desk, call: Call, arguments: Arguments) -> Reply:
     registry = await _registry(desk)
     compiled = await asyncio.to_thread(_compile, desk, call, registry, arguments)
     call.progress.total = sum(len(execution["actions"]) for execution in compiled.executions) + len(compiled.choices)
-    hands = cast("Engine", _Hands(desk, call))
-    report = await play(hands, compiled, device_id=arguments.get("deviceId") or None, timeout_ms=_limit(arguments))
-    document = report.to_dict()
-    view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
-    for execution in document["executions"]:
-        await asyncio.to_thread(lean, execution["envelope"], view, most)
-    return Reply(document, failed=report.failed)
+    device = arguments.get("deviceId") or None
+    report = await play(desk.executor(call), compiled, device_id=device, timeout_ms=_limit(arguments))
+    return await played(report, arguments)
 
 
 def _compile(desk: Desk, call: Call, registry: Registry, arguments: Arguments) -> Compiled:
@@ -241,9 +220,7 @@ RUN = Tool(
         "exitCode": base.WHOLE,
         "durationMs": base.WHOLE,
         "frames": base.OBJECTS,
-        "executions": base.OBJECTS,
-        "outputs": base.OBJECT,
-        "errors": base.OBJECTS,
+        **base.PLAYED,
         "warnings": base.OBJECTS,
     },
     reads_only=False,

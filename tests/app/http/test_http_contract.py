@@ -60,6 +60,39 @@ async def test_a_failed_plan_is_a_successful_transport(serve: Serve) -> None:
     assert response.status_code == 200
     assert response.json()["envelope"]["status"] == "failed"
     assert response.json()["envelope"]["errorCode"] == "NODE_NOT_FOUND"
+    error = response.json()["outcome"]["error"]
+    assert error["hint"].endswith(
+        "What comes near now: POST /match with `selector` as in details.selector and `explain`: true."
+    )
+    near = await served.client.post("/match", json={"selector": error["details"]["selector"], "explain": True})
+    assert near.json()["count"] == 0
+
+
+def compiled(*plans: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"executions": [{**each, "commandId": f"part-{index}"} for index, each in enumerate(plans)], **more}
+
+
+async def test_a_compiled_artifact_is_executed_whole(serve: Serve) -> None:
+    served = await serve()
+    matcher = {"matcher": {"textEquals": "not there"}, "retry": {"maxAttempts": 1}}
+    missing = {"id": "later", "type": "click", "params": matcher}
+    three = compiled(plan(HOME), plan(missing), plan(HOME), optional=["later"])
+    report = await served.client.post("/execute", json={"execution": three})
+    done = report.json()
+    assert (report.status_code, done["ok"], done["planned"], done["errors"]) == (200, True, 3, [])
+    names = [execution["envelope"]["commandId"] for execution in done["executions"]]
+    assert names == ["part-0", "part-1", "part-2"]
+    broken = await served.client.post("/execute", json={"execution": compiled(plan(HOME), plan(missing), plan(HOME))})
+    assert (broken.status_code, broken.json()["ok"], len(broken.json()["executions"])) == (200, False, 2)
+    assert broken.json()["errors"][0]["code"] == "NODE_NOT_FOUND"
+    assert "clawperator match" not in broken.json()["errors"][0]["hint"]
+    checked = await served.client.post("/execute?validateOnly=true", json={"execution": three})
+    assert (checked.json()["validated"], len(checked.json()["executions"])) == (True, 3)
+    wrong = await served.client.post("/execute", json={"execution": compiled(plan(HOME), {"actions": []})})
+    assert wrong.json()["error"]["details"]["path"].startswith("executions.1")
+    away = compiled(plan({"id": "p", "type": "take_screenshot", "params": {"path": "/etc/x.png"}}))
+    refused = await served.client.post("/execute", json={"execution": away})
+    assert refused.json()["error"]["code"] == "INVALID_PATH"
 
 
 @pytest.mark.parametrize(

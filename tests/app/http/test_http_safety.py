@@ -142,6 +142,9 @@ async def test_a_profile_binds_its_token(serve: Serve, tmp_path: Path) -> None:
     refused = await served.client.post("/execute", json={"execution": plan(HOME)}, headers=watching)
     assert error_of(refused) == (403, "READ_ONLY")
     assert refused.json()["error"]["details"]["profile"] == "watching"
+    compiled = {"executions": [plan(HOME)]}
+    refused = await served.client.post("/execute", json={"execution": compiled}, headers=watching)
+    assert error_of(refused) == (403, "READ_ONLY")
     for path in (
         "/android/provision/emulator",
         "/skills/com.android.settings.overview/run",
@@ -151,7 +154,8 @@ async def test_a_profile_binds_its_token(serve: Serve, tmp_path: Path) -> None:
     assert (await served.execute()).json()["ok"] is True
     entries = (await served.client.get("/audit")).json()["entries"]
     assert [(entry["event"], entry["caller"]) for entry in entries] == [
-        ("result", "owner"), ("execute", "owner"), ("refused", "wall-screen"), ("result", "wall-screen"), ("execute", "wall-screen"),
+        ("result", "owner"), ("execute", "owner"), ("refused", "wall-screen"), ("refused", "wall-screen"),
+        ("result", "wall-screen"), ("execute", "wall-screen"),
     ]  # fmt: skip
 
 

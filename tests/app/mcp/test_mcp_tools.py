@@ -107,7 +107,23 @@ async def test_acting(visit: Visit) -> None:
         assert (missing.is_error, answer["ok"], answer["envelope"]["status"]) == (True, True, "failed")
         assert answer["failure"]["code"] == answer["envelope"]["errorCode"] == "NODE_NOT_FOUND"
         assert "snapshot" in answer["failure"]["hint"]
+        assert "call `match` with `selector`" in answer["failure"]["hint"]
+        assert "clawperator" not in answer["outcome"]["error"]["hint"]
         assert answer["failure"]["retryable"] is False
+
+
+async def test_a_compiled_artifact_is_executed_whole(visit: Visit) -> None:
+    place = await visit()
+    usual = {"taskId": "t", "source": "tests", "expectedFormat": "android-ui-automator", "timeoutMs": 10_000}
+    plans = [{**usual, "commandId": f"part-{index}", **plan(HOME, LOOK)} for index in range(3)]
+    async with place.talk() as agent:
+        checked = await agent.ok("execute", execution={"executions": plans}, validateOnly=True)
+        assert len(checked["executions"]) == 3
+        done = await agent.ok("execute", execution={"executions": plans}, view="compact")
+        assert [each["envelope"]["commandId"] for each in done["executions"]] == ["part-0", "part-1", "part-2"]
+        assert "view" in done["executions"][2]["envelope"]["stepResults"][1]["data"]
+        refused = await agent.refused("execute", execution={"executions": []})
+        assert (refused["code"], refused["details"]["path"]) == ("EXECUTION_VALIDATION_FAILED", "executions")
 
 
 async def test_several_devices(visit: Visit) -> None:

@@ -1,0 +1,48 @@
+"""Hints of the engine name commands and flags. For faces that have neither, they are put into the face's own words here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+MATCH_COMMAND = "clawperator match"
+"""In the words of a face: what stands for the command that explains a selector, with all its flags."""
+_MATCH = rf"{MATCH_COMMAND} --selector .*"
+_OTHER_COMMANDS = r"`(?:clawperator|adb) [^`]*`"
+"""Left as they are: a person runs them where the engine is. Their flags are no arguments of a call."""
+
+
+def worded(document: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    """``document`` with the messages and hints of its errors, and of its outcome's and executions', in a face's ``words``."""
+    changed = dict(document)
+    if isinstance(error := changed.get("error"), Mapping):
+        changed["error"] = _error(error, words)
+    if isinstance(outcome := changed.get("outcome"), Mapping):
+        changed["outcome"] = worded(outcome, words)
+    if "executions" in changed:
+        changed["executions"] = [worded(execution, words) for execution in changed["executions"]]
+    if "errors" in changed:
+        changed["errors"] = [_error(error, words) for error in changed["errors"]]
+    return changed
+
+
+def _error(error: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    texts = {key: error[key] for key in ("message", "hint") if isinstance(error.get(key), str)}
+    return {**error, **{key: _in_words(text, words) for key, text in texts.items()}}
+
+
+def _in_words(text: str, words: Mapping[str, str]) -> str:
+    """``text`` with each key of ``words`` replaced, longer ones first, and none within another command."""
+
+    def replacement(found: re.Match[str]) -> str:
+        return words.get(MATCH_COMMAND if found["match"] else found[0], found[0])
+
+    return _pattern(tuple(words)).sub(replacement, text)
+
+
+@lru_cache(maxsize=4)
+def _pattern(known: tuple[str, ...]) -> re.Pattern[str]:
+    longest_first = sorted((re.escape(each) for each in known if each != MATCH_COMMAND), key=len, reverse=True)
+    return re.compile("|".join([f"(?P<match>{_MATCH})", *longest_first, _OTHER_COMMANDS]), re.DOTALL)
