@@ -67,7 +67,9 @@ class TestHandWrittenLogs:
             "stage-start", "snapshot-start", "HierarchySignal", "stage-success", "ui-end", "step-success", "task-success",
             "success", "EnvelopeSignal", "answered",
         ]  # fmt: skip
-        assert {signal.command_id for signal in found if not isinstance(signal, DeathSignal | RefusalSignal)} == {"look-1"}
+        assert {signal.command_id for signal in found if not isinstance(signal, DeathSignal | RefusalSignal)} == {
+            "look-1"
+        }
         start, _, step = progress(found)[:3]
         assert start.fields == {
             "commandId": "look-1",
