@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROWS: list[tuple[str, str, str, str, str]] = []
+PERFORMANCE = Path(__file__).parents[2] / "docs" / "performance.md"
 ATTEMPTS = 6
 """A machine that does something else meanwhile makes everything slower, never faster: the best of so many measurements counts."""
 
@@ -93,16 +94,26 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write", action="store_true", help=f"write the measured table into {PERFORMANCE.name}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if not ROWS:
         return
     terminalreporter.section("benchmarks")
     for line in table():
         terminalreporter.write_line(line)
+    if config.getoption("--write"):
+        before, start, rest = PERFORMANCE.read_text(encoding="utf-8").partition("<!-- measured -->\n")
+        measured = "\n".join(table())
+        PERFORMANCE.write_text(
+            f"{before}{start}\n{measured}\n\n<!-- end -->{rest.partition('<!-- end -->')[2]}", encoding="utf-8"
+        )
 
 
 def table() -> Iterator[str]:
-    """As Markdown, ready for the README."""
+    """As Markdown."""
     yield "| what | floor | measured | claim | |"
     yield "| --- | --- | --- | --- | --- |"
     for row in ROWS:

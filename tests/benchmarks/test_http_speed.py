@@ -102,8 +102,9 @@ class Line:
         length = head.lower().partition(b"content-length:")[2].partition(b"\r")[0]
         return await self._reader.readexactly(int(length))
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self._writer.close()
+        await self._writer.wait_closed()
 
 
 async def ask(address: tuple[str, int], count: int, took: list[float]) -> None:
@@ -113,7 +114,7 @@ async def ask(address: tuple[str, int], count: int, took: list[float]) -> None:
         began = time.perf_counter()
         await line.ask("GET /devices")
         took.append(time.perf_counter() - began)
-    line.close()
+    await line.close()
 
 
 def test_the_list_of_devices(report: Report, server: Server) -> None:
@@ -158,7 +159,8 @@ def test_a_snapshot_costs_little_more_than_the_engine(report: Report, server: Se
                 calls += await timed(5, engine.snapshot)
                 requests += await timed(5, lambda: line.ask("POST /observe/snapshot"))
             watching.cancel()
-            line.close()
+            await asyncio.wait([watching])
+            await line.close()
             return statistics.median(requests[5:]), statistics.median(calls[5:])
 
     def measure() -> tuple[float, str]:
