@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
+MANUAL = DOCS / "clawperator.1"
 PAGES = (DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md")))
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_GLOBAL = "global options, allowed anywhere:\n"
 _CODE_OR_TAG = re.compile(r"(`[^`]*`)|<")
 Schema = Mapping[str, Any]
 
@@ -80,22 +80,52 @@ def generations() -> Iterator[str]:
 
 
 def commands() -> Iterator[str]:
-    from clawperator.app.cli.arguments import Parser, add_globals, build_parser
+    from clawperator.app.cli.arguments import OPTIONS_HELP
+    from clawperator.app.cli.table import SECTIONS
+
+    yield f"### Options of every command\n\n```text\n{_global_options()}\n```\n"
+    known = {word for words in SECTIONS.values() for word in words}
+    for title, first_words in (*SECTIONS.items(), ("Flat commands", None)):
+        yield f"### {title}\n"
+        for words, text in _help_texts():
+            first = words.partition(" ")[0]
+            if first in first_words if first_words else first not in known:
+                yield f"#### clawperator {words}\n\n```text\n{text.removesuffix(OPTIONS_HELP).strip()}\n```\n"
+
+
+def _global_options() -> str:
+    from clawperator.app.cli.arguments import Parser, add_globals
+
+    parser = Parser("clawperator")
+    parser.formatter_class = _formatter
+    add_globals(parser)
+    return parser.format_help().partition("anywhere:\n")[2].rstrip()
+
+
+@cache
+def _help_texts() -> tuple[tuple[str, str], ...]:
+    """The words and the help of every command, as wide as on any other machine."""
+    from clawperator.app.cli.arguments import build_parser
     from clawperator.app.cli.table import COMMANDS, load
 
-    everywhere = Parser("clawperator")
-    add_globals(everywhere)
-    yield f"### Global options\n\n```text\n{_help(everywhere).partition(_GLOBAL)[2].strip()}\n```\n"
+    texts = []
     for words in COMMANDS:
-        own, _, rest = _help(build_parser(load(words))).partition(_GLOBAL)
-        examples = rest.partition("\n\n")[2]
-        yield f"### clawperator {words}\n\n```text\n{own.strip()}\n\n{examples}".rstrip() + "\n```\n"
+        parser = build_parser(load(words))
+        parser.formatter_class = _formatter
+        texts.append((words, parser.own_help().strip()))
+    return tuple(texts)
 
 
-def _help(parser: ArgumentParser) -> str:
-    """The help text, as wide as on any other machine."""
-    parser.formatter_class = partial(RawDescriptionHelpFormatter, width=100)
-    return parser.format_help()
+_formatter = partial(RawDescriptionHelpFormatter, width=100)
+
+
+def environment() -> Iterator[str]:
+    from clawperator.engine.settings import VARIABLES
+
+    yield from _table(
+        ("Variable", "Setting"),
+        ((", ".join(f"`{name}`" for name in names), f"`{setting}`") for setting, names in VARIABLES.items()),
+    )
 
 
 def settings() -> Iterator[str]:
@@ -191,7 +221,8 @@ def keys() -> Iterator[str]:
 PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     part.__name__: part
     for part in (
-        actions, capabilities, commands, errors, faults, generations, keys, matcher, outcome, retry, routes, settings, tools,
+        actions, capabilities, commands, environment, errors, faults, generations, keys, matcher, outcome, retry, routes,
+        settings, tools,
     )
 }  # fmt: skip
 
@@ -252,6 +283,24 @@ def _prose(text: str) -> str:
     return " ".join(text.replace("``", "`").split())
 
 
+def manual() -> str:
+    """The manual page, in man's own markup."""
+    from clawperator.app.cli.table import COMMANDS
+    from clawperator.engine.version import __version__
+
+    lines = [f'.TH CLAWPERATOR 1 "" "clawperator {__version__}"', ".SH NAME", "clawperator \\- drive Android devices"]
+    lines += [".SH SYNOPSIS", ".B clawperator", ".I command", "[options]", ".SH OPTIONS", *_verbatim(_global_options())]
+    lines.append(".SH COMMANDS")
+    for words, text in _help_texts():
+        lines += [f'.SS "clawperator {words}"', COMMANDS[words][1] + ".", *_verbatim(text.partition("\n\n")[2])]
+    return "\n".join(lines) + "\n"
+
+
+def _verbatim(text: str) -> list[str]:
+    lines = text.replace("\\", "\\e").replace("-", "\\-").splitlines()
+    return [".nf", *(f"\\&{line}" if line[:1] in ("'", ".") else line for line in lines), ".fi"]
+
+
 def rendered(page: Path) -> str:
     """The text of the page with its generated parts as the code gives them now."""
 
@@ -264,8 +313,10 @@ def rendered(page: Path) -> str:
 
 def stale() -> dict[Path, str]:
     """The pages whose generated parts differ from the code, with the text that they should have."""
-    wanted = {page: rendered(page) for page in PAGES}
-    return {page: text for page, text in wanted.items() if page.read_text(encoding="utf-8") != text}
+    wanted = {page: rendered(page) for page in PAGES} | {MANUAL: manual()}
+    return {
+        path: text for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    }
 
 
 if __name__ == "__main__":

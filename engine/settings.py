@@ -23,7 +23,7 @@ HISTORY_MEGABYTES = 500
 IMAGE_SECONDS = 1800
 WAIT_VARIABLE = "CLAWPERATOR_WAIT_MS"
 
-_ENVIRONMENT = {
+VARIABLES: Mapping[str, tuple[str, ...]] = {
     "device_id": DEVICE_VARIABLES,
     "receiver_package": ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE"),
     "action_agent_command": ("CLAWPERATOR_AGENT_ACTION",),
@@ -121,7 +121,7 @@ def choices(flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str,
     found: dict[str, Chosen] = {}
     for item in fields(Settings):
         name = item.name
-        variable = next((variable for variable in _ENVIRONMENT.get(name, ()) if env.get(variable)), "")
+        variable = next((variable for variable in VARIABLES.get(name, ()) if env.get(variable)), "")
         if _given(flags.get(name)):
             found[name] = Chosen(flags[name], "flag")
         elif variable:

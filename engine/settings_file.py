@@ -64,6 +64,14 @@ class EmulatorSettings(_Table):
     )
 
 
+class OutputSettings(_Table):
+    """What commands print."""
+
+    terminal: Literal["json", "pretty"] = Field(
+        "json", description="The format on a terminal, where no flag chooses one."
+    )
+
+
 class ConsoleSettings(_Table):
     """How the console looks and behaves; its flags win over this."""
 
@@ -120,6 +128,7 @@ class SettingsFile(_Table):
     )
     history: HistorySettings = Field(default_factory=HistorySettings)
     emulator: EmulatorSettings = Field(default_factory=EmulatorSettings)
+    output: OutputSettings = Field(default_factory=OutputSettings)
     console: ConsoleSettings = Field(default_factory=ConsoleSettings)
     keymap: Keymap = Field(default_factory=dict, description="Other keys for the console's bindings, by their ids.")
 
@@ -139,6 +148,7 @@ class SettingsFile(_Table):
 _TABLES: Mapping[str, type[_Table] | None] = {
     "history": HistorySettings,
     "emulator": EmulatorSettings,
+    "output": OutputSettings,
     "console": ConsoleSettings,
     "keymap": None,
 }

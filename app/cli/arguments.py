@@ -37,6 +37,7 @@ _GLOBAL_VALUES = (
 LOG_LEVELS = ("debug", "info", "warn", "error")
 _GLOBAL_SWITCHES = ("--json", "--verbose", "--version", "--no-daemon", *_HELP)
 FORMATS = ("json", "pretty")
+OPTIONS_HELP = "Options of every command: clawperator help options"
 _FLAT_SPELLINGS = ("--device", "--operator-package")
 """Who spells a global flag so gets the flat names for package and codes in the answer."""
 _SPELLINGS = {
@@ -94,7 +95,7 @@ class Parser(ArgumentParser):
         self.words: list[str] = []
         self.many = ""
         self.rest = ""
-        self.completions: dict[str, Sequence[str]] = {}
+        self.completions: dict[str, Sequence[str] | str] = {}
         self.files: set[str] = set()
         self._own = self.add_argument_group("options")
         self._global = self.add_argument_group("global options, allowed anywhere")
@@ -105,15 +106,15 @@ class Parser(ArgumentParser):
         metavar: str | tuple[str, ...],
         about: str,
         choices: Sequence[str] = (),
-        suggest: Sequence[str] = (),
+        suggest: Sequence[str] | str = (),
         file: bool = False,
         code: ErrorCode = ErrorCode.USAGE,
         everywhere: bool = False,
     ) -> None:
         """A flag with a value (or with two: ``metavar`` is a pair then).
 
-        Values outside ``choices`` are refused; ``suggest`` and ``file`` only feed shell completion. ``code`` is the error's when
-        the value is missing or the flag is given twice.
+        Values outside ``choices`` are refused. ``suggest`` and ``file`` feed shell completion only; a text names a source of
+        ``candidates``. ``code`` is the error's when the value is missing or the flag is given twice.
         """
         count = 1 if isinstance(metavar, str) else len(metavar)
         group = self._global if everywhere else self._own
@@ -129,7 +130,7 @@ class Parser(ArgumentParser):
         action = group.add_argument(*names, action="store_true", help=about)
         self._remember(names, Flag(action.dest, 0, (), ErrorCode.USAGE))
 
-    def word(self, name: str, *, about: str, suggest: Sequence[str] = (), many: bool = False) -> None:
+    def word(self, name: str, *, about: str, suggest: Sequence[str] | str = (), many: bool = False) -> None:
         """A positional argument; whether it may be absent is the command's business."""
         self.add_argument(name, nargs="*" if many else "?", metavar=f"<{name}>", help=about)
         self.completions[name] = suggest
@@ -146,6 +147,18 @@ class Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """A second net for complaints of argparse: the scan leaves it none."""
         raise EngineError(ErrorCode.USAGE, message)
+
+    def own_help(self) -> str:
+        """The help without the global options, which have a topic of their own."""
+        self._action_groups.remove(self._global)
+        try:
+            return self.format_help()
+        finally:
+            self._action_groups.append(self._global)
+
+    def about(self, flag: str) -> str:
+        """What the help says of a flag."""
+        return str(self._option_string_actions[flag].help)
 
     def _remember(self, names: Iterable[str], flag: Flag) -> None:
         for name in names:
@@ -174,7 +187,7 @@ def find_command(arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
                 if not (words or help_wanted):
                     raise unrecognised(name, _GLOBAL_VALUES + _GLOBAL_SWITCHES)
                 searching = False
-        elif searching and ((found := _joined(words, argument)) in COMMANDS or found in GROUPS):
+        elif searching and ((found := joined(words, argument)) in COMMANDS or found in GROUPS):
             words = found
         elif words in COMMANDS:
             rest.append(argument)
@@ -188,7 +201,7 @@ def find_command(arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
     return words, rest, after_dashes
 
 
-def _joined(words: str, word: str) -> str:
+def joined(words: str, word: str) -> str:
     """The words so far with one more, in the table's spelling."""
     return f"{words} {word}" if words else spelled(word)
 
@@ -233,7 +246,7 @@ def build_parser(command: Command) -> Parser:
         f"clawperator {command.words}",
         usage=command.usage,
         description="\n\n".join(filter(None, (f"{COMMANDS[command.words][1]}.", command.notes))),
-        epilog=f"examples:\n{examples}" if examples else "",
+        epilog="\n\n".join((*([f"examples:\n{examples}"] if examples else ()), OPTIONS_HELP)),
     )
     command.configure(parser)
     add_globals(parser, command.formats)
@@ -242,7 +255,9 @@ def build_parser(command: Command) -> Parser:
 
 def add_globals(parser: Parser, formats: Sequence[str] = FORMATS) -> None:
     """The options that every command takes (the ones that ``find_command`` steps over)."""
-    parser.value("--device-id", "--device", metavar="<serial>", about="which device", everywhere=True)
+    parser.value(
+        "--device-id", "--device", metavar="<serial>", about="which device", suggest="devices", everywhere=True
+    )
     parser.value(
         "--receiver-package", "--operator-package", metavar="<package>", about="which Operator app", everywhere=True
     )

@@ -23,7 +23,7 @@ def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
     ``leaving``: the process ends with it.
     """
     try:
-        return _run(arguments)
+        return _run([*_format_of_terminal(arguments), *arguments])
     finally:
         afterwards.do(leaving=leaving)
 
@@ -43,6 +43,24 @@ def _run(arguments: Sequence[str]) -> int:
             diagnostics.traceback(exc)
         outcome = diagnostics.unexpected(exc)
     return _finish(outcome, output.stated_format(arguments))
+
+
+def _format_of_terminal(arguments: Sequence[str]) -> list[str]:
+    """The flags that the setting ``output.terminal`` stands for; none where the command line chooses, or opens the console."""
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    chosen = any(word.partition("=")[0] in ("--json", "--output", "--format") for word in before)
+    if chosen or not before or "demo" in before or not output.is_terminal():
+        return []
+    import tomllib
+
+    from clawperator.engine.environment import settings_path
+
+    try:
+        with open(settings_path(), "rb") as file:
+            pretty = tomllib.load(file)["output"]["terminal"] == "pretty"
+    except (OSError, ValueError, LookupError, TypeError):  # the command itself reports what is wrong with the file
+        return []
+    return ["--output", "pretty"] if pretty else []
 
 
 def interrupted(arguments: Sequence[str]) -> int:

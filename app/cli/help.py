@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from clawperator.app.cli.arguments import Parser, add_globals, build_parser
 from clawperator.app.cli.output import is_terminal
-from clawperator.app.cli.table import COMMANDS, GROUPS, load, subcommands
+from clawperator.app.cli.table import COMMANDS, GROUPS, SECTIONS, load, subcommands
+from clawperator.engine.contracts.issues import suggestion
+from clawperator.engine.errors import EngineError, ErrorCode, Retry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import HelpFormatter
+    from collections.abc import Iterator
 
 _INTRODUCTION = """\
 clawperator drives Android devices, deterministically: one payload in, one JSON document out.
@@ -17,35 +20,66 @@ usage: clawperator <command> [options]
 """
 
 _CLOSING = """\
-environment:
-  CLAWPERATOR_DEVICE_ID, ANDROID_SERIAL     the device where no --device-id is given
-  CLAWPERATOR_OPERATOR_PACKAGE              the Operator app where no --receiver-package is given
-  ADB_PATH                                  the adb program, to start a server where none runs
-
 examples:
   clawperator demo
   clawperator devices
   clawperator observe snapshot --output pretty
   clawperator execute --execution plan.json --validate-only
 
-Exit codes: 0 success, 1 error or failed execution, 130 interrupted.
-`clawperator help <command>` explains a command.
+More help:
+  clawperator help <command>                 one command
+  clawperator help options                   options of every command, environment variables, exit codes
+  clawperator help flat                      short forms that skill scripts call: snapshot, click, type, …
+  clawperator help errors [NODE_NOT_FOUND]   all error codes, or what one means
 """
+
+_ENVIRONMENT = """
+environment:
+  CLAWPERATOR_DEVICE_ID, ANDROID_SERIAL     the device where no --device-id is given
+  CLAWPERATOR_OPERATOR_PACKAGE              the Operator app where no --receiver-package is given
+  ADB_PATH                                  the adb program, to start a server where none runs
+
+Exit codes: 0 success, 1 error or failed execution, 130 interrupted.
+"""
+TOPICS = ("options", "flat", "errors")
+"""What ``help`` explains beside commands."""
 
 
 def help_text(topic: str) -> str:
-    """The text for command words or a group; the full help for no words."""
+    """The text for command words, a group or one of ``TOPICS``; the full help for no words."""
     if topic in COMMANDS and topic not in GROUPS:
         return _render(build_parser(load(topic)))
     if topic in GROUPS:
         return _group_text(topic)
-    return _full_text()
+    return {"options": _options_text, "flat": _flat_text, "errors": _errors_text}.get(topic, _full_text)()
+
+
+def error_text(name: str) -> str:
+    """What one error code means. Raises ``USAGE`` for a name that is none."""
+    code = ErrorCode.known(name.upper())
+    if code is None:
+        hint = suggestion(name.upper(), list(ErrorCode)) or "Run `clawperator help errors`."
+        raise EngineError(ErrorCode.USAGE, f"Unknown error code: {name}", hint=hint)
+    return (
+        f"{code}\n\n{code.meaning[:1].upper()}{code.meaning[1:]}.\n\n"
+        f"What to do:  {code.hint}\n"
+        f"Retry:       {code.retry}: {_RETRY[code.retry]}\n"
+        f"HTTP status: {code.http}\n"
+    )
+
+
+_RETRY = {
+    Retry.NO: "the same call fails again until something is changed",
+    Retry.WAIT: "repeat the same call after a delay; nothing was sent",
+    Retry.OBSERVE: "the device may have acted: take a snapshot, then decide",
+    Retry.SETUP: "run the doctor or the setup, then repeat",
+}
 
 
 def _render(parser: Parser) -> str:
     if is_terminal():
         parser.formatter_class = _coloured()
-    return parser.format_help()
+    return parser.own_help()
 
 
 def _coloured() -> type[HelpFormatter]:
@@ -61,10 +95,33 @@ def _coloured() -> type[HelpFormatter]:
 
 
 def _full_text() -> str:
+    sections = "".join(f"{title}\n{_rows(list(_commands_of(title)))}\n" for title in SECTIONS)
+    return f"{_INTRODUCTION}\n{sections}{_CLOSING}"
+
+
+def _commands_of(section: str) -> Iterator[str]:
+    yield from (words for words in COMMANDS if words.partition(" ")[0] in SECTIONS[section])
+
+
+def _options_text() -> str:
     parser = Parser("clawperator")
     add_globals(parser)
-    options = parser.format_help().partition("global options")[2]
-    return f"{_INTRODUCTION}\ncommands:\n{_rows(list(COMMANDS))}\nglobal options{options}\n{_CLOSING}"
+    return f"global options{parser.format_help().partition('global options')[2]}{_ENVIRONMENT}"
+
+
+def _flat_text() -> str:
+    in_sections = {word for words in SECTIONS.values() for word in words}
+    flat = [words for words in COMMANDS if words.partition(" ")[0] not in in_sections]
+    return (
+        "Short forms of the same actions, for skill scripts that call them. Their answers differ in details: a failed step\n"
+        f"makes the exit code 1, and close is a success.\n\n{_rows(flat)}\n`clawperator help <command>` explains one.\n"
+    )
+
+
+def _errors_text() -> str:
+    width = max(map(len, ErrorCode)) + 2
+    rows = "".join(f"  {code:<{width}}{code.meaning}\n" for code in sorted(ErrorCode))
+    return f"Error codes:\n{rows}\n`clawperator help errors <code>` explains one.\n"
 
 
 def _group_text(group: str) -> str:
@@ -73,5 +130,7 @@ def _group_text(group: str) -> str:
 
 
 def _rows(commands: list[str]) -> str:
-    width = max(map(len, commands)) + 2
-    return "".join(f"  {words:<{width}}{COMMANDS[words][1]}\n" for words in commands)
+    return "".join(f"  {words:<{_WIDTH}}{COMMANDS[words][1]}\n" for words in commands)
+
+
+_WIDTH = max(map(len, COMMANDS)) + 2

@@ -115,6 +115,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Command words → (``module:class`` under ``commands``, summary), in the order of the help text."""
 
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Look": ("observe", "inspect", "match", "suggest", "diff", "watch"),
+    "Act": ("execute", "action", "record"),
+    "Skills": ("skills",),
+    "Devices": ("devices", "packages", "doctor", "lock"),
+    "Operator app": ("operator", "grant-device-permissions"),
+    "Emulators": ("emulator", "provision"),
+    "History and reports": ("history", "logs", "report"),
+    "Console and servers": ("console", "serve", "mcp"),
+    "Policy and settings": ("policy", "config"),
+    "Develop": ("demo", "sim", "schema", "version", "completion", "help"),
+}
+"""The first words of commands, by the sections of the help. Those in no section are the short forms of the flat profile."""
+
 GROUPS: dict[str, str] = {
     "packages": "packages list [--third-party]",
     "observe": "observe snapshot|screenshot [options]",

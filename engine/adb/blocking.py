@@ -45,9 +45,12 @@ MAX_OUTPUT = 16 * 1024 * 1024
 """Bytes of one command's output: light commands ask for lists."""
 
 
-def devices(env: Mapping[str, str] | None = None, *, timeout: float = 10.0) -> list[DeviceEntry]:
-    """The adb server's device list; a local server is started where none answers. Errors as in ``AdbServer``."""
-    with _Line(os.environ if env is None else env, timeout) as line:
+def devices(env: Mapping[str, str] | None = None, *, timeout: float = 10.0, start: bool = True) -> list[DeviceEntry]:
+    """The adb server's device list; unless ``start`` is false a local server is started where none answers.
+
+    Errors as in ``AdbServer``.
+    """
+    with _Line(os.environ if env is None else env, timeout, start=start) as line:
         return parse_devices(line.run(query("host:devices-l")))
 
 
@@ -70,8 +73,9 @@ def shell(
 class _Line:
     """A connection with one deadline over everything that is said on it."""
 
-    def __init__(self, env: Mapping[str, str], timeout: float, serial: str = "") -> None:
+    def __init__(self, env: Mapping[str, str], timeout: float, serial: str = "", *, start: bool = True) -> None:
         self._env = env
+        self._start = start
         self._timeout = timeout
         self._serial = serial
         self._end = monotonic() + timeout
@@ -89,7 +93,7 @@ class _Line:
         try:
             return self._connect()
         except (ConnectionRefusedError, FileNotFoundError) as exc:
-            if not self._address.is_local:
+            if not (self._start and self._address.is_local):
                 raise unreachable(self._address, exc.strerror or str(exc)) from exc
         except OSError as exc:
             raise unreachable(self._address, exc.strerror or str(exc)) from exc

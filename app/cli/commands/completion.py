@@ -1,72 +1,92 @@
-"""``completion``: scripts for shells, made from the same parsers that read command lines."""
+"""``completion``: a script for the shell, which asks this command again what can follow."""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-from typing import TYPE_CHECKING
-
-import shtab
-
 from clawperator.app.cli import output
-from clawperator.app.cli.arguments import Parser as CommandParser
-from clawperator.app.cli.arguments import build_parser
 from clawperator.app.cli.command import Command
-from clawperator.app.cli.table import COMMANDS, GROUPS, load
 from clawperator.engine.errors import EngineError, ErrorCode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from clawperator.app.cli.arguments import Parser
 
-SHELLS = ("bash", "zsh", "tcsh")
-_RESERVED = frozenset({"execute best-effort"})
+_BASH = """\
+_clawperator() {
+    local line=${COMP_LINE:0:COMP_POINT} current cut IFS=$' \\t\\n' words offered
+    read -ra words <<< "$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    current=${words[${#words[@]}-1]}
+    cut=${current%"${current##*[:=]}"}  # bash itself splits words at these
+    IFS=$'\\n'
+    offered=($(command clawperator completion --words -- "${words[@]:1}" 2>/dev/null))
+    [[ " ${offered[*]} " == *:files* ]] && compopt -o default
+    offered=("${offered[@]%%$'\\t'*}")
+    COMPREPLY=()
+    for line in "${offered[@]}"; do
+        [[ $line == :files || -z $line ]] || COMPREPLY+=("${line#"$cut"}")
+    done
+}
+complete -F _clawperator clawperator
+"""
+_ZSH = """\
+#compdef clawperator
+_clawperator() {
+    local line
+    local -a offered
+    for line in "${(@f)$(command clawperator completion --words -- "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+        if [[ $line == :files* ]]; then
+            _files
+        elif [[ -n $line ]]; then
+            offered+=("${${line%%$'\\t'*}//:/\\\\:}${${line#*$'\\t'}:+:${line#*$'\\t'}}")
+        fi
+    done
+    _describe clawperator offered
+}
+if [[ $funcstack[1] == _clawperator ]]; then _clawperator "$@"; else compdef _clawperator clawperator; fi
+"""
+_FISH = """\
+function __clawperator
+    set -l words (commandline -opc)
+    for line in (command clawperator completion --words -- $words[2..-1] (commandline -ct) 2>/dev/null)
+        if string match -q ':files*' -- $line
+            __fish_complete_path (commandline -ct)
+        else
+            echo $line
+        end
+    end
+end
+complete -c clawperator -f -a '(__clawperator)'
+"""
+SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 class Completion(Command):
-    usage = "bash|zsh|tcsh"
-    examples = ("bash > ~/.local/share/bash-completion/completions/clawperator", "zsh > ~/.zfunc/_clawperator")
+    usage = "bash|zsh|fish"
+    notes = "Commands, flags and values are completed, also serials, skill ids, run numbers and names of AVDs."
+    examples = (
+        "bash > ~/.local/share/bash-completion/completions/clawperator",
+        "zsh > ~/.zfunc/_clawperator",
+        "fish > ~/.config/fish/completions/clawperator.fish",
+    )
 
     def configure(self, parser: Parser) -> None:
-        parser.word("shell", about=", ".join(SHELLS), suggest=SHELLS)
+        parser.word("shell", about=", ".join(SCRIPTS), suggest=tuple(SCRIPTS))
+        parser.switch("--words", about="print what can follow the words after --; the script asks this")
+        parser.after_dashes("line", about="the words so far, the last one begun or empty")
 
     def run(self, options: Namespace) -> int:
-        if options.shell not in SHELLS:
+        if options.words:
+            from clawperator.app.cli.candidates import candidates
+
+            output.print_text("".join(f"{word}\t{about}\n" for word, about in candidates(options.line)))
+        elif options.shell in SCRIPTS:
+            output.print_text(SCRIPTS[options.shell])
+        else:
             raise EngineError(
                 ErrorCode.USAGE,
-                f"completion requires one of: {', '.join(SHELLS)}",
+                f"completion requires one of: {', '.join(SCRIPTS)}",
                 extra={"example": "clawperator completion bash"},
             )
-        output.print_text(shtab.complete(root_parser(), options.shell) + "\n")
         return 0
-
-
-def root_parser() -> ArgumentParser:
-    """All commands as one argparse tree, which shtab can read."""
-    root = _completed(CommandParser("clawperator"))
-    words_of = {"": root.add_subparsers(parser_class=ArgumentParser)}
-    alone: dict[str, ArgumentParser] = {}
-    for words, (_, summary) in COMMANDS.items():
-        first, _, second = words.partition(" ")
-        if words in _RESERVED:
-            continue
-        if second and first not in words_of:  # a group, or a command that has others below it
-            group = alone.get(first) or words_of[""].add_parser(first, help=GROUPS[first], add_help=False)
-            words_of[first] = group.add_subparsers(parser_class=ArgumentParser)
-        parents = [_completed(build_parser(load(words)))]
-        parser = words_of[first if second else ""].add_parser(
-            second or first, help=summary, parents=parents, add_help=False
-        )
-        if not second:
-            alone[first] = parser
-    return root
-
-
-def _completed(parser: CommandParser) -> CommandParser:
-    """Tell shtab which values there are; the parsers that read command lines check them elsewhere."""
-    for action in parser._actions:  # noqa: SLF001 -- argparse names its actions nowhere else, and shtab reads the same list
-        if action.dest in parser.files:
-            setattr(action, "complete", shtab.FILE)  # noqa: B010 -- shtab's protocol; argparse declares no such attribute
-        elif suggestions := parser.completions.get(action.dest):
-            action.choices = suggestions
-    return parser

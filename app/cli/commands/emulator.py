@@ -39,7 +39,7 @@ class Inspect(Command):
     examples = ("clawperator-pixel", "clawperator-pixel --output pretty")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("name", about="name of the virtual device")
+        parser.word("name", about="name of the virtual device", suggest="avds")
 
     def run(self, options: Namespace) -> Answer:
         name = _name(self, options)
@@ -97,7 +97,7 @@ class Start(Command):
     examples = ("clawperator-pixel", "clawperator-pixel --log emulator.log --json-progress")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("name", about="name of the virtual device")
+        parser.word("name", about="name of the virtual device", suggest="avds")
         parser.value("--log", metavar="<file>", about="append what the emulator says to this file", file=True)
         progress.configure(parser)
 
@@ -113,7 +113,7 @@ class Stop(Command):
     examples = ("clawperator-pixel",)
 
     def configure(self, parser: Parser) -> None:
-        parser.word("name", about="name of the virtual device")
+        parser.word("name", about="name of the virtual device", suggest="avds")
         progress.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -129,7 +129,7 @@ class Delete(Command):
     examples = ("clawperator-pixel", "clawperator-pixel --yes")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("name", about="name of the virtual device")
+        parser.word("name", about="name of the virtual device", suggest="avds")
         asking.configure(parser)
 
     def run(self, options: Namespace) -> Answer:

@@ -63,7 +63,7 @@ class Show(Command):
     examples = ("124", "124 --output pretty", "124 --tree snap --output pretty")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("run", about="number, executionId or commandId")
+        parser.word("run", about="number, executionId or commandId", suggest="runs")
         parser.value("--tree", metavar="<stepId|digest>", about="the UI tree of this step, or with this digest")
 
     def run(self, options: Namespace) -> Answer:
@@ -98,7 +98,7 @@ class Export(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.word("run", about="with --bundle: number, executionId or commandId")
+        parser.word("run", about="with --bundle: number, executionId or commandId", suggest="runs")
         _add_filter_flags(parser)
         parser.value("--to", metavar="<file>", about="write to this new file, readable for this user only", file=True)
         parser.switch("--force", about="replace the file of --to where it exists")

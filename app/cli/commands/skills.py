@@ -73,7 +73,7 @@ class Get(Command):
     examples = (f"{_EXAMPLE} --registry builtin",)
 
     def configure(self, parser: Parser) -> None:
-        parser.word("id", about="the skill's id, exactly")
+        parser.word("id", about="the skill's id, exactly", suggest="skills")
         add_registry_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -128,7 +128,7 @@ class Validate(Command):
     examples = (f"{_EXAMPLE} --dry-run --registry builtin", "--all --dry-run")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("id", about="the skill's id")
+        parser.word("id", about="the skill's id", suggest="skills")
         parser.switch("--all", about="check every skill, and the registry itself")
         parser.switch("--dry-run", about="check the artifacts as executions, too")
         add_registry_flag(parser)

@@ -35,7 +35,7 @@ class CompileArtifact(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.word("id", about="the skill's id")
+        parser.word("id", about="the skill's id", suggest="skills")
         parser.value("--skill-id", metavar="<id>", about="the skill's id, where it does not stand by itself")
         parser.value("--artifact", metavar="<name>", about="the artifact, with its suffix or without")
         parser.value("--vars", metavar="<json>", about="variables or inputs, one JSON object (default {})")

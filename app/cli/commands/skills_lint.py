@@ -37,7 +37,7 @@ class Lint(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.word("id", about="the skill's id")
+        parser.word("id", about="the skill's id", suggest="skills")
         parser.switch("--all", about="every skill of the registry")
         parser.switch("--staged", about="what the next git commit adds")
         parser.switch("--history", about="blocked terms in what git commits have added, messages included")

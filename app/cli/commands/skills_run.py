@@ -42,7 +42,7 @@ class Run(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.word("id", about="the skill's id")
+        parser.word("id", about="the skill's id", suggest="skills")
         parser.value("--expect-contains", metavar="<text>", about="fail unless the script's stdout contains this text")
         parser.switch("--skip-validate", about="do not check the skill's files for warnings")
         parser.value(

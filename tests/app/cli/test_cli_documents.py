@@ -1,4 +1,4 @@
-"""Documents that need no device: plans, schemas, completion scripts; and who may write where."""
+"""Documents that need no device: plans and schemas; and who may write where."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import ast
 import contextlib
 import io
 import json
-import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,6 @@ import pytest
 
 import clawperator.app.cli.main
 from clawperator.app.cli.main import main
-from clawperator.app.cli.table import COMMANDS
 from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION
 from clawperator.engine.contracts.schema import SCHEMAS
 
@@ -33,7 +30,6 @@ PAYLOAD: dict[str, Any] = {
         {"id": "b", "type": "snapshot"},
     ],
 }
-BASH = shutil.which("bash")
 SOURCES = Path(clawperator.app.cli.main.__file__).parent
 
 
@@ -88,35 +84,6 @@ def test_schemas(cli: Cli, name: str) -> None:
     run = cli("schema", name)
     assert (run.exit_code, run.err) == (0, "")
     assert run.document["$schema"].startswith("https://json-schema.org/")
-
-
-class TestCompletion:
-    @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-    def test_every_command_is_completed(self, cli: Cli, shell: str) -> None:
-        run = cli("completion", shell)
-        assert (run.exit_code, run.err) == (0, "")
-        for words in COMMANDS:
-            if words != "execute best-effort":
-                assert words.rpartition(" ")[2] in run.out
-
-    @pytest.mark.skipif(BASH is None, reason="needs bash")
-    @pytest.mark.parametrize(
-        ("line", "offered"),
-        [
-            (["dev"], "devices"),
-            (["action", "cl"], "click"),
-            (["action", "press-key", "--key", ""], "back home recents"),
-            (["packages", "list", "--output", ""], "json pretty"),
-            (["completion", ""], "bash zsh tcsh"),
-            (["execute", "--val"], "--validate-only"),
-        ],
-    )
-    def test_bash_offers(self, cli: Cli, tmp_path: Path, line: list[str], offered: str) -> None:
-        (tmp_path / "completion.sh").write_text(cli("completion", "bash").out, encoding="utf-8")
-        words = " ".join(f"'{word}'" for word in ("clawperator", *line))
-        script = f"source {tmp_path}/completion.sh; COMP_WORDS=({words}); COMP_CWORD={len(line)}; _shtab_clawperator; echo ${{COMPREPLY[@]}}"
-        done = subprocess.run([BASH or "", "-c", script], capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == offered
 
 
 class TestWhoWritesWhere:

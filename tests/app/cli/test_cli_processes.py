@@ -106,7 +106,6 @@ HEAVY = (
     "PIL",
     "yaml",
     "watchfiles",
-    "shtab",
     "rich_argparse",
     "clawperator.widgets",
 )

@@ -8,11 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from tests.support import end, patience
+
+if TYPE_CHECKING:
+    from tests.app.cli.conftest import ProcessCli
 
 pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
 MODULE = [sys.executable, "-m", "clawperator.app.cli"]
@@ -70,6 +74,17 @@ def test_json_stays_json_on_a_terminal(terminal: Terminal) -> None:
     shown = terminal("version")
     assert shown.text.startswith('{"cliVersion":')
     assert "\x1b" not in shown.text
+
+
+def test_the_settings_choose_the_format_of_terminals_where_no_flag_does(
+    terminal: Terminal, process: ProcessCli, lonely: dict[str, str]
+) -> None:
+    folder = Path(lonely["XDG_CONFIG_HOME"]) / "clawperator"
+    folder.mkdir(parents=True)
+    (folder / "settings.toml").write_text('[output]\nterminal = "pretty"\n')
+    assert terminal("bogus").text.startswith("\x1b[1;31mUNKNOWN_COMMAND")
+    assert terminal("bogus", "--json").text.startswith('{"code":')
+    assert process("bogus").out.startswith('{"code":'), "not on a terminal"
 
 
 def test_help_is_coloured(terminal: Terminal) -> None:

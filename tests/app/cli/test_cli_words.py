@@ -28,9 +28,22 @@ class TestHelp:
         run = cli(*arguments)
         assert (run.exit_code, run.err) == (0, "")
         assert run.out.startswith("clawperator drives Android devices")
+        flat = cli("help", "flat").out
         for words, (_, summary) in COMMANDS.items():
-            assert f"  {words} " in run.out
-            assert summary in run.out
+            assert (f"  {words} " in run.out) != (f"  {words} " in flat), "in one of the two"
+            assert summary in run.out + flat
+
+    def test_options_of_every_command_are_one_topic(self, cli: Cli) -> None:
+        options = cli("help", "options").out
+        assert "--device-id <serial>" in options
+        assert "CLAWPERATOR_DEVICE_ID" in options
+        assert "--device-id" not in cli("help", "action", "click").out
+
+    def test_error_codes_are_explained(self, cli: Cli) -> None:
+        assert "  NODE_NOT_FOUND  " in cli("help", "errors").out
+        text = cli("help", "errors", "node_not_found").out
+        assert text.startswith("NODE_NOT_FOUND\n\nNo node on screen satisfies")
+        assert "HTTP status: 200" in text
 
     @pytest.mark.parametrize("words", COMMANDS)
     def test_topic_help_is_the_same_by_every_way(self, cli: Cli, words: str) -> None:

@@ -1,0 +1,153 @@
+"""What can follow on an unfinished command line: commands, flags, and values, also of devices, skills, runs and AVDs.
+
+The shell asks at every tab, so nothing is started, nothing waits for long, and where something is wrong nothing is offered.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from clawperator.app.cli.arguments import Parser, add_globals, build_parser, joined
+from clawperator.app.cli.table import COMMANDS, GROUPS, first_words, load, subcommands
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+Candidate = tuple[str, str]
+"""A word, and what it means; the latter may be empty."""
+FILES: Candidate = (":files", "")
+"""Any file may stand here, too."""
+_SAFE = re.compile(r"[\w.:@/+%-]+", re.ASCII)
+"""What a shell takes as one plain word: names come from devices and files."""
+_ADB_SECONDS = 0.05
+_RUNS = 20
+
+
+def candidates(words: Sequence[str]) -> list[Candidate]:
+    """Return what can stand in the place of the last of ``words``, which may be empty or begun."""
+    *before, begun = words or [""]
+    if "--" in before:
+        return [FILES]
+    command, positionals, waiting = _read(before)
+    if before[:2] == ["help", "errors"]:
+        return [code for code in _errors() if code[0].startswith(begun)]
+    parser = build_parser(load(command)) if command in COMMANDS else _globals()
+    name, equals, _ = begun.partition("=")
+    if equals and name in parser.flags:
+        found = [(f"{name}={word}", about) for word, about in _values(parser, parser.flags[name].dest)]
+    elif waiting:
+        found = list(_values(parser, parser.flags[waiting].dest)) if waiting in parser.flags else []
+    elif begun.startswith("-"):
+        found = [(flag, parser.about(flag)) for flag in parser.flags]
+    else:
+        found = [*_commands(command), *_positional(parser, positionals)]
+    return [found_one for found_one in found if found_one == FILES or found_one[0].startswith(begun)]
+
+
+def _read(words: Sequence[str]) -> tuple[str, int, str]:
+    """The command so far, how many other words it has, and the flag that waits for its value."""
+    command, positionals, waiting = "", 0, ""
+    flags = _globals().flags
+    for word in words:
+        if waiting:
+            waiting = ""
+        elif word.startswith("-"):
+            flag = flags.get(word)
+            waiting = word if flag and flag.count else ""
+        elif (longer := joined(command, word)) in COMMANDS or longer in GROUPS:
+            command = longer
+            if command in COMMANDS:
+                flags = build_parser(load(command)).flags
+        else:
+            positionals += 1
+    return command, positionals, waiting
+
+
+def _globals() -> Parser:
+    parser = Parser("clawperator")
+    add_globals(parser)
+    return parser
+
+
+def _commands(command: str) -> Iterator[Candidate]:
+    words = first_words() if not command else subcommands(command)
+    for word in words:
+        whole = f"{command} {word}".strip()
+        yield word, COMMANDS[whole][1] if whole in COMMANDS else GROUPS.get(word, "")
+
+
+def _positional(parser: Parser, number: int) -> Iterator[Candidate]:
+    if number < len(parser.words):
+        yield from _values(parser, parser.words[number])
+    elif parser.many:
+        yield from _values(parser, parser.many)
+
+
+def _values(parser: Parser, dest: str) -> Iterator[Candidate]:
+    known = parser.completions.get(dest, ())
+    if isinstance(known, str):
+        try:
+            yield from (one for one in _SOURCES[known](os.environ) if _SAFE.fullmatch(one[0]))
+        except Exception:  # noqa: BLE001, S110 -- a shell that completes has no place for an error
+            pass
+    else:
+        yield from ((word, "") for word in known)
+    if dest in parser.files:
+        yield FILES
+
+
+def _devices(env: Mapping[str, str]) -> Iterator[Candidate]:
+    from clawperator.engine.adb import blocking
+
+    for entry in blocking.devices(env, timeout=_ADB_SECONDS, start=False):
+        yield entry.serial, entry.model or entry.state
+
+
+def _skills(env: Mapping[str, str]) -> Iterator[Candidate]:
+    from clawperator.engine.skills.registry import open_registry
+
+    for skill in open_registry(env, fallback=True).skills:
+        yield skill["id"], str(skill.get("summary", ""))
+
+
+def _runs(env: Mapping[str, str]) -> Iterator[Candidate]:
+    from clawperator.engine.environment import settings_path
+    from clawperator.engine.filters import Filter
+    from clawperator.engine.history.store import History
+    from clawperator.engine.settings import Settings
+
+    with History.open(Settings.resolve({}, env, file=settings_path()).history_path, create=False) as history:
+        for run in history.runs(Filter(), limit=_RUNS):
+            yield str(run.number), f"{run.status} {run.command_id}"
+
+
+def _avds(env: Mapping[str, str]) -> Iterator[Candidate]:
+    from clawperator.engine.emulators.avds import avd_home
+
+    for name in sorted(os.listdir(avd_home(env))):
+        if name.endswith(".ini"):
+            yield name.removesuffix(".ini"), ""
+
+
+def _topics(_: Mapping[str, str]) -> Iterator[Candidate]:
+    from clawperator.app.cli.help import TOPICS
+
+    yield from ((topic, "") for topic in TOPICS)
+    yield from _commands("")
+
+
+def _errors() -> Iterator[Candidate]:
+    from clawperator.engine.errors import ErrorCode
+
+    yield from ((code.value, code.meaning) for code in ErrorCode)
+
+
+_SOURCES: Mapping[str, Callable[[Mapping[str, str]], Iterator[Candidate]]] = {
+    "devices": _devices,
+    "skills": _skills,
+    "runs": _runs,
+    "avds": _avds,
+    "help": _topics,
+}
