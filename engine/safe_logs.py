@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
+
+from clawperator.engine.contracts.aliases import ALIASES, spelled
+from clawperator.engine.contracts.limits import EXPECTED_FORMAT, MODES
 
 NAMES = frozenset(
     {
@@ -21,7 +25,7 @@ NAMES = frozenset(
         "executionId", "deviceId", "backend", "face", "origin", "package", "kind", "stepId", "digest",
     }
 )  # fmt: skip
-"""Keys whose texts are names of ours or of programs."""
+"""Keys whose texts are names of ours or of programs; some of them only if the text is one of a few words (``_words``)."""
 
 LINE_FIELDS = (
     "commandId",
@@ -60,8 +64,66 @@ def mask(text: str) -> str:
 
 
 def mask_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """An execution without the texts that are typed or looked for; whatever was given, valid or not."""
-    return mask_document(payload)
+    """An execution without the texts that are typed or looked for, valid or not: keys that no payload has are masked as well."""
+    known = _payload_keys()
+
+    def masked(value: Any, key: str) -> Any:
+        match value:
+            case Mapping():
+                return {name if name in known else mask(str(name)): masked(item, name) for name, item in value.items()}
+            case list() | tuple():
+                return [masked(item, key) for item in value]
+        return _masked(value, key, NAMES)
+
+    result: dict[str, Any] = masked(payload, "")
+    return result
+
+
+def mask_type(name: str) -> str:
+    """An action type as it was given, masked where there is none of that name."""
+    return name if spelled(name) in _words()["type"] else mask(name)
+
+
+def mask_warning(warning: Mapping[str, Any]) -> dict[str, Any]:
+    """A warning about a payload; its ``path`` may lead to a key that no payload has."""
+    known = _payload_keys()
+
+    def segment(found: re.Match[str]) -> str:
+        return found[0] if found[0].isdigit() or found[0] in known else mask(found[0])
+
+    masked = mask_document(warning)
+    if isinstance(path := masked.get("path"), str):
+        masked["path"] = re.sub(r"[^.\[\]]+", segment, path)
+    return masked
+
+
+@cache
+def _payload_keys() -> frozenset[str]:
+    from clawperator.engine.contracts.actions import VOCABULARY
+    from clawperator.engine.contracts.matcher import NodeMatcher
+    from clawperator.engine.contracts.payload import Plan, Step
+    from clawperator.engine.contracts.values import Coordinate, Retry
+
+    models = (Plan, Step, NodeMatcher, Coordinate, Retry)
+    return frozenset(VOCABULARY).union(*(model.model_fields for model in models))
+
+
+@cache
+def _words() -> Mapping[str, frozenset[str]]:
+    """Keys whose texts are one of a few words: any other word came from a caller's mistake or from the device."""
+    from clawperator.engine.contracts.actions import ACTIONS
+
+    types = frozenset((*ACTIONS, *ALIASES))
+    return {
+        "type": types,
+        "actionType": types,
+        "key": frozenset(("back", "home", "recents")),
+        "direction": frozenset(("down", "up", "left", "right")),
+        "clickType": frozenset(("default", "click", "long_click", "longclick", "focus")),
+        "validator": frozenset(("none", "temperature", "version", "regex")),
+        "mode": frozenset(MODES),
+        "expectedFormat": frozenset((EXPECTED_FORMAT,)),
+    }
 
 
 def mask_envelope(envelope: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,7 +188,8 @@ def _key(name: object) -> str:
 def _masked(value: Any, key: str, names: frozenset[str]) -> Any:
     match value:
         case str():
-            plain = key in names or is_code(key, value)
+            words = _words().get(key)
+            plain = spelled(value) in words if words else key in names or is_code(key, value)
             return value if plain else mask(value)
         case Mapping():
             return {_key(name): _masked(item, name, names) for name, item in value.items()}

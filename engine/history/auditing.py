@@ -71,7 +71,7 @@ def audit_compile(settings: Settings, *, skill_id: str, artifact: str, **facts: 
     from clawperator.engine.history.store import History
 
     try:
-        with History.open(settings.history_path) as history:
+        with History.open(settings.history_path, safe=settings.safe_logs) as history:
             history.put_audit(compiling(skill_id=skill_id, artifact=artifact, **facts))
             return tuple(history.remarks)
     except EngineError as exc:

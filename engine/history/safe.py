@@ -9,8 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator.engine.history.rows import HOST_KINDS, LineRow, Run
-from clawperator.engine.safe_logs import LINE_FIELDS, NAMES, is_code, mask, mask_document, mask_envelope, mask_line
+from clawperator.engine.history.rows import HOST_KINDS, AuditRow, LineRow, Run
+from clawperator.engine.safe_logs import (
+    LINE_FIELDS,
+    NAMES,
+    is_code,
+    mask,
+    mask_document,
+    mask_envelope,
+    mask_line,
+    mask_payload,
+    mask_type,
+    mask_warning,
+)
 
 
 def without_texts(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,14 +54,20 @@ def masked(run: Run) -> Run:
     """``run`` as it may be written where safe logs are wanted: no trees, nothing verbatim from the device."""
     return run._replace(
         message=mask(run.message),
-        payload=None if run.payload is None else mask_document(run.payload),
+        payload=None if run.payload is None else mask_payload(run.payload),
         envelope=None if run.envelope is None else mask_envelope(run.envelope),
         raw=(),
         lines=tuple(_line(line) for line in run.lines),
+        steps=tuple(step._replace(type=mask_type(step.type)) for step in run.steps),
         trees=(),
-        warnings=tuple(mask_document(warning) for warning in run.warnings),
+        warnings=tuple(mask_warning(warning) for warning in run.warnings),
         outcome=None if run.outcome is None else mask_document(run.outcome),
     )
+
+
+def masked_audit(row: AuditRow) -> AuditRow:
+    """``row`` as it may be written where safe logs are wanted: of a refused payload, types that do not exist."""
+    return row._replace(action_types=tuple(map(mask_type, row.action_types)))
 
 
 def _line(line: LineRow) -> LineRow:

@@ -79,16 +79,18 @@ class History:
     def put(self, run: Run, audit: AuditRow | None = None) -> int:
         """Write a run, in place of what is known of that execution, and a line of the audit; the run's number."""
         kept = self._kept(run)
+        row = None if audit is None else self._kept_audit(audit)
 
         def put(db: sqlite3.Connection) -> int:
-            if audit is not None:
-                writing.put_audit(db, audit)
+            if row is not None:
+                writing.put_audit(db, row)
             return writing.put_run(db, kept)
 
         return self._write(put)
 
     def put_audit(self, row: AuditRow) -> None:
-        self._write(lambda db: writing.put_audit(db, row))
+        kept = self._kept_audit(row)
+        self._write(lambda db: writing.put_audit(db, kept))
 
     def put_late(self, run: Run) -> None:
         """Keep the result that ``run`` holds with the run of that command that ended without one; its outcome stays."""
@@ -101,6 +103,13 @@ class History:
         from clawperator.engine.history.safe import masked
 
         return masked(run)
+
+    def _kept_audit(self, row: AuditRow) -> AuditRow:
+        if not self._safe:
+            return row
+        from clawperator.engine.history.safe import masked_audit
+
+        return masked_audit(row)
 
     def mark_interrupted(self) -> None:
         """Mark the runs whose process has died; nothing is written where there is none.

@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.logcat.progress import read_progress
-from clawperator.engine.safe_logs import mask, mask_document, mask_envelope, mask_line, mask_payload
+from clawperator.engine.safe_logs import (
+    mask,
+    mask_document,
+    mask_envelope,
+    mask_line,
+    mask_payload,
+    mask_type,
+    mask_warning,
+)
 
 SECRET = "Zq7secret"
 TEXTS = st.text(max_size=40)
@@ -44,6 +52,44 @@ def test_a_payload_keeps_what_is_done_and_not_to_which_texts() -> None:
     assert opened["uri"] == "*****://*.*/?*=*********"
     assert (started, pressed) == ({"applicationId": "com.example"}, {"coordinate": {"x": 1, "y": 2}})
     assert (masked["commandId"], masked["timeoutMs"]) == ("cmd-1", 5_000)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"key": SECRET},
+        {"direction": SECRET},
+        {"clickType": [SECRET]},
+        {"validator": {"key": SECRET}},
+        {SECRET: 1},
+        {"matcher": {SECRET: SECRET}},
+        {SECRET: {SECRET: [{SECRET: SECRET}]}},
+        {"password": SECRET},
+    ],
+    ids=str,
+)
+def test_nothing_of_a_refused_payload_is_kept_but_words_of_the_contract(params: dict[str, Any]) -> None:
+    refused = {"commandId": "c", "mode": SECRET, SECRET: 1, "actions": [{"id": "a", "type": SECRET, "params": params}]}
+    masked = mask_payload(refused)
+    assert SECRET not in json.dumps(masked)
+    assert masked["commandId"] == "c"
+    assert mask_type(SECRET) == mask(SECRET)
+
+
+@pytest.mark.parametrize(
+    "word", [("key", "Back"), ("direction", " down "), ("type", "tap"), ("clickType", "longClick")]
+)
+def test_words_of_the_contract_are_kept_as_they_were_given(word: tuple[str, str]) -> None:
+    assert mask_payload({"actions": [dict([word])]}) == {"actions": [dict([word])]}
+
+
+def test_a_warning_does_not_repeat_an_unknown_key_in_its_path() -> None:
+    warning = {"code": "W", "path": f"actions[0].params.{SECRET}", "message": f"{SECRET} is ignored"}
+    assert mask_warning(warning) == {
+        "code": "W",
+        "path": "actions[0].params.*********",
+        "message": "********* ** *******",
+    }
 
 
 def test_an_envelope_keeps_how_it_went_and_not_what_it_read() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from clawperator.engine.bus import EventBus
 from clawperator.engine.history.room import HistoryRoom
-from clawperator.engine.history.rows import LineRow, Run
+from clawperator.engine.history.rows import AuditRow, LineRow, Run, StepRow
 from clawperator.engine.history.store import History
 from tests.engine.history.support import a_run, a_tree
 
@@ -67,6 +67,18 @@ def test_nothing_that_was_read_or_typed_gets_into_the_file(path: str) -> None:
     assert record.warnings == ({"code": "W", "path": "actions.0", "message": "*********"},)
     assert record.envelope is not None
     assert "tree" not in record.envelope["stepResults"][1]["data"]
+
+
+def test_nothing_of_a_refused_payload_gets_into_the_file(path: str) -> None:
+    payload = {"commandId": "cmd", SECRET: 1, "actions": [{"id": "a", "type": SECRET, "params": {"key": SECRET}}]}
+    audit = AuditRow(1.0, "refused", "e", "cmd", action_types=(SECRET, "press_key"))
+    run = a_run("cmd", payload=payload, envelope=None, steps=(StepRow(0, "a", SECRET),), outcome=None)
+    with History.open(path, safe=True) as history:
+        history.put(run, audit)
+        history.put_audit(audit)
+        assert [entry.action_types for entry in history.audit()] == [("*********", "press_key")] * 2
+    for name in Path(path).parent.iterdir():
+        assert SECRET.encode() not in name.read_bytes()
 
 
 def test_what_is_kept_otherwise_is_whole(path: str) -> None:
