@@ -13,6 +13,7 @@ import io
 import json
 import os
 import platform
+import re
 import socket
 import sys
 import time
@@ -27,6 +28,7 @@ from clawperator.engine.environment import settings_path
 from clawperator.engine.errors import EngineError, not_writable
 from clawperator.engine.files import write_file
 from clawperator.engine.redact import Redactor, without_messages
+from clawperator.engine.safe_logs import mask
 from clawperator.engine.settings import crash_path
 from clawperator.engine.version import __version__
 
@@ -59,10 +61,20 @@ _RUN_FIELDS = (
 _NEVER_IN = (
     ("texts of screens, UI trees and pictures", "what is on a device is its owner's"),
     ("payloads, results and log lines of executions", "they hold what was typed and read"),
-    ("command and task ids", "whoever gave them may have said in them what it was about"),
+    ("command ids, task ids and sources", "they may name a person or a project; equal sources get equal stand-ins"),
+    ("what a device answered where the doctor did not expect it", "it can hold anything"),
     ("messages of exceptions", "they can quote texts of a device"),
     ("environment variables, but for the kind of terminal", "they can hold passwords"),
 )
+
+
+_EVIDENCE = frozenset(
+    ("version", "path", "address", "serial", "devices", "sdk", "wmSize", "wmDensity", "cliVersion", "apkVersion", "receiverPackage",
+     "expected", "found", "wakefulness", "targetState", "accessibilityEnabled", "value", "developer_options_enabled",
+     "usb_debugging_enabled")
+)  # fmt: skip
+"""Keys of the doctor's evidence whose texts are versions, names and states; every other text in it is masked."""
+_CODE = re.compile(r"[A-Z0-9_]{0,64}")
 
 
 class MissingError(Exception):
@@ -155,7 +167,7 @@ def _parts(engine: Engine, lines: int) -> Iterator[tuple[str, str, Callable[[], 
     def thread(look: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
         return lambda: asyncio.to_thread(look, *arguments)
 
-    settings = engine.settings
+    settings, sources = engine.settings, _Sources()
     yield (
         "versions",
         "this program, Python, the system, libraries, the terminal",
@@ -165,10 +177,10 @@ def _parts(engine: Engine, lines: int) -> Iterator[tuple[str, str, Callable[[], 
     yield (
         "locks",
         "which devices are taken, and by whom",
-        thread(lambda: [_lock(lock.to_dict()) for lock in engine.locks()]),
+        thread(lambda: [_lock(lock.to_dict(), sources) for lock in engine.locks()]),
     )
     yield "crash", "where the console failed last, without messages", thread(_crash, settings.environment, lines)
-    yield "runs", "the last runs: when, how long, with what outcome", thread(_runs, engine, lines)
+    yield "runs", "the last runs: when, how long, with what outcome", thread(_runs, engine, lines, sources)
     yield "doctor", "what clawperator doctor finds", lambda: _doctor(engine)
 
 
@@ -198,8 +210,17 @@ def _settings(engine: Engine) -> dict[str, Any]:
         return {"path": path, "error": exc.to_dict()}
 
 
-def _lock(lock: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in lock.items() if key not in ("commandId", "taskId")}
+class _Sources(dict[str, str]):
+    """Names that callers gave to themselves → what stands for them, in locks and runs alike."""
+
+    def __missing__(self, source: str) -> str:
+        self[source] = stand_in = f"<source-{len(self) + 1}>" if source else ""
+        return stand_in
+
+
+def _lock(lock: dict[str, Any], sources: _Sources) -> dict[str, Any]:
+    kept = {key: value for key, value in lock.items() if key not in ("commandId", "taskId")}
+    return kept | ({"source": sources[kept["source"]]} if "source" in kept else {})
 
 
 def _crash(env: Mapping[str, str], lines: int) -> str:
@@ -212,7 +233,7 @@ def _crash(env: Mapping[str, str], lines: int) -> str:
     return "\n".join(without_messages(text)[-lines:] if lines else [])
 
 
-def _runs(engine: Engine, lines: int) -> list[dict[str, Any]]:
+def _runs(engine: Engine, lines: int, sources: _Sources) -> list[dict[str, Any]]:
     settings = engine.settings
     if not settings.history_enabled:
         raise MissingError("the history is switched off")
@@ -224,7 +245,13 @@ def _runs(engine: Engine, lines: int) -> list[dict[str, Any]]:
         runs = [run.to_dict() for run in history.runs(limit=lines)] if lines else []
         if history.remarks and not runs:
             raise MissingError(history.remarks[0])
-    return [{name: run[name] for name in _RUN_FIELDS} for run in runs]
+    return [_run(run, sources) for run in runs]
+
+
+def _run(run: Mapping[str, Any], sources: _Sources) -> dict[str, Any]:
+    """``code`` may be a device's own."""
+    code = run["code"] if _CODE.fullmatch(run["code"]) else mask(run["code"])
+    return {name: run[name] for name in _RUN_FIELDS} | {"source": sources[run["source"]], "code": code}
 
 
 async def _doctor(engine: Engine) -> dict[str, Any]:
@@ -239,7 +266,23 @@ async def _doctor(engine: Engine) -> dict[str, Any]:
                 checks += [check]
     except TimeoutError:
         more["unfinished"] = f"The checks took more than {DOCTOR_SECONDS:.0f} s"
-    return report(checks, device_id=doctor.device_id, package=engine.settings.receiver_package) | more
+    found = report(checks, device_id=doctor.device_id, package=engine.settings.receiver_package) | more
+    return found | {"checks": [_check(check) for check in found["checks"]]}
+
+
+def _check(check: dict[str, Any]) -> dict[str, Any]:
+    return check | ({"evidence": _evidence(check["evidence"], "")} if check.get("evidence") else {})
+
+
+def _evidence(value: Any, key: str) -> Any:
+    match value:
+        case str():
+            return value if key in _EVIDENCE else mask(value)
+        case Mapping():
+            return {name: _evidence(item, name) for name, item in value.items()}
+        case list() | tuple():
+            return [_evidence(item, key) for item in value]
+    return value
 
 
 def _adb(doctor: Mapping[str, Any]) -> str:

@@ -122,6 +122,20 @@ def test_what_is_broken_is_named_and_the_rest_is_there(
             assert left_out(run.document)["crash"].startswith("IsADirectoryError")
 
 
+def test_sources_codes_and_unexpected_answers_are_masked() -> None:
+    sources = report._Sources()
+    run = dict.fromkeys(report._RUN_FIELDS, "") | {"source": "jane's bank", "code": "Jane is not at home"}
+    lock = {"deviceId": "d", "commandId": "jane", "taskId": "jane", "source": "jane's bank", "pid": 7}
+    assert (found := report._run(run, sources))["source"] == "<source-1>"
+    assert report._lock(lock, sources) == {"deviceId": "d", "source": "<source-1>", "pid": 7}
+    assert report._run({**run, "source": "other", "code": "NODE_NOT_FOUND"}, sources)["source"] == "<source-2>"
+    assert report._run({**run, "source": ""}, sources)["source"] == ""
+    check = {"id": "x", "evidence": {"output": "jane", "data": {"jane's": ["jane"]}, "version": "1.2", "count": 3}}
+    masked = report._check(check)["evidence"]
+    assert masked == {"output": "****", "data": {"jane's": ["****"]}, "version": "1.2", "count": 3}
+    assert "jane" not in json.dumps(found).casefold()
+
+
 def test_with_a_device_and_a_history(
     cli: Cli, lonely: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +151,7 @@ def test_with_a_device_and_a_history(
     assert "readiness.handshake" in {check["id"] for check in doctor["checks"]}
     (past,) = json.loads(files["runs.json"])
     assert past["actionCount"] == 4
+    assert past["source"] == "<source-1>"
     assert past["deviceId"] == doctor["deviceId"] == "<emulator-1>"
     everything = "\n".join(files.values())
     for private in (SERIAL, TYPED, "cmd-1", "task-1", "<node", "android:id", "homepage_title"):
