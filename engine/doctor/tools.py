@@ -11,6 +11,8 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
+from clawperator.engine import sessions
+
 TOOL_SECONDS = 5.0
 """How long a program may take to print its version."""
 _KEPT_BYTES = 64 * 1024
@@ -59,6 +61,8 @@ async def run_tool(
             )
         )
         process = await _started(starting)
+        if seconds > TOOL_SECONDS:
+            sessions.watch(process.pid)
         try:
             async with asyncio.timeout(seconds):
                 exit_code = await process.wait()
@@ -66,6 +70,8 @@ async def run_tool(
             _end(process)
             await process.wait()
             raise
+        finally:
+            sessions.forget(process.pid)
         size = output.seek(0, os.SEEK_END)
         output.seek(max(0, size - _KEPT_BYTES))
         return Ran(exit_code, output.read(_KEPT_BYTES).decode(errors="replace"))

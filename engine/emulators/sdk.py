@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from clawperator.engine import sessions
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.emulators.process import end_group
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -182,6 +183,7 @@ async def _end(transport: asyncio.SubprocessTransport, watch: _Watch) -> None:
     try:
         await watch.exited.wait()
     finally:
+        sessions.forget(transport.get_pid())
         transport.close()
 
 
@@ -194,6 +196,10 @@ class _Watch(asyncio.SubprocessProtocol):
         self.exited = asyncio.Event()
         self.silent = asyncio.Event()
         self._speaking = {1: self.stdout, 2: self.stderr}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        sessions.watch(transport.get_pid())
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self._speaking[fd].take(data)

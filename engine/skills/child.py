@@ -7,18 +7,16 @@ own. Only who leaves the session on purpose outlives the run, as the adb server 
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal, NamedTuple
 
-PATIENCE = 5.0
-"""Seconds between being asked to end and being ended (skills contract §4)."""
+from clawperator.engine import sessions
+
 _LEFTOVER_SECONDS = 1.0
 """How long a finished program's output may stay open: something that it left behind holds it."""
-_SCANS = 100
 
 Stream = Literal["stdout", "stderr"]
 Take = Callable[[Stream, bytes], object]
@@ -41,11 +39,11 @@ class Ended(NamedTuple):
 
 
 async def run_child(
-    command: Sequence[str], env: Mapping[str, str], take: Take, *, seconds: float, patience: float = PATIENCE
+    command: Sequence[str], env: Mapping[str, str], take: Take, *, seconds: float, patience: float = sessions.PATIENCE
 ) -> Ended:
     """Run ``command`` with nothing on its stdin; ``take`` gets what it writes, as it comes, and must not keep all of it.
 
-    When this returns or raises, nothing of the session lives. Raises ``CannotStartError``, and what ``take`` raises; being
+    When this returns or raises, nothing of the session lives; nor where this process is killed meanwhile. Raises ``CannotStartError``, and what ``take`` raises; being
     cancelled asks the session to end, like its limit of ``seconds`` does.
     """
     watch = _Watch(take)
@@ -53,6 +51,7 @@ async def run_child(
     try:
         too_late = await _attend(transport.get_pid(), watch, seconds, patience)
     finally:
+        sessions.forget(transport.get_pid())
         transport.close()
     watch.complain()
     exit_code = transport.get_returncode()
@@ -81,6 +80,10 @@ class _Watch(asyncio.SubprocessProtocol):
         self._open = len(_NAMES)
         self._trouble: Exception | None = None
         self.over, self.exited, self.silent = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        sessions.watch(transport.get_pid())
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if self._trouble is None:
@@ -118,6 +121,7 @@ async def _started(command: Sequence[str], env: Mapping[str, str], watch: _Watch
             try:
                 await _end(transport.get_pid(), watch, 0.0)
             finally:
+                sessions.forget(transport.get_pid())
                 transport.close()
         raise
 
@@ -137,14 +141,14 @@ async def _start(command: Sequence[str], env: Mapping[str, str], watch: _Watch) 
 
 async def _end(leader: int, watch: _Watch, patience: float) -> None:
     """Ask the session to end, and end it after ``patience`` seconds; being cancelled meanwhile ends it at once."""
-    _signal(leader, signal.SIGTERM)
+    sessions.send(leader, signal.SIGTERM)
     try:
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await watch.exited.wait()
                 await watch.silent.wait()
     finally:
-        _kill(leader)
+        sessions.kill(leader)
         await _settle(watch)  # whoever waits for the process has to be the one who reaps it
 
 
@@ -155,7 +159,7 @@ async def _clear(leader: int, watch: _Watch) -> None:
             async with asyncio.timeout(_LEFTOVER_SECONDS):
                 await watch.silent.wait()
     finally:
-        _kill(leader)
+        sessions.kill(leader)
         await _settle(watch)
 
 
@@ -165,36 +169,3 @@ async def _settle(watch: _Watch) -> None:
         async with asyncio.timeout(_LEFTOVER_SECONDS):
             await watch.exited.wait()
             await watch.silent.wait()
-
-
-def _kill(leader: int) -> None:
-    """End the session at once, also what is being forked in these very moments."""
-    seen: set[int] = set()
-    for _ in range(_SCANS):
-        _signal(leader, signal.SIGKILL)
-        found = members(leader)
-        if found <= seen:  # what has been killed may be listed until somebody reaps it
-            return
-        seen |= found
-
-
-def _signal(leader: int, number: signal.Signals) -> None:
-    """Once to every process: some take a second SIGTERM for impatience."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, number)
-    for pid in members(leader):
-        with suppress(ProcessLookupError, PermissionError):
-            if os.getpgid(pid) != leader:
-                os.kill(pid, number)
-
-
-def members(leader: int) -> set[int]:
-    """The processes of the session that ``leader`` led, whatever group they are in; empty where there is no ``/proc``."""
-    found: set[int] = set()
-    with suppress(OSError):
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                with suppress(ProcessLookupError, PermissionError):
-                    if os.getsid(int(name)) == leader:
-                        found.add(int(name))
-    return found

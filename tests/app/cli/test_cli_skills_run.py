@@ -203,6 +203,17 @@ class TestProcesses:
         assert b"INTERRUPTED" in out
         until(lambda: not alive(pid))
 
+    def test_kill_ends_script_and_all_but_what_left_on_purpose(self, registry: str) -> None:
+        script(registry, "sleep 1000 & echo $!\nsetsid sleep 1000 >&- 2>&- & echo $!\nwait\n")
+        child = self.started("skills", "run", SKILL, "--output", "pretty")
+        ours, daemon = self.first_line(child), self.first_line(child)
+        until(lambda: os.getsid(daemon) == daemon)
+        child.kill()
+        child.communicate(timeout=patience(50))
+        until(lambda: not alive(ours))
+        assert alive(daemon)
+        os.kill(daemon, signal.SIGKILL)
+
     def test_the_second_ctrl_c_waits_for_nothing(self, registry: str) -> None:
         script(registry, "trap 'echo asked' TERM\necho $$\nwhile :; do sleep 0.02; done\n")
         child = self.started("skills", "run", SKILL, "--output", "pretty")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.engine.skills.child import CannotStartError, Ended, members, run_child
+from clawperator.engine.sessions import members
+from clawperator.engine.skills.child import CannotStartError, Ended, run_child
 from tests.engine.skills.made import alive, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
