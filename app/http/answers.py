@@ -17,6 +17,10 @@ _ROUTE_WORDS = {
     "--device-id": "`deviceId`",
 }
 """What hints say on a command line, and what they say to a client of HTTP."""
+_SOON = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.SERVER_BUSY})
+"""What has passed in a second, unless it says more."""
+RETRY_AFTER = _SOON | {ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT}
+"""The codes of answers that may carry ``Retry-After``."""
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
@@ -52,5 +56,5 @@ def in_route_words(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def retry_after(error: EngineError) -> dict[str, str]:
     """The header that says when the same request may succeed, in whole seconds, where that is known."""
-    left = error.details.get("retryAfterMs")
+    left = error.details.get("retryAfterMs", 1_000 if error.code in _SOON else None)
     return {"Retry-After": str(-(-left // 1000))} if isinstance(left, int) else {}

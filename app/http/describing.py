@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from clawperator.app.http.answers import status_of
+from clawperator.app.http.answers import RETRY_AFTER, status_of
 from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.version import __version__
@@ -32,11 +32,15 @@ TAGS = {
 _EVERYWHERE = (
     ErrorCode.UNAUTHORIZED,
     ErrorCode.ORIGIN_NOT_ALLOWED,
+    ErrorCode.REQUEST_TIMEOUT,
     ErrorCode.RATE_LIMITED,
+    ErrorCode.HEADERS_TOO_LARGE,
+    ErrorCode.SERVER_BUSY,
     ErrorCode.INTERNAL_SERVER_ERROR,
 )
 
 
+_RETRY_AFTER = {"description": "Seconds after which the same request may succeed.", "schema": {"type": "integer"}}
 YES = {"type": "boolean", "const": True}
 
 
@@ -79,6 +83,8 @@ def gives(
     for status, named in sorted(by_status.items()):
         words = "; ".join(f"`{code.value}`: {code.meaning}" for code in dict.fromkeys(named))
         responses[status] = _failure(words)
+        if not RETRY_AFTER.isdisjoint(named):
+            responses[status]["headers"] = {"Retry-After": _RETRY_AFTER}
     responses["default"] = _failure("Any other error")
     return responses
 

@@ -7,6 +7,7 @@ neither this computer nor the address that is listened on is a rebound name. Off
 
 from __future__ import annotations
 
+import asyncio
 import time
 import traceback
 from collections import OrderedDict
@@ -16,7 +17,9 @@ from typing import Any
 
 from starlette.requests import Request
 
+from clawperator.app.accepting import address_key
 from clawperator.app.http import answers
+from clawperator.app.http.guesses import Guesses
 from clawperator.app.http.tokens import ANYBODY, Caller, Tokens
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -31,6 +34,9 @@ Heard = Callable[[str, str, int, float], object]
 """Hears of every request when it is over: method, route path, status, seconds."""
 
 MAX_BODY_BYTES = 102_400
+BODY_SECONDS = 30.0
+"""From the end of the head to the end of the body."""
+MAX_HEADERS = 100
 CALLER = "clawperator.caller"
 """The key of the ASGI scope under which routes find the ``Caller``."""
 _OPEN = frozenset({"/healthz", "/health"})
@@ -68,6 +74,7 @@ class Gate:
         self._good_hosts: set[bytes] = set()
         self._rate = rate
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._guesses = Guesses(clock)
         self._heard = heard
         self._report = report
         self._clock = clock
@@ -93,9 +100,9 @@ class Gate:
             await send(message)
 
         scope["path"] = scope["path"].removesuffix("/") or "/"  # with and without a trailing slash: the same route
-        body = Body(receive)
+        body = Body(receive, lambda: bool(status))
         try:
-            origin = self._admit(scope)
+            origin = await self._admit(scope)
             if origin and scope["method"] == "OPTIONS":
                 await _preflight(noted)
                 return
@@ -112,10 +119,13 @@ class Gate:
             if self._heard is not None:
                 self._heard(scope["method"], route_of(scope), status, self._clock() - began)
 
-    def _admit(self, scope: Scope) -> str:
+    async def _admit(self, scope: Scope) -> str:
         """The origin that this is shared with, empty for no browser's request. Raises ``EngineError``."""
         host = origin = site = authorization = b""
         seen: set[bytes] = set()
+        if len(scope["headers"]) > MAX_HEADERS:
+            details = {"limit": MAX_HEADERS}
+            raise EngineError(ErrorCode.HEADERS_TOO_LARGE, f"More than {MAX_HEADERS} headers", details=details)
         for name, value in scope["headers"]:
             if name in _ONCE and name in seen:
                 raise _refused(f"The request has more than one {name.decode().title()} header", "Send it once.")
@@ -141,13 +151,22 @@ class Gate:
         caller = ANYBODY
         preflight = shared_with and scope["method"] == "OPTIONS"  # browsers send no token with it
         if self._tokens is not None and scope["path"] not in _OPEN and not preflight:
-            known = self._tokens.caller(authorization.decode("latin-1"))
-            if known is None:
-                raise EngineError(ErrorCode.UNAUTHORIZED, "The request carries no valid token")
-            caller = known
+            caller = await self._known(scope, self._tokens, authorization.decode("latin-1"))
         scope[CALLER] = caller
         self._pace(scope, caller)
         return shared_with
+
+    async def _known(self, scope: Scope, tokens: Tokens, authorization: str) -> Caller:
+        """Whose token it is; the answer takes its time where that token has not been right at that address before."""
+        client = scope.get("client")
+        address = address_key(client[0] if client else "")
+        caller = tokens.caller(authorization)
+        if authorization and not (caller and self._guesses.knows(address, caller)):
+            await asyncio.sleep(self._guesses.wait(address))
+        if caller is None:
+            raise EngineError(ErrorCode.UNAUTHORIZED, "The request carries no valid token")
+        self._guesses.was_right(address, caller)
+        return caller
 
     def _is_us(self, host: bytes) -> bool:
         if host in self._good_hosts:
@@ -188,11 +207,14 @@ class Gate:
 
 
 class Body:
-    """A request's body, counted while it is read."""
+    """A request's body, counted and timed while it is read. ``answered`` says whether it is too late for a refusal."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, answered: Callable[[], bool]) -> None:
         self._receive = receive
+        self._answered = answered
         self._read = 0
+        self._due = asyncio.get_running_loop().time() + BODY_SECONDS
+        self._complete = False
 
     def check(self, scope: Scope) -> None:
         """Refuse what says itself that it is too long, before any of it is read."""
@@ -201,10 +223,29 @@ class Body:
                 raise too_large()
 
     async def receive(self) -> Message:
-        message = await self._receive()
+        """The next part. Raises ``EngineError``: PAYLOAD_TOO_LARGE, REQUEST_TIMEOUT, INVALID_REQUEST for a client that leaves."""
+        if self._complete:  # what is awaited now is the end of the connection
+            return await self._receive()
+        try:
+            return await self._part()
+        except EngineError:
+            if self._answered():
+                return {"type": "http.disconnect"}
+            raise
+
+    async def _part(self) -> Message:
+        try:
+            async with asyncio.timeout_at(self._due):
+                message = await self._receive()
+        except TimeoutError:
+            words = f"The body took more than {BODY_SECONDS:g} seconds"
+            raise EngineError(ErrorCode.REQUEST_TIMEOUT, words) from None
+        if message["type"] == "http.disconnect":
+            raise EngineError(ErrorCode.INVALID_REQUEST, "The client left before its request was there")
         self._read += len(message.get("body", b""))
         if self._read > MAX_BODY_BYTES:
             raise too_large()
+        self._complete = not message.get("more_body", False)
         return message
 
 
@@ -234,12 +275,7 @@ def route_of(scope: Scope) -> str:
 
 
 async def refuse(send: Send, error: EngineError) -> None:
-    headers = {
-        ErrorCode.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
-        ErrorCode.RATE_LIMITED: {"Retry-After": "1"},
-        ErrorCode.PAYLOAD_TOO_LARGE: {"Connection": "close"},  # the rest of it is not read
-    }.get(error.code)
-    response = answers.failure(error, headers)
+    response = answers.failure(error, {"WWW-Authenticate": "Bearer"} if error.code is ErrorCode.UNAUTHORIZED else None)
     await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
     await send({"type": "http.response.body", "body": response.body})
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import uvicorn
 
+from clawperator.app.accepting import BACKLOG, Acceptor, Table
+from clawperator.app.http.connections import HEAD_BYTES, BoundedProtocol, raw_answer
 from clawperator.app.http.options import ServeOptions, is_loopback
 from clawperator.app.http.tokens import Tokens, open_tokens
 from clawperator.app.signals import hearing
@@ -21,7 +25,6 @@ from clawperator.engine.settings import home_folder
 if TYPE_CHECKING:
     from clawperator.app.http.gate import App
 
-_BACKLOG = 512
 _CLOSE_SECONDS = 2
 """After the last result, connections have so long to take it."""
 
@@ -50,8 +53,13 @@ class Host:
 
     def __init__(self, options: ServeOptions) -> None:
         self.options = options
-        self.tokens, self._warnings = _safety(options)
-        self._listening = _listen(options)
+        self._listening = _listen(options)  # before a token file is made for it
+        try:
+            self.tokens, self._warnings = _safety(options)
+        except BaseException:
+            self.close()
+            raise
+        self.connections = Table()
 
     def close(self) -> None:
         self._listening.close()
@@ -82,7 +90,12 @@ class Host:
                 server_header=False,
                 date_header=True,
                 timeout_graceful_shutdown=_CLOSE_SECONDS,
-            )
+                log_level=logging.ERROR,  # warnings are about what clients send: anybody could fill the log with them
+                h11_max_incomplete_event_size=2
+                * HEAD_BYTES,  # ours comes first, and is the same for both implementations
+            ),
+            self.connections,
+            tell,
         )
         stop = asyncio.Event()
 
@@ -113,8 +126,10 @@ class Host:
 class _Server(uvicorn.Server):
     """Signals are ours: its own way forgets what runs."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, connections: Table, tell: Tell) -> None:
         super().__init__(config)
+        self._connections = connections
+        self._tell = tell
         self.up = asyncio.Event()
         self.forced = asyncio.Event()
 
@@ -123,10 +138,15 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        try:
-            await super().startup(sockets)
-        finally:
-            self.up.set()
+        """Accept by ourselves (see there); there is no lifespan."""
+        make = partial(BoundedProtocol, self.config, self.server_state, self._connections)
+        busy = raw_answer(EngineError(ErrorCode.SERVER_BUSY, "The server has as many connections as it takes"))
+        self.servers = [
+            cast("asyncio.Server", Acceptor(listener, make, self._connections, tell=self._tell, busy=busy))
+            for listener in sockets or ()
+        ]
+        self.started = True
+        self.up.set()
 
     def accept_no_more(self) -> None:
         for server in getattr(self, "servers", ()):
@@ -153,7 +173,7 @@ def _listen(options: ServeOptions) -> socket.socket:
         if os.name == "posix":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((options.host, options.port))
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
     except (OSError, OverflowError) as exc:
         listener.close()
         reason = getattr(exc, "strerror", None) or exc

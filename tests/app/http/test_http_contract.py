@@ -346,6 +346,13 @@ async def test_wrong_matchers(client: httpx.AsyncClient, body: Any) -> None:
     assert status == 400
 
 
+async def test_the_openapi_document_says_what_carries_retry_after(client: httpx.AsyncClient) -> None:
+    paths = (await client.get("/openapi.json")).json()["paths"]
+    for status in ("423", "429", "503"):
+        assert "Retry-After" in paths["/execute"]["post"]["responses"][status]["headers"]
+    assert "headers" not in paths["/execute"]["post"]["responses"]["408"]
+
+
 async def test_the_openapi_document_names_every_route(client: httpx.AsyncClient) -> None:
     document = (await client.get("/openapi.json")).json()
     assert document["openapi"].startswith("3.1")

@@ -121,3 +121,4 @@ async def test_what_cannot_start_says_why(flags: tuple[str, ...], code: str, wor
     assert answer["code"] == code
     assert answer["hint"]
     assert words in answer["message"]
+    assert not (tmp_path / ".clawperator").exists(), "no token for a server that there is not"

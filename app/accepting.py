@@ -1,0 +1,199 @@
+"""Accepting connections within bounds, for every server of the product.
+
+asyncio's own accept loop logs one traceback per try while the process has no descriptors left, tries as often as the backlog
+is long, and knows no limit per address; uvicorn's ``limit_concurrency`` counts a connection only once its first request has
+arrived. So the sockets are accepted here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from ipaddress import IPv6Address, ip_address
+from typing import Any, Protocol
+
+BACKLOG = 512
+MOST = 1_024
+"""Connections in total; half of the process's descriptors where those are fewer."""
+_AT_ONCE = 32
+"""Connections that are accepted in one turn of the event loop."""
+_RETRY_SECONDS = 1.0
+_SILENT_SECONDS = 60.0
+"""Between two lines about the same shortage."""
+
+
+class Connection(Protocol):
+    """What ``Table`` counts."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether nothing runs for it because its request has not arrived yet."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether it is only kept for a next request."""
+
+    def abort(self) -> None: ...
+
+    def expire(self, now: float) -> None:
+        """End what lasts too long; ``now`` is the event loop's time. Called once a second."""
+
+
+class Table:
+    """The open connections by address: at most ``most``, and half of them of one address."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most or min(MOST, _descriptors() // 2)
+        self._open: dict[Connection, str] = {}
+        self._counts: Counter[str] = Counter()
+        self.refused = 0
+        """Connections that were closed because there were too many."""
+
+    def enter(self, connection: Connection, host: str) -> None:
+        key = address_key(host)
+        self._open[connection] = key
+        self._counts[key] += 1
+
+    def leave(self, connection: Connection) -> None:
+        key = self._open.pop(connection, None)
+        if key is not None:
+            self._counts[key] -= 1
+            if not self._counts[key]:
+                del self._counts[key]
+
+    def admit(self, host: str) -> bool:
+        """Whether one more connection of ``host`` has room; another one that waits for its client may be closed for it."""
+        key = address_key(host)
+        if self._counts[key] >= self._most // 2:
+            return self.make_room(key)
+        return len(self._open) < self._most or self.make_room()
+
+    def make_room(self, key: str | None = None) -> bool:
+        """Close the oldest connection (of an address) for which nothing runs; those without a whole request first."""
+        candidates = [connection for connection, its in self._open.items() if key is None or its == key]
+        found = next((each for each in candidates if each.incomplete), None)
+        found = found or next((each for each in candidates if each.idle), None)
+        self.refused += 1
+        if found is None:
+            return False
+        self.leave(found)
+        found.abort()
+        return True
+
+    def expire(self, now: float) -> None:
+        for connection in list(self._open):
+            connection.expire(now)
+
+
+class Acceptor:
+    """Accepts from ``listener``, which has to listen already, for protocols of ``make``, until ``close``.
+
+    ``make`` gets the host of the client and gives a protocol that enters ``table`` itself. ``busy`` is written to a client
+    that has no room. ``tell`` gets one line when descriptors run out.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        make: Callable[[], asyncio.BaseProtocol],
+        table: Table,
+        *,
+        tell: Callable[[str], object],
+        busy: bytes = b"",
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._listener = listener
+        self._make = make
+        self._table = table
+        self._tell = tell
+        self._busy = busy
+        self._told_at = 0.0
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._retry: asyncio.TimerHandle | None = None
+        listener.setblocking(False)
+        self._listen()
+        self._sweep = self._loop.call_later(1.0, self._expire)
+
+    def close(self) -> None:
+        """Accept no more. Connections that are open stay, and their time limits with them, until ``wait_closed``."""
+        if self._retry is not None:
+            self._retry.cancel()
+        if self._listener.fileno() >= 0:
+            self._loop.remove_reader(self._listener)
+            self._listener.close()
+
+    async def wait_closed(self) -> None:
+        self._sweep.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _listen(self) -> None:
+        self._loop.add_reader(self._listener, self._accept)
+
+    def _expire(self) -> None:
+        self._table.expire(self._loop.time())
+        self._sweep = self._loop.call_later(1.0, self._expire)
+
+    def _accept(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                client, address = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as exc:
+                self._pause(exc)
+                return
+            client.setblocking(False)
+            if self._table.admit(str(address[0])):
+                task = self._loop.create_task(self._serve(client), name="accepted connection")
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            else:
+                self._refuse(client)
+
+    async def _serve(self, client: socket.socket) -> None:
+        with suppress(OSError):  # it has left already
+            await self._loop.connect_accepted_socket(self._make, client)
+
+    def _refuse(self, client: socket.socket) -> None:
+        with suppress(OSError), client:
+            client.send(self._busy)
+            client.shutdown(socket.SHUT_WR)
+            client.recv(1 << 16)  # what is left unread would make the end a reset, and the answer unreadable
+
+    def _pause(self, exc: OSError) -> None:
+        """No descriptor is left, or the like: take one from a client that waits, or try again later."""
+        now = time.monotonic()
+        if not self._told_at or now - self._told_at > _SILENT_SECONDS:
+            self._told_at = now
+            self._tell(f"Connections cannot be accepted: {exc.strerror}; idle ones are closed, others have to wait")
+        if not self._table.make_room():
+            self._loop.remove_reader(self._listener)
+            self._retry = self._loop.call_later(_RETRY_SECONDS, self._listen)
+
+
+def address_key(host: str) -> str:
+    """What counts as one address: this computer, an IPv4 address, or the 64 bits of IPv6 that one client chooses from."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is None:
+            return "loopback" if address.is_loopback else str(address.exploded[:19])
+        address = address.ipv4_mapped
+    return "loopback" if address.is_loopback else str(address)
+
+
+def _descriptors() -> int:
+    """How many descriptors this process may have open."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 2 * MOST
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 2 * MOST if limit == resource.RLIM_INFINITY else limit
