@@ -26,7 +26,7 @@ from clawperator.engine.skills.registry import (
     read_document,
 )
 from clawperator.engine.skills.templates import SCRIPTS, SKILL_MD, WRAPPER
-from clawperator.engine.skills.writing import json_bytes, write_file
+from clawperator.engine.skills.writing import json_bytes, remove_files, write_file
 
 _LONGEST = 128
 """Of an id: it becomes the name of a folder."""
@@ -54,6 +54,21 @@ def open_or_make(env: Mapping[str, str], explicit: str | None = None) -> tuple[R
             details={"path": path, "reason": exc.strerror or str(exc)},
         ) from exc
     return load_registry(path, "cwd"), True
+
+
+def make_skill(
+    env: Mapping[str, str], explicit: str | None, skill_id: str, *, summary: str | None = None, lang: str = "js"
+) -> dict[str, Any]:
+    """``new_skill`` in the registry of ``open_or_make``; ``registryCreated`` where there was none. A refusal makes nothing."""
+    _entry(skill_id, skill_id, lang)
+    registry, created = open_or_make(env, explicit)
+    try:
+        made = new_skill(registry, skill_id, summary=summary, lang=lang)
+    except BaseException:
+        if created and not read_document(registry.path)["skills"]:
+            remove_files([registry.path])
+        raise
+    return made | ({"registryCreated": True} if created else {})
 
 
 def new_skill(registry: Registry, skill_id: str, *, summary: str | None = None, lang: str = "js") -> dict[str, Any]:

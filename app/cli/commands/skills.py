@@ -175,11 +175,10 @@ class New(Command):
         summary = text_value("--summary", options.summary)
         import os
 
-        from clawperator.engine.skills.scaffold import new_skill, open_or_make
+        from clawperator.engine.skills.scaffold import make_skill
 
-        opened, created = open_or_make(os.environ, text_value("--registry", options.registry))
-        made = new_skill(opened, options.id, summary=summary, lang=options.lang or LANGUAGES[0])
-        return Answer(made | ({"registryCreated": True} if created else {}), view="skill_made")
+        explicit, lang = text_value("--registry", options.registry), options.lang or LANGUAGES[0]
+        return Answer(make_skill(os.environ, explicit, options.id, summary=summary, lang=lang), view="skill_made")
 
 
 class Index(Command):

@@ -387,16 +387,20 @@ class SkillsScreen(TwoPaneScreen):
         self.console.say(Status.WAITING, words)
 
     def _to_draft(self, wish: Wish | None) -> None:
-        """The first execution becomes the draft: the others of a recipe with optional steps follow it only when it is played."""
+        """The first execution becomes the draft, which is one: the others of a recipe follow it only when it is played."""
         if wish is None or wish.plan is None:
             return
         self.skilling.compiled(wish.plan)
-        executions = wish.plan.compiled.executions
-        self.console.drafts.load(executions[0], name=wish.skill_id)
-        count = len(executions[0]["actions"])
-        rest = f"; {len(executions) - 1} more of its executions are not in it" if len(executions) > 1 else ""
-        words = f"{count} step{'s' * (count != 1)} of {sentence(wish.skill_id)} are the draft now{rest}. 3 shows it"
-        self.console.say(Status.WARN if rest else Status.OK, words)
+        compiled = wish.plan.compiled
+        first, total = compiled.execution, len(compiled.executions)
+        self.console.drafts.load(first, name=wish.skill_id)
+        count = len(first["actions"])
+        parts = [f"{count} step{'s' * (count != 1)} of {sentence(wish.skill_id)} are the draft now. 3 shows it"]
+        if total > 1:
+            parts.append(f"This is execution 1 of {total}; R runs them all")
+        if (choice := compiled.choice(first)) is not None:
+            parts.append(f"Step {sentence(choice.step_id)} needs a matcher: the recipe chooses its node when it runs")
+        self.console.say(Status.WARN if len(parts) > 1 else Status.OK, ". ".join(parts))
 
     def action_sync_skills(self) -> None:
         def answered(answer: Mapping[str, Any] | None) -> None:

@@ -253,8 +253,8 @@ class TestExecuting:
         assert cli("observe", "snapshot").document["code"] == "DEVICE_NOT_FOUND"
         assert cli("devices").exit_code == 0
         (folder / "settings.toml").write_text("colour = 1\n", encoding="utf-8")
-        assert cli("observe", "snapshot").document["code"] == "USAGE"
-        assert cli("devices").document["code"] == "USAGE"
+        assert cli("observe", "snapshot").document["code"] == "SETTINGS_INVALID"
+        assert cli("devices").document["code"] == "SETTINGS_INVALID"
 
 
 ACTIONS: list[tuple[tuple[str, ...], str]] = [
@@ -326,7 +326,7 @@ def test_several_devices(cli: Cli, simulate: Simulate) -> None:
 def test_a_scenario_that_cannot_be_read(process: ProcessCli, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("devise: {}\n", encoding="utf-8")
     run = process("sim", "--scenario", str(tmp_path / "bad.yaml"))
-    assert (run.exit_code, run.document["code"]) == (1, "USAGE")
+    assert (run.exit_code, run.document["code"]) == (1, "SCENARIO_INVALID")
     assert "bad.yaml" in run.document["message"]
 
 

@@ -85,7 +85,7 @@ def test_the_policy_of_the_command_line(cli: Cli, tmp_path: Path) -> None:
         "L-CAP-COMBO"
     }
     run = cli("skills", "lint", SKILL, "--registry", "builtin", "--policy", str(tmp_path / "missing.toml"))
-    assert (run.exit_code, run.document["code"]) == (1, "USAGE")
+    assert (run.exit_code, run.document["code"]) == (1, "FILE_NOT_READABLE")
 
 
 def test_blocked_terms(cli: Cli, tmp_path: Path) -> None:
@@ -138,6 +138,20 @@ def test_an_empty_folder_gets_a_registry(cli: Cli, tmp_path: Path, monkeypatch: 
     assert checked["failed"] == []
     (index,) = (check for check in checked["checks"] if check["id"] == "index")
     assert [(finding["code"], finding["severity"]) for finding in index["findings"]] == [("INDEX_ABSENT", "info")]
+
+
+@pytest.mark.usefixtures("lonely")
+def test_a_refused_skill_leaves_an_empty_folder_empty(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    assert cli("skills", "new", "nodot").document["code"] == "SKILL_ID_INVALID"
+    assert list((tmp_path / "empty").iterdir()) == []
+    skill = tmp_path / "empty" / "skills" / "com.example.app.there"
+    skill.mkdir(parents=True)
+    assert cli("skills", "new", skill.name).document["code"] == "SKILL_ALREADY_EXISTS"
+    assert list(skill.parent.iterdir()) == [skill]
 
 
 def test_staged(cli: Cli, repository: Repository) -> None:

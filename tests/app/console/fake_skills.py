@@ -12,7 +12,7 @@ from clawperator.app.console.skill_jobs import Found
 from clawperator.app.console.skill_wishes import Plan, Way, variables_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import Stage, Tell
-from clawperator.engine.skills.compiled import Compiled
+from clawperator.engine.skills.compiled import Choice, Compiled
 from clawperator.engine.skills.play import PlayReport
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.run import OutputLine, SkillRun
@@ -213,6 +213,10 @@ class FakeLibrary:
     printed: Sequence[tuple[str, str, float]] = PRINTED
     hold: asyncio.Event | None = None
     fail: EngineError | None = None
+    parts: int = 1
+    """Executions that an artifact compiles into."""
+    chooses: bool = False
+    """Whether the node of an artifact's first step is chosen when it runs."""
     play_errors: tuple[Mapping[str, Any], ...] = ()
     outputs: Mapping[str, Any] = field(default_factory=lambda: {"price": "*.**", "unit": "kg"})
     gate: threading.Event | None = None
@@ -262,9 +266,10 @@ class FakeLibrary:
         execution["actions"][2]["params"] = {
             "matcher": {"textContains": str(next(iter(variables.values()), "Oat milk"))}
         }
+        choices = (Choice(execution["actions"][0]["id"], {"clickable": True}),) if self.chooses else ()
         compiled = Compiled(
-            skill_id, way.artifact, (execution,), (), {"id": skill_id, "version": "1.2.0", "type": "flow"},
-            ("observe", "navigate"), (), (), (),
+            skill_id, way.artifact, (execution,) * self.parts, (), {"id": skill_id, "version": "1.2.0", "type": "flow"},
+            ("observe", "navigate"), (), (), (), choices=choices,
         )  # fmt: skip
         return Plan(compiled, {"executions": [execution], "capabilities": ["observe", "navigate"], "warnings": []})
 

@@ -130,6 +130,17 @@ async def test_an_artifact_becomes_the_draft() -> None:
         assert "3 steps of com.example.shop.read-price are the draft now" in notice(app)
 
 
+async def test_a_draft_of_several_executions_says_which_one_it_is() -> None:
+    async with skills_mode(FakeLibrary(parts=3, chooses=True)) as (app, pilot, _):
+        await to_skill(app, pilot, PRICE["id"])
+        await press(pilot, "i")
+        await form_of(app, pilot)
+        await press(pilot, *"Milk", "enter")
+        await until(pilot, lambda: len(app.drafts.draft) == 3)
+        assert "This is execution 1 of 3; R runs them all" in notice(app)
+        assert "needs a matcher: the recipe chooses its node when it runs" in notice(app)
+
+
 async def test_a_skill_without_artifacts_has_nothing_to_compile() -> None:
     async with skills_mode(FakeLibrary()) as (app, pilot, _):
         await to_skill(app, pilot, ALERT["id"])
