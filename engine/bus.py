@@ -18,22 +18,41 @@ if TYPE_CHECKING:
     from clawperator.engine.events import EngineEvent
 
 
+MAX_BYTES = 24 * 1024 * 1024
+"""What waits for one reader, besides the newest event."""
+_ENTRY_COST = 250
+"""Bytes that a log line takes besides its text."""
+
+
+def _size(event: EngineEvent) -> int:
+    """About how many bytes ``event`` takes: what a device has a say in."""
+    texts = (getattr(event, name, "") for name in ("xml", "raw", "text"))
+    entries = getattr(event, "entries", ())
+    return sum(map(len, texts)) + sum(len(entry.payload) + _ENTRY_COST for entry in entries)
+
+
 class Subscription:
-    """One reader's bounded queue. Iterate it; ``dropped`` counts what was lost because the reader was slow: events, and log lines one by one."""
+    """One reader's queue, bounded in events and in bytes. Iterate it.
+
+    ``dropped`` counts what was lost because the reader was slow: events, and log lines one by one.
+    """
 
     def __init__(self, maxsize: int, close: Callable[[Subscription], None]) -> None:
         self.dropped = 0
         self._events: deque[EngineEvent] = deque()
+        self._bytes = 0
         self._maxsize = maxsize
         self._ready = asyncio.Event()
         self._close = close
         self._closed = False
 
     def offer(self, event: EngineEvent) -> None:
-        if len(self._events) >= self._maxsize:
-            lost = self._events.popleft()
-            self.dropped += max(1, len(getattr(lost, "entries", ())))
+        self._bytes += _size(event)
         self._events.append(event)
+        while len(self._events) > self._maxsize or (self._bytes > MAX_BYTES and len(self._events) > 1):
+            lost = self._events.popleft()
+            self._bytes -= _size(lost)
+            self.dropped += max(1, len(getattr(lost, "entries", ())))
         self._ready.set()
 
     async def batch(self) -> list[EngineEvent]:
@@ -46,6 +65,7 @@ class Subscription:
         """Take everything that is there, which may be nothing."""
         events = list(self._events)
         self._events.clear()
+        self._bytes = 0
         self._ready.clear()
         return events
 

@@ -166,13 +166,15 @@ class Engine:
             admit(profile or load_profile(self.settings), validated.execution)
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
             wait = self.settings.wait_ms if wait_ms is None else wait_limit(wait_ms)
-            device = await self.device(device_id)
-            attempt.start(device.serial)
-            attempt.warnings += await backend.check(device, validated.execution)
-            attempt.trace.enter("lock")
-            async with self._flights.hold(device.serial, Command.of(validated), wait_ms=wait) as flight:
-                with settling(flight, attempt.trace):
-                    finished = await run_held(backend, device, validated, options, attempt.trace)
+            async with attempt.prepared_within(validated.execution.timeout_ms):
+                device = await self.device(device_id)
+                attempt.start(device.serial)
+                attempt.warnings += await backend.check(device, validated.execution)
+                attempt.await_lock()
+                async with self._flights.hold(device.serial, Command.of(validated), wait_ms=wait) as flight:
+                    attempt.locked()
+                    with settling(flight, attempt.trace):
+                        finished = await run_held(backend, device, validated, options, attempt.trace)
             return attempt.finish(finished)
 
     def _backend(self, receiver_package: str | None) -> Backend:

@@ -14,6 +14,7 @@ from clawperator.engine.adb.failures import broken, endless, timed_out, unreacha
 from clawperator.engine.adb.presence import parse_devices
 from clawperator.engine.adb.protocol import (
     CLOSE_STDIN,
+    MAX_OUTPUT,
     SERVICE_LIMIT_V1,
     STDERR,
     STDOUT,
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 
 _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 _READ = 64 * 1024
-MAX_OUTPUT = 16 * 1024 * 1024
-"""Bytes of one command's output: light commands ask for lists."""
 
 
 def devices(env: Mapping[str, str] | None = None, *, timeout: float = 10.0, start: bool = True) -> list[DeviceEntry]:
@@ -147,16 +146,16 @@ class _Line:
         decoder = ShellDecoder()
         parts: dict[int, list[bytes]] = {STDOUT: [], STDERR: []}
         data, self._ahead = self._ahead, b""
-        size = 0
+        size = len(data)
         while True:
             for channel, piece in decoder.feed(data):
                 parts[channel].append(piece)
-                size += len(piece)
             if size > MAX_OUTPUT:
-                raise endless(MAX_OUTPUT, serial=self._serial)
+                raise endless("device shell", MAX_OUTPUT, serial=self._serial)
             if decoder.exit_code is not None:
                 return b"".join(parts[STDOUT]), b"".join(parts[STDERR]), decoder.exit_code
             data = self._receive()
+            size += len(data)  # headers, too: empty packets have no other size
             if not data:
                 raise broken("the device's shell ended without an exit code", serial=self._serial)
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_OUTPUT = 128 * 1024 * 1024
-"""Bytes of one command's output that are collected in memory: far above any picture, dump or log buffer of a sane device."""
 _SMALL_READ = 64 * 1024
 _LARGE_READ = 256 * 1024
 _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
@@ -105,14 +103,14 @@ class Connection:
             return taken
         return await self._receive()
 
-    async def read_all(self) -> bytes:
-        """Up to the end of the stream; endless ones are an error (``MAX_OUTPUT``)."""
+    async def read_all(self, limit: int) -> bytes:
+        """Up to the end of the stream; more than ``limit`` bytes are an error."""
         parts, size = [], 0
         while data := await self.read():
             parts.append(data)
             size += len(data)
-            if size > MAX_OUTPUT:
-                raise endless(MAX_OUTPUT, serial=self.serial)
+            if size > limit:
+                raise endless("device shell", limit, serial=self.serial)
         return b"".join(parts)
 
     async def send(self, data: bytes) -> None:

@@ -15,12 +15,13 @@ from contextlib import aclosing, asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clawperator.engine.adb.connection import MAX_OUTPUT, Connection, deadline
+from clawperator.engine.adb.connection import Connection, deadline
 from clawperator.engine.adb.failures import TransportError, broken, endless
 from clawperator.engine.adb.files import Progress, Source, batches, receive_file, save, send_file, source_size
 from clawperator.engine.adb.parse import InstallResult, parse_install_result
 from clawperator.engine.adb.protocol import (
     CLOSE_STDIN,
+    MAX_OUTPUT,
     SERVICE_LIMIT,
     SERVICE_LIMIT_V1,
     STDERR,
@@ -82,6 +83,8 @@ class ShellStream:
         self._connection = connection
         self._decoder = ShellDecoder()
         self._ready: deque[tuple[int, bytes]] = deque()
+        self._limit: int | None = None
+        self._taken = 0
 
     @property
     def exit_code(self) -> int | None:
@@ -97,6 +100,9 @@ class ShellStream:
             data = await self._connection.read()
             if not data:
                 raise broken("the device's shell ended without an exit code", serial=self._connection.serial)
+            self._taken += len(data)  # headers, too: empty packets have no other size
+            if self._limit is not None and self._taken > self._limit:
+                raise endless("device shell", self._limit, serial=self._connection.serial)
             self._ready.extend(self._decoder.feed(data))
         return self._ready.popleft()
 
@@ -109,15 +115,12 @@ class ShellStream:
         """End of the command's input. (Half-closing the socket instead would make adb drop the output, fact 4g.)"""
         await self._connection.send(shell_packet(CLOSE_STDIN))
 
-    async def collect(self) -> ShellResult:
-        """Read to the end; endless output is an error (``MAX_OUTPUT``)."""
+    async def collect(self, limit: int = MAX_OUTPUT) -> ShellResult:
+        """Read to the end; a stream of more than ``limit`` bytes is an error."""
         parts: dict[int, list[bytes]] = {STDOUT: [], STDERR: []}
-        size = 0
+        self._limit = limit
         async for channel, data in self:
             parts[channel].append(data)
-            size += len(data)
-            if size > MAX_OUTPUT:
-                raise endless(MAX_OUTPUT, serial=self._connection.serial)
         exit_code = self.exit_code
         assert exit_code is not None
         return ShellResult(b"".join(parts[STDOUT]), b"".join(parts[STDERR]), exit_code)
@@ -140,9 +143,9 @@ class PlainStream(ShellStream):
     async def close_stdin(self) -> None:
         """There is nothing to close."""
 
-    async def collect(self) -> ShellResult:
+    async def collect(self, limit: int = MAX_OUTPUT) -> ShellResult:
         """Standard output and stderr together; the exit code is read from the line that :func:`_with_exit_code` makes."""
-        output = await self._connection.read_all()
+        output = await self._connection.read_all(limit)
         stdout, marker, code = output.rpartition(_EXIT_MARKER)
         code = code.strip()
         if not marker or not code.isdigit() or len(code) > _LONGEST_EXIT_CODE:
@@ -183,34 +186,45 @@ class AdbDevice:
     # -- commands ------------------------------------------------------------------------------------------------------
 
     async def shell(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout: float | None = SHELL_TIMEOUT
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        timeout: float | None = SHELL_TIMEOUT,
+        limit: int = MAX_OUTPUT,
     ) -> ShellResult:
         """Run one program, each argument arriving unchanged. A non-zero exit code is a result, not an error."""
-        return await self.script(device_command(argv), stdin=stdin, timeout=timeout)
+        return await self.script(device_command(argv), stdin=stdin, timeout=timeout, limit=limit)
 
     async def script(
-        self, script: str, *, stdin: bytes = b"", timeout: float | None = SHELL_TIMEOUT, label: str = ""
+        self,
+        script: str,
+        *,
+        stdin: bytes = b"",
+        timeout: float | None = SHELL_TIMEOUT,
+        limit: int = MAX_OUTPUT,
+        label: str = "",
     ) -> ShellResult:
-        """Run shell text made by ``quote.device_script`` (or ``device_command``) and collect its output.
+        """Run shell text made by ``quote.device_script`` (or ``device_command``) and collect its output, ``limit`` bytes at most.
 
         Text that is too long for a service string travels as the input of ``sh``; then ``stdin`` must be empty, and the
         text's own programs must not read their input. ``label`` stands for it in the log, where it holds what is not to be
         read there.
         """
         with self.server.trace.of(label or script, self.serial) as call:
-            result = await self._script(script, stdin, timeout)
+            result = await self._script(script, stdin, timeout, limit)
             call.exit_code = result.exit_code
             return result
 
-    async def _script(self, script: str, stdin: bytes, timeout: float | None) -> ShellResult:
+    async def _script(self, script: str, stdin: bytes, timeout: float | None, limit: int) -> ShellResult:
         async with deadline(timeout, "device shell", serial=self.serial):
             connection, features = await self._select()
             with closing(connection):
                 if _SHELL_V2 in features:
                     stream, given = await self._open_v2(connection, script, stdin)
-                    return await _converse(stream, given)
+                    return await _converse(stream, given, limit)
                 stream = await self._open_v1(connection, _with_exit_code(script), stdin)
-                return await stream.collect()
+                return await stream.collect(limit)
 
     @asynccontextmanager
     async def stream(
@@ -233,7 +247,9 @@ class AdbDevice:
                 yield stream
             call.exit_code = stream.exit_code
 
-    async def exec_out(self, argv: Sequence[str], *, timeout: float | None = SHELL_TIMEOUT) -> bytes:
+    async def exec_out(
+        self, argv: Sequence[str], *, timeout: float | None = SHELL_TIMEOUT, limit: int = MAX_OUTPUT
+    ) -> bytes:
         """Raw output of a program (stdout and stderr together), no exit code: what ``adb exec-out`` gives."""
         command = device_command(argv)
         with self.server.trace.of(command, self.serial):
@@ -241,7 +257,7 @@ class AdbDevice:
                 connection, features = await self._select()
                 with closing(connection):
                     await self._request(connection, features, f"exec:{command}")
-                    return await connection.read_all()
+                    return await connection.read_all(limit)
 
     async def _select(self) -> tuple[Connection, frozenset[str]]:
         """A connection to the device and the device's features. The caller closes it."""
@@ -310,13 +326,11 @@ class AdbDevice:
             stamp = int(time.time()) if mtime is None else mtime
             return await send_file(connection, source, remote, mode=mode, mtime=stamp, progress=progress)
 
-    async def pull(
-        self, remote: str, *, progress: Progress | None = None, timeout: float | None = TRANSFER_TIMEOUT
-    ) -> bytes:
-        """A device file's content."""
+    async def pull(self, remote: str, *, limit: int = MAX_OUTPUT, timeout: float | None = SHELL_TIMEOUT) -> bytes:
+        """A device file's content; more than ``limit`` bytes are an error."""
         async with (
             self._sync("pull", remote, timeout) as connection,
-            aclosing(receive_file(connection, remote, progress)) as pieces,
+            aclosing(receive_file(connection, remote, limit)) as pieces,
         ):
             return b"".join([piece async for piece in pieces])
 
@@ -325,13 +339,17 @@ class AdbDevice:
         remote: str,
         target: str | os.PathLike[str],
         *,
+        limit: int,
         progress: Progress | None = None,
         timeout: float | None = TRANSFER_TIMEOUT,
     ) -> int:
-        """Save a device file as ``target`` (replaced only when all of it has arrived); the number of bytes."""
+        """Save a device file as ``target`` (replaced only when all of it has arrived); the number of bytes.
+
+        More than ``limit`` bytes are an error, and so is a device that is silent for ``SHELL_TIMEOUT``; ``target`` stays as it was.
+        """
         async with (
             self._sync("pull", remote, timeout) as connection,
-            aclosing(receive_file(connection, remote, progress)) as pieces,
+            aclosing(receive_file(connection, remote, limit, progress, patience=SHELL_TIMEOUT)) as pieces,
         ):
             return await save(pieces, target)
 
@@ -403,14 +421,14 @@ def _limit(features: frozenset[str]) -> int:
     return SERVICE_LIMIT if _SHELL_V2 in features else SERVICE_LIMIT_V1
 
 
-async def _converse(stream: ShellStream, given: bytes) -> ShellResult:
+async def _converse(stream: ShellStream, given: bytes, limit: int) -> ShellResult:
     """Feed ``given`` to the command while reading its output: either direction may fill its buffers first."""
     if len(given) <= _STDIN_AT_ONCE:
         await _feed(stream, given)
-        return await stream.collect()
+        return await stream.collect(limit)
     feeding = asyncio.ensure_future(_feed(stream, given))
     try:
-        return await stream.collect()
+        return await stream.collect(limit)
     finally:
         feeding.cancel()
         await asyncio.wait([feeding])

@@ -56,11 +56,12 @@ def broken(what: str, *, serial: str = "") -> TransportError:
     return TransportError(code, what, details={"deviceId": serial} if serial else None)
 
 
-def endless(limit: int, *, serial: str) -> EngineError:
-    """A device that does not stop talking."""
+def endless(what: str, limit: int, *, serial: str) -> EngineError:
+    """The device sends more than the ``limit`` (bytes) of what is kept of one answer."""
+    size = f"{limit // 2**20} MiB" if limit >= 2**20 else f"{limit} bytes"
     return EngineError(
         ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-        f"the device's answer is larger than {limit // 2**20} MiB",
+        f"{what}: the device's answer is larger than {size}",
         details={"deviceId": serial, "limit": limit},
     )
 

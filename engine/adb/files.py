@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from clawperator.engine.adb.connection import Connection
-from clawperator.engine.adb.failures import TransportError
+from clawperator.engine.adb.connection import Connection, deadline
+from clawperator.engine.adb.failures import TransportError, endless
 from clawperator.engine.adb.sync import (
     SYNC_CHUNK,
     sync_finish,
@@ -101,14 +101,30 @@ def _data_packets(batch: bytes) -> bytes:
     return b"".join(sync_packet(b"DATA", piece) for piece in pieces)
 
 
-async def receive_file(connection: Connection, remote: str, progress: Progress | None) -> AsyncGenerator[bytes]:
-    """RECV ``remote`` in batches, so that a file on disk is written in few steps."""
+async def receive_file(
+    connection: Connection,
+    remote: str,
+    limit: int,
+    progress: Progress | None = None,
+    *,
+    patience: float | None = None,
+) -> AsyncGenerator[bytes]:
+    """RECV ``remote`` in batches, so that a file on disk is written in few steps.
+
+    Raises ``EngineError`` where it is larger than ``limit`` bytes, or no chunk comes for ``patience`` seconds.
+    """
     await connection.send(sync_request(b"RECV", remote))
     pending: list[bytes] = []
     waiting = received = 0
-    while size := await connection.run(sync_next_chunk(connection.serial)):
-        pending.append(await connection.exactly(size))
+    while True:
+        async with deadline(patience, "adb pull", serial=connection.serial):
+            size = await connection.run(sync_next_chunk(connection.serial))
+            if not size:
+                break
+            pending.append(await connection.exactly(size))
         waiting += size
+        if received + waiting > limit:
+            raise endless(f"adb pull {remote}", limit, serial=connection.serial)
         if waiting >= BATCH:
             received += waiting
             yield b"".join(pending)

@@ -37,6 +37,11 @@ SERVICE_LIMIT_V1 = 4_095
 A longer one does not fail: it aborts the user's adb server (platform fact 4j).
 """
 
+MAX_OUTPUT = 2 * 1024 * 1024
+"""Bytes of one command's output that are kept, the headers of its packets included: far above any list or dump of a sane device.
+
+A reader that splits them into short lines needs thirty times as much memory."""
+
 
 # -- where the server is -----------------------------------------------------------------------------------------------
 

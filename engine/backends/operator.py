@@ -6,10 +6,13 @@ import asyncio
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.adb.connection import deadline
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import TransportError
+from clawperator.engine.adb.protocol import STDOUT
 from clawperator.engine.adb.quote import device_command, device_script
 from clawperator.engine.adb.trace import HIDDEN
 from clawperator.engine.backends.base import Outcome
@@ -21,6 +24,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.correlated import CorrelatedLines
+from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.operator_log import (
     DeathSignal,
     EnvelopeSignal,
@@ -153,20 +157,35 @@ class OperatorBackend:
         if log.facts.sdk < 24 or math.isnan(log.attached_at):
             return
         words = [*logcat_words(log.facts), "-d", "-T", f"{log.attached_at:.6f}"]
-        try:
-            result = await log.device.shell(words, timeout=_LOOK_AGAIN_SECONDS)
-        except EngineError:
-            return
+        again = _SecondLook(run, OperatorLog(uid=log.uid, command_id="" if log.uid is not None else run.command_id))
         parser = log_parser(log.facts)
-        operator = OperatorLog(uid=log.uid, command_id="" if log.uid is not None else run.command_id)
-        dispatched = False
-        for entry in (*parser.feed(result.stdout), *parser.finish()):
-            if entry.message.strip() == run.nonce:
-                dispatched = True
-                run.read_anew()
-            for signal in operator.push(entry):
-                if dispatched:
-                    run.on_signal(signal)
+        with suppress(EngineError):
+            async with (
+                deadline(_LOOK_AGAIN_SECONDS, "logcat -d", serial=log.device.serial),
+                log.device.stream(device_command(["exec", *words])) as stream,
+            ):
+                async for channel, data in stream:
+                    if channel == STDOUT:
+                        again.take(parser.feed(data))
+            again.take(parser.finish())
+
+
+class _SecondLook:
+    """The buffer's entries from before the dispatch on, for a run that the live stream has not answered."""
+
+    def __init__(self, run: _Run, operator: OperatorLog) -> None:
+        self._run = run
+        self._operator = operator
+        self._dispatched = False
+
+    def take(self, entries: Sequence[LogEntry]) -> None:
+        for entry in entries:
+            if entry.message.strip() == self._run.nonce:
+                self._dispatched = True
+                self._run.read_anew()
+            for signal in self._operator.push(entry):
+                if self._dispatched:
+                    self._run.on_signal(signal)
 
 
 async def _stop(*tasks: asyncio.Task[None]) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from clawperator.engine.adb.failures import timed_out
 from clawperator.engine.bus import EventBus
 from clawperator.engine.contracts.limits import DEFAULT_MODE
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
@@ -24,6 +26,13 @@ _UNSETTLED = (
     ErrorCode.LOGCAT_UNAVAILABLE,
     ErrorCode.SERVICE_UNAVAILABLE,  # nothing answered, but a service that starts later may still take the command
 )
+_PREPARING = {
+    "device": "choosing the device",
+    "check": "looking for the Operator app on the device",
+    "close": "stopping apps",
+    "attach": "attaching to the device's log",
+}
+"""The phases of a trace in which the device, or the adb server, is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +110,8 @@ class Attempt:
         self.trace.before_dispatch.append(self._dispatched)
         self._bus = bus
         self._keepers = keepers
+        self._preparation: asyncio.Timeout | None = None
+        self._left = 0.0
         self._began = time.monotonic()
         self.trace.enter("validate")
 
@@ -109,6 +120,37 @@ class Attempt:
         self.validated, self.backend, self.package = validated, backend, package
         self.command_id, self.mode = validated.execution.command_id, validated.execution.mode
         self.trace.enter("device")
+
+    @asynccontextmanager
+    async def prepared_within(self, timeout_ms: int) -> AsyncIterator[None]:
+        """Limit everything before the dispatch but the wait for the device's lock to ``timeout_ms``.
+
+        The dispatch ends the limit: from there on, the wait for the envelope has its own. Raises ``AdbTimeoutError``.
+        """
+        seconds = timeout_ms / 1000
+        self._preparation = limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                yield
+        except TimeoutError as exc:
+            if not limit.expired():
+                raise
+            doing = _PREPARING.get(self.trace.phase, "preparing the execution")
+            error = timed_out(f"{doing} before the dispatch", seconds, serial=self.device_id or "")
+            error.details["phase"] = self.trace.phase
+            raise error from exc
+
+    def await_lock(self) -> None:
+        """The wait for the device's lock begins, which has a limit of its own."""
+        self.trace.enter("lock")
+        if self._preparation is not None:
+            self._left = (self._preparation.when() or 0.0) - asyncio.get_running_loop().time()
+            self._preparation.reschedule(None)
+
+    def locked(self) -> None:
+        """The lock is held: what is left of the time before the dispatch runs again."""
+        if self._preparation is not None:
+            self._preparation.reschedule(asyncio.get_running_loop().time() + self._left)
 
     def start(self, device_id: str) -> None:
         """It is for ``device_id``."""
@@ -136,6 +178,8 @@ class Attempt:
             )
 
     def _dispatched(self) -> None:
+        if self._preparation is not None:
+            self._preparation.reschedule(None)
         if self._bus.watched:
             from clawperator.engine.events import ExecutionDispatched
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
 from clawperator.engine.backends.base import Backend
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
@@ -127,15 +127,20 @@ async def _force_stop(device: AdbDevice, application_id: str) -> None:
 async def take_screenshots(
     device: AdbDevice, execution: Execution, envelope: Envelope, options: RunOptions, trace: Trace
 ) -> dict[str, Shot]:
-    """One picture per ``take_screenshot`` step that the app left to the host, all taken after the plan, by step id."""
+    """One picture per ``take_screenshot`` step that the app left to the host, all taken after the plan, by step id.
+
+    Together they may take as long as the plan.
+    """
     left = {step.id for step in envelope.step_results if step.data.get("error") == _REFUSED_SCREENSHOT}
     shots: dict[str, Shot] = {}
+    until = time.monotonic() + min(execution.timeout_ms / 1000, SHELL_TIMEOUT)
     for action in execution.actions:
         if action.type == "take_screenshot" and action.id in left:
             trace.enter("pictures")
             path = picture_path(action.to_payload().get("params", {}).get("path"), execution.command_id, action.id)
             try:
-                await capture(device, path, overwrite=options.screenshot_overwrite)
+                seconds = max(0.0, round(until - time.monotonic(), 2))
+                await capture(device, path, overwrite=options.screenshot_overwrite, timeout=seconds)
             except CaptureError as exc:
                 shots[action.id] = Shot(path=None, error=str(exc))
             else:

@@ -18,6 +18,9 @@ from clawperator.engine.logcat.operator_log import ProgressSignal
 
 LINES_KEPT = 5_000
 """Far above what 50 actions say; the rest is only counted."""
+LINE_BYTES_KEPT = 4 * 1024 * 1024
+_TREE_CHARACTERS_KEPT = 16 * 1024 * 1024
+"""Of all trees of one execution; a step whose tree is left out has the warning of one without."""
 
 
 class Trace:
@@ -29,6 +32,8 @@ class Trace:
         self.phases: dict[str, float] = {}
         self.lines: list[tuple[float, ProgressSignal]] = []
         self.lines_left_out = 0
+        self._line_bytes = 0
+        self._tree_characters = 0
         self.trees: list[tuple[float, CapturedHierarchy]] = []
         self.tree_before: tuple[float, CapturedHierarchy] | None = None
         """The newest tree of the same log stream from before the run; its ``screen`` says whether it still counts."""
@@ -39,6 +44,11 @@ class Trace:
         """Called just before the first thing that may have an effect leaves for the device."""
         self._phase = ""
         self._since = time.perf_counter()
+
+    @property
+    def phase(self) -> str:
+        """The one that was entered last, or ''."""
+        return self._phase
 
     def enter(self, phase: str) -> None:
         """What came before is over, ``phase`` begins; an empty one is none."""
@@ -61,13 +71,16 @@ class Trace:
             call()
 
     def note(self, signal: ProgressSignal) -> None:
-        if len(self.lines) < LINES_KEPT:
+        if len(self.lines) < LINES_KEPT and self._line_bytes < LINE_BYTES_KEPT:
+            self._line_bytes += len(signal.entry.payload)
             self.lines.append((time.time(), signal))
         else:
             self.lines_left_out += 1
 
     def saw(self, tree: CapturedHierarchy) -> None:
-        self.trees.append((time.time(), tree))
+        if self._tree_characters + len(tree.xml) <= _TREE_CHARACTERS_KEPT:
+            self._tree_characters += len(tree.xml)
+            self.trees.append((time.time(), tree))
 
     @property
     def live_lines(self) -> Iterator[LiveLine]:
@@ -84,3 +97,5 @@ class Trace:
         self.raw.clear()
         self.tree_before = None  # its screen was counted by the other reading
         self.lines_left_out = 0
+        self._line_bytes = 0
+        self._tree_characters = 0

@@ -18,7 +18,11 @@ _TAIL = len(_END) + 4  # and some blanks
 _BEGINNINGS = (b"<?xml", b"<hierarchy")
 _OTHER_MESSAGES = (b"[Clawperator-", b"[TaskRunnerManager]", b"[UiActionEngine]", MARKER)
 _FIRST_BYTE = itemgetter(slice(1))
-_MAX_BYTES = 64 * 1024 * 1024
+_MAX_BYTES = 8 * 1024 * 1024
+"""Of one dump, ``_RECORD_COST`` for each of its records included; it takes a few times as much to put it together."""
+_RECORD_COST = 64
+_MAX_DOUBTFUL = 20_000
+"""Records that are kept whole because they may be messages: far above the lines after one such text on a screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class HierarchyAssembly:
         self._continued: set[int] = set()  # lines which go on in the following record
         self._cut_lines = 0
         self._doubtful: list[LogEntry] = []
+        self._replayed = 0
         self._size = 0
 
     def add(self, entry: LogEntry) -> Outcome | None:
@@ -71,7 +76,7 @@ class HierarchyAssembly:
             return self._begin(entry)
         if self._doubtful or payload[:1] == b"[":
             if self._doubtful and payload.startswith(_BEGINNINGS):
-                return self._end(complete=False, replay=(*self._doubtful, entry))
+                return self._end(complete=False, replay=(*self._doubtful[self._replayed :], entry))
             if self._doubtful or payload.startswith(_OTHER_MESSAGES):
                 self._doubtful.append(entry)
         before = lines[-1]
@@ -79,8 +84,10 @@ class HierarchyAssembly:
         if _END in payload[-_TAIL:] or (len(before) >= PART_UNITS and self._join(before, payload)):
             self._doubtful.clear()
             return self._end(complete=True)
-        self._size += len(payload)
-        return self._end(complete=False) if self._size > _MAX_BYTES else None
+        self._size += len(payload) + _RECORD_COST
+        if self._size > _MAX_BYTES or len(self._doubtful) > _MAX_DOUBTFUL:
+            return self._end(complete=False)
+        return None
 
     def add_lines(self, payloads: list[bytes]) -> bool:
         """Takes following records in bulk if every one is an ordinary line inside the dump; takes none otherwise."""
@@ -98,8 +105,15 @@ class HierarchyAssembly:
         self._size += len(block)
         return True
 
+    def read_once(self) -> None:
+        """What is doubtful so far has come from another dump that ended: it is not read as messages a second time.
+
+        Each record is read twice at most, whatever the log holds.
+        """
+        self._replayed = len(self._doubtful)
+
     def abandon(self, problem: str) -> Outcome:  # noqa: ARG002 - a dump without its end says so by ``complete``
-        return self._end(complete=False, replay=tuple(self._doubtful))
+        return self._end(complete=False, replay=tuple(self._doubtful[self._replayed :]))
 
     def _begin(self, entry: LogEntry) -> Outcome | None:
         """The text behind the marker in the same record (a short dump is one record), or the first line after it."""

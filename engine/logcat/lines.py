@@ -7,14 +7,17 @@ from collections.abc import Iterator
 
 _BOMS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", codecs.BOM_UTF8: "utf-8"}
 _LONGEST_BOM = 3
-_LONGEST_LINE = 4 * 1024 * 1024
-"""A line is cut there, so that a stream without line ends cannot fill the memory."""
+LONGEST_LINE = 4 * 1024 * 1024
+"""A line of a file is cut there, so that a stream without line ends cannot fill the memory."""
+LONGEST_LIVE_LINE = 64 * 1024
+"""The same for a live log, whose records have 5 KiB at most and of which hundreds are kept."""
 
 
 class LineSplitter:
     """Holds back the unfinished last line. A byte order mark at the start is taken off and decides the encoding."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self._longest = longest
         self._start: bytes | None = b""  # the first bytes, until they tell the encoding
         self._decoder: codecs.IncrementalDecoder | None = None
         self._unfinished: list[bytes] = []
@@ -55,7 +58,7 @@ class LineSplitter:
     def _whole_lines(self, data: bytes) -> bytes:
         end = data.rfind(b"\n") + 1
         self._size += len(data) - end
-        if self._size > _LONGEST_LINE:
+        if self._size > self._longest:
             data, end, self._size = data + b"\n", len(data) + 1, 0
         if not end:
             self._unfinished.append(data)

@@ -38,7 +38,10 @@ Signal = DeathSignal | EnvelopeSignal | HierarchySignal | ProgressSignal | Refus
 _SCREEN_CHANGED = "[Operator-AccessibilityService] onAccessibilityEvent("
 """The Operator logs every accessibility event, and every change of the screen is one (wire §5.1)."""
 _LOOKING = frozenset({"snapshot_ui", "wait_for_node", "read_text", "sleep"})
-_MAX_OPEN = 256
+_MAX_OPEN = 32
+_MAX_DUMPS = 2
+"""Unfinished at once: the Operator runs one command at a time, and its process may have just been replaced."""
+_MAX_PROCESSES = 256
 _SOURCE = itemgetter(*map(LogEntry._fields.index, ("pid", "tid", "tag", "level")))
 _FIRST_BYTES = (*{prefix[:2] for prefix in OPERATOR_PREFIXES}, *DEATH_BYTES)
 _END_OF_DUMPS = (
@@ -213,11 +216,18 @@ class OperatorLog:
         thread = (entry.pid, entry.tid)
         if thread in self._open:  # without thread ids, two tags of one process share the place
             signals = self._close(thread, self._open[thread].abandon("another message began before its end"))
-        elif len(self._open) >= _MAX_OPEN:
-            oldest = next(iter(self._open))
+        elif (oldest := self._in_the_way(assembly)) is not None:
             signals = self._close(oldest, self._open[oldest].abandon("too many unfinished messages"))
         self._open[thread] = assembly
         return signals
+
+    def _in_the_way(self, new: Assembly) -> tuple[int, int] | None:
+        """The thread of the unfinished message that is given up for a ``new`` one, as what is held has a bound."""
+        if isinstance(new, HierarchyAssembly):
+            dumps = [thread for thread, each in self._open.items() if isinstance(each, HierarchyAssembly)]
+            if len(dumps) >= _MAX_DUMPS:
+                return dumps[0]
+        return next(iter(self._open)) if len(self._open) >= _MAX_OPEN else None
 
     def _close(self, thread: tuple[int, int], outcome: Outcome) -> list[Signal]:
         del self._open[thread]
@@ -227,6 +237,9 @@ class OperatorLog:
         signals = [self._attributed(signal) for signal in outcome.signals]
         for entry in outcome.replay:
             signals += self.push(entry)
+        for assembly in self._open.values() if outcome.replay else ():
+            if isinstance(assembly, HierarchyAssembly):
+                assembly.read_once()
         return signals
 
     def _attributed(self, signal: Signal) -> Signal:
@@ -249,7 +262,7 @@ class OperatorLog:
         return signals
 
     def _process(self, pid: int) -> _Process:
-        if len(self._processes) > _MAX_OPEN:
+        if len(self._processes) > _MAX_PROCESSES:
             self._processes.clear()
         return self._processes.setdefault(pid, _Process())
 

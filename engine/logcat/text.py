@@ -8,7 +8,7 @@ from itertools import pairwise
 from clawperator.engine.logcat import formats
 from clawperator.engine.logcat.entry import LogEntry, decode, note
 from clawperator.engine.logcat.formats import ALTERNATIVES, LINE_FORMATS, LONG, LONG_HEADER, RAW, LineFormat
-from clawperator.engine.logcat.lines import LineSplitter, pieces
+from clawperator.engine.logcat.lines import LONGEST_LINE, LineSplitter, pieces
 from clawperator.engine.logcat.memo import Memo
 from clawperator.engine.logcat.users import uid_of
 
@@ -32,14 +32,14 @@ class TextLogParser:
     lines between records are only counted, in ``blank``.
     """
 
-    def __init__(self, format: str = "auto") -> None:  # noqa: A002 - the word that logcat's users know
+    def __init__(self, format: str = "auto", *, longest_line: int = LONGEST_LINE) -> None:  # noqa: A002 - the word that logcat's users know
         if format != "auto" and format not in formats.FORMAT_NAMES:
             raise ValueError(f"no such log format: {format}")
         self.dividers = self.unparsed = self.blank = 0
         self._auto = format == "auto"
         self._format: LineFormat | None = LINE_FORMATS.get(format)
         self._is_long = format == LONG
-        self._lines = LineSplitter()
+        self._lines = LineSplitter(longest_line)
         self._held = b""
         self._buffer = ""
         self._buffer_is_told = False

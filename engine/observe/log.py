@@ -74,9 +74,10 @@ def log_parser(facts: DeviceFacts) -> BinaryLogParser | TextLogParser:
     """Reads what ``logcat_words`` prints."""
     if facts.binary_log:
         return BinaryLogParser()
+    from clawperator.engine.logcat.lines import LONGEST_LIVE_LINE
     from clawperator.engine.logcat.text import TextLogParser
 
-    return TextLogParser("threadtime")
+    return TextLogParser("threadtime", longest_line=LONGEST_LIVE_LINE)
 
 
 def attach_script(facts: DeviceFacts, nonce: str) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from clawperator.engine.bus import EventBus
 from clawperator.engine.events import CommandProgress, EngineEvent, EnvelopeSeen, SnapshotSeen
 from clawperator.engine.executions.outcome import LiveLine, outcome_of
-from clawperator.engine.executions.trace import LINES_KEPT
+from clawperator.engine.executions.trace import LINE_BYTES_KEPT, LINES_KEPT
 from clawperator.engine.logcat.operator_log import EnvelopeSignal, HierarchySignal, ProgressSignal, Signal
 
-_COMMANDS = 8
+_COMMANDS = 4
 """Commands that may be under way at once; the Operator runs one after the other."""
 
 
@@ -23,6 +23,8 @@ class OperatorNews:
         self._bus = bus
         self._device_id = device_id
         self._lines: OrderedDict[str, list[LiveLine]] = OrderedDict()
+        self._kept = 0
+        """Characters of all these lines."""
 
     def publish(self, signals: Sequence[Signal]) -> None:
         for signal in signals:
@@ -34,7 +36,7 @@ class OperatorNews:
         match signal:
             case EnvelopeSignal():
                 envelope = signal.envelope.to_dict() if signal.envelope is not None else None
-                lines = self._lines.pop(signal.command_id, [])
+                lines = self._taken(signal.command_id)
                 return EnvelopeSeen(
                     device_id=self._device_id,
                     command_id=signal.command_id,
@@ -65,9 +67,20 @@ class OperatorNews:
 
     def _note(self, signal: ProgressSignal) -> None:
         if signal.kind == "start":
-            self._lines.pop(signal.command_id, None)  # the same id once more
+            self._taken(signal.command_id)  # the same id once more
         lines = self._lines.setdefault(signal.command_id, [])
-        if len(lines) < LINES_KEPT:
+        size = _characters(signal.fields)
+        if len(lines) < LINES_KEPT and self._kept + size <= LINE_BYTES_KEPT:
+            self._kept += size
             lines.append((time.time(), signal.kind, signal.fields))
         if len(self._lines) > _COMMANDS:
-            self._lines.popitem(last=False)
+            self._taken(next(iter(self._lines)))
+
+    def _taken(self, command_id: str) -> list[LiveLine]:
+        lines = self._lines.pop(command_id, [])
+        self._kept -= sum(_characters(fields) for _, _, fields in lines)
+        return lines
+
+
+def _characters(fields: Mapping[str, str]) -> int:
+    return sum(map(len, fields.values()))

@@ -5,27 +5,29 @@ from __future__ import annotations
 import asyncio
 import os
 
-from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 from clawperator.engine.files import check_target, write_file
 
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 _PNG_TAIL = b"IEND\xaeB`\x82"
+_MOST_BYTES = 32 * 1024 * 1024
+"""Of a picture: an uncompressed screen of 3840 × 2160 pixels has as many."""
 
 
 class CaptureError(Exception):
     """Why there is no picture, in words."""
 
 
-async def capture(device: AdbDevice, path: str, *, overwrite: bool) -> None:
-    """Write the current screen of ``device`` to ``path``. Parent folders are not created.
+async def capture(device: AdbDevice, path: str, *, overwrite: bool, timeout: float = SHELL_TIMEOUT) -> None:
+    """Write the current screen of ``device`` to ``path``, which it sends within ``timeout`` seconds. Parent folders are not created.
 
     Raises ``CaptureError`` when the device gives no picture, the file exists (and ``overwrite`` is false) or cannot be written.
     """
     if not overwrite and await asyncio.to_thread(os.path.lexists, path):
         raise CaptureError(f"{path} exists; pass --overwrite to replace it")
     try:
-        output = await _screencap(device)
+        output = await _screencap(device, timeout)
     except EngineError as exc:
         raise CaptureError(exc.message) from exc
     try:
@@ -50,13 +52,13 @@ async def picture(device: AdbDevice) -> bytes:
     Raises ``EngineError``: UNSUPPORTED_RUNTIME_SCREENSHOT when the device answers with something else, or the connection's own.
     """
     try:
-        return _png(await _screencap(device))
+        return _png(await _screencap(device, SHELL_TIMEOUT))
     except CaptureError as exc:
         raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, str(exc)) from exc
 
 
-async def _screencap(device: AdbDevice) -> bytes:
-    return await device.exec_out(["screencap", "-p"])
+async def _screencap(device: AdbDevice, timeout: float) -> bytes:
+    return await device.exec_out(["screencap", "-p"], timeout=timeout, limit=_MOST_BYTES)
 
 
 def _png(output: bytes) -> bytes:

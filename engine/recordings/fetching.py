@@ -64,7 +64,7 @@ async def fetch(device: AdbDevice, package: str, folder: str, *, session_id: str
     local = str(Path(folder, f"{name}{SUFFIX}"))
     try:
         _make(folder)
-        received = await device.pull_to(remote, local, progress=told)
+        received = await device.pull_to(remote, local, limit=MAX_FILE_BYTES, progress=told)
         os.chmod(local, _PRIVATE_FILE)
     except OSError as exc:
         _refuse(f"{local} cannot be written: {exc.strerror or exc}", name)
@@ -95,7 +95,7 @@ async def _latest(device: AdbDevice, pointer: str) -> str:
         )
     if stat.size > _POINTER_BYTES:
         return ""
-    return (await device.pull(pointer)).decode(errors="replace").strip()
+    return (await device.pull(pointer, limit=_POINTER_BYTES)).decode(errors="replace").strip()
 
 
 async def _stat(device: AdbDevice, remote: str) -> FileStat:

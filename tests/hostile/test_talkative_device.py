@@ -1,28 +1,36 @@
-"""A device that does not stop talking: deadlines and the event loop hold against any stream of bytes."""
+"""A device that does not stop talking, or says nothing: deadlines, signals and the event loop hold against any stream of bytes."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clawperator.engine.adb import blocking
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import AdbTimeoutError
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.errors import EngineError
+from tests.hostile.conftest import CLI, Run
+from tests.hostile.daemon import FLOODS, NONCE, SERIAL, Attack, HostileServer, hostile
+from tests.support import Spawn, patience
 
-from .talkative import FLOODS, SERIAL, talkative
+TOO_MUCH = "the device's answer is larger than 2 MiB"
+SILENT = ("silence",)
 
-CLI = (sys.executable, "-m", "clawperator.app.cli")
+
+async def _listen(device: AdbDevice) -> None:
+    async with device.stream("exec logcat") as stream:
+        async for _ in stream:
+            pass
 
 
 @pytest.mark.parametrize("flood", FLOODS)
-async def test_a_deadline_holds_and_others_have_their_turn(flood: str) -> None:
+async def test_others_have_their_turn(simulator: int, flood: str) -> None:
     turns = 0
 
     async def neighbour() -> None:
@@ -31,35 +39,99 @@ async def test_a_deadline_holds_and_others_have_their_turn(flood: str) -> None:
             await asyncio.sleep(0.01)
             turns += 1
 
-    with talkative(flood) as hostile:
+    with hostile(simulator, Attack("^shell", FLOODS[flood])) as server:
         beside = asyncio.create_task(neighbour())
-        device = AdbServer.from_env(hostile.env()).device(SERIAL)
-        with pytest.raises(EngineError) as caught:
-            await device.shell(["true"], timeout=0.5)
-        assert isinstance(caught.value, AdbTimeoutError) or "larger than" in str(caught.value)
+        device = AdbServer.from_env(server.env()).device(SERIAL)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(_listen(device), 0.5)
         assert turns
         beside.cancel()
 
 
-@pytest.mark.parametrize("flood", ["empty packets", "endless text"])
-def test_what_light_commands_keep_is_bounded(flood: str) -> None:
-    with talkative(flood) as hostile, pytest.raises(EngineError) as caught:
-        blocking.shell(SERIAL, ["true"], env=hostile.env(), timeout=2.0)
-    assert caught.value.code == "DEVICE_SHELL_UNAVAILABLE"
+@pytest.mark.parametrize("flood", FLOODS)
+async def test_a_command_ends_at_its_deadline_or_at_its_limit(simulator: int, flood: str) -> None:
+    with hostile(simulator, Attack("^shell", FLOODS[flood])) as server:
+        device = AdbServer.from_env(server.env()).device(SERIAL)
+        with pytest.raises(EngineError) as caught:
+            await device.shell(["true"], timeout=0.5 if flood in SILENT else 20)
+        assert isinstance(caught.value, AdbTimeoutError) is (flood in SILENT)
+        assert flood in SILENT or TOO_MUCH in caught.value.message
+        with pytest.raises(EngineError) as caught:
+            blocking.shell(SERIAL, ["true"], env=server.env(), timeout=0.5 if flood in SILENT else 20)
+        assert flood in SILENT or TOO_MUCH in caught.value.message
 
 
-@pytest.mark.parametrize("flood", ["empty packets", "one byte in each packet", "silence"])
-def test_a_signal_is_heard(flood: str, tmp_path: Path) -> None:
-    with talkative(flood) as hostile:
-        env = {**os.environ, **hostile.env(), "HOME": str(tmp_path)}
-        words = ("observe", "snapshot", "--device-id", SERIAL, "--timeout-ms", "100000")
-        running = subprocess.Popen([*CLI, *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        try:
-            with pytest.raises(subprocess.TimeoutExpired):
-                running.communicate(timeout=2)
-            running.send_signal(signal.SIGTERM)
-            running.communicate(timeout=30)
-        finally:
-            running.kill()
-            running.communicate()
+async def test_a_refusal_of_a_refusal_of_a_refusal(simulator: int) -> None:
+    """An adb server whose refusals never come to their reason is a broken one, not a recursion."""
+    with hostile(simulator, Attack("^host:devices", b"FAIL" * 1_000)) as server:
+        with pytest.raises(EngineError, match="unexpected length"):
+            await AdbServer.from_env(server.env()).devices()
+        with pytest.raises(EngineError, match="unexpected length"):
+            blocking.devices(server.env())
+
+
+async def test_a_folder_without_end(simulator: int) -> None:
+    entries = (b"DENT" + bytes(12) + (8).to_bytes(4, "little") + b"longname") * 1_000
+    long_name = b"DENT" + bytes(12) + b"\xff\xff\xff\x7f"
+    for flood in (entries, long_name):
+        with (
+            hostile(simulator, Attack("^sync:", flood)) as server,
+            pytest.raises(EngineError, match="damaged or endless"),
+        ):
+            await AdbServer.from_env(server.env()).device(SERIAL).listdir("/sdcard")
+
+
+@pytest.mark.parametrize(
+    ("words", "service", "code", "says"),
+    [
+        ("observe snapshot", "^host:devices", "ADB_SERVER_FAILED", "choosing the device"),
+        (
+            "observe snapshot",
+            "^shell.*getprop",
+            "DEVICE_SHELL_UNAVAILABLE",
+            "looking for the Operator app on the device",
+        ),
+        ("close com.android.settings", "^shell.*force-stop", "DEVICE_SHELL_UNAVAILABLE", "stopping apps"),
+        ("observe snapshot", "^shell.*logcat", "DEVICE_SHELL_UNAVAILABLE", "attaching to the device's log"),
+    ],
+)
+def test_what_comes_before_the_dispatch_fits_the_callers_deadline(
+    simulator: int, run: Run, words: str, service: str, code: str, says: str
+) -> None:
+    with hostile(simulator, Attack(service)) as server:
+        ran = run(server, *words.split(), "--timeout-ms", "1000", seconds=4)
+    assert ran.exit_code == 1
+    assert ran.code == code
+    assert ran.answer["message"] == f"{says} before the dispatch: no answer within 1 s"
+    assert ran.answer.get("broadcastDispatchStatus", "not_sent") == "not_sent"
+
+
+def test_a_picture_fits_the_callers_deadline(simulator: int, run: Run) -> None:
+    with hostile(simulator, Attack("^exec.*screencap")) as server:
+        ran = run(server, "observe", "screenshot", "--timeout-ms", "1000", seconds=4)
+    assert "no answer within 1 s" in ran.answer["warnings"][0]["message"]
+
+
+@pytest.mark.parametrize("flood", ["empty packets", "one byte in each packet", "short lines", "silence"])
+@pytest.mark.parametrize("words", ["observe snapshot --timeout-ms 100000", "watch"])
+def test_a_signal_is_heard(
+    simulator: int,
+    environment: Callable[[HostileServer], dict[str, str]],
+    spawn: Spawn,
+    tmp_path: Path,
+    words: str,
+    flood: str,
+) -> None:
+    """While the log, which has no limit, floods the process."""
+    with hostile(simulator, Attack("^shell.*logcat", FLOODS[flood], after=(NONCE, 1))) as server:
+        running = spawn(
+            [*CLI, *words.split()],
+            env=environment(server),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert server.attacked.wait(patience(10))
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=patience(5))
     assert running.returncode > 0, "ended by its own decision, not by the kernel's"

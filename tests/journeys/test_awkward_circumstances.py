@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode, RunOptions, facade
-from clawperator.engine.adb.device import AdbDevice, ShellResult
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.events import EnvelopeSeen, LogAttached
 from clawperator.engine.executions import build
 from clawperator.engine.observe import log
@@ -288,12 +288,12 @@ async def test_what_was_seen_live_is_told_though_the_buffer_has_rolled_past_it(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = await connect(faults=[{"kind": "silence"}])
-    shell = AdbDevice.shell
+    stream = AdbDevice.stream
 
-    async def rolled(device: AdbDevice, argv: list[str], **more: Any) -> ShellResult:
-        return ShellResult(b"", b"", 0) if "-d" in argv else await shell(device, argv, **more)
+    def rolled(device: AdbDevice, script: str, **more: Any) -> Any:
+        return stream(device, "exec true" if " -d " in script else script, **more)
 
-    monkeypatch.setattr(AdbDevice, "shell", rolled)
+    monkeypatch.setattr(AdbDevice, "stream", rolled)
     error = await failure(bench.engine, build.snapshot(), timeout_ms=1_000)
     assert error["code"] == ErrorCode.RESULT_ENVELOPE_TIMEOUT
     assert error["details"]["lastStage"] == "logUiTree"

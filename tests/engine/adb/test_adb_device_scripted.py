@@ -7,8 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from clawperator.engine.adb import blocking, connection
-from clawperator.engine.adb import device as device_module
+from clawperator.engine.adb import blocking
 from clawperator.engine.adb.device import AdbDevice, ShellResult
 from clawperator.engine.adb.failures import AdbTimeoutError, TransportError
 from clawperator.engine.adb.protocol import CLOSE_STDIN, EXIT, STDERR, STDIN, STDOUT, shell_packet
@@ -165,7 +164,7 @@ async def test_writing_to_a_stream(fake: FakeAdb) -> None:
         assert [piece async for piece in stream] == []
         assert stream.exit_code == 0
     big = bytes(range(256)) * 8192  # more than any buffer on the way holds: both directions must move
-    assert (await device(fake).script("cat", stdin=big)).stdout == big
+    assert (await device(fake).script("cat", stdin=big, limit=2**22)).stdout == big
 
 
 async def test_a_long_script_travels_as_the_input_of_sh(fake: FakeAdb) -> None:
@@ -199,17 +198,15 @@ async def test_a_command_may_end_without_reading_its_input(fake: FakeAdb) -> Non
     assert await device(fake).script("x", stdin=b"y" * 5_000_000) == ShellResult(b"bye", b"", 1)
 
 
-async def test_a_device_that_never_stops_talking(fake: FakeAdb, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_device_that_never_stops_talking(fake: FakeAdb) -> None:
     async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"OKAY")
         while not writer.is_closing():
             writer.write(shell_packet(STDOUT, b"x" * 4096))
             await writer.drain()
 
-    for module in (connection, device_module):
-        monkeypatch.setattr(module, "MAX_OUTPUT", 2**20)
     fake.answers |= {"shell,v2,raw:": flood, "exec:": flood}
-    for call in (device(fake).shell(["yes"]), device(fake).exec_out(["yes"])):
+    for call in (device(fake).shell(["yes"], limit=2**20), device(fake).exec_out(["yes"], limit=2**20)):
         with pytest.raises(EngineError, match="larger than 1 MiB") as caught:
             await call
         assert caught.value.code is ErrorCode.DEVICE_SHELL_UNAVAILABLE

@@ -169,7 +169,9 @@ async def test_files_on_disk_and_progress(phone: AdbDevice, tmp_path: Path) -> N
     await phone.push(stream, "/data/local/tmp/g")
     assert (await phone.stat("/data/local/tmp/g")).size == len(data) - 1_000_000
     moved.clear()
-    assert await phone.pull_to("/data/local/tmp/f", tmp_path / "target", progress=moved.append) == len(data)
+    assert await phone.pull_to("/data/local/tmp/f", tmp_path / "target", limit=2**30, progress=moved.append) == len(
+        data
+    )
     assert (tmp_path / "target").read_bytes() == data
     assert moved[-1] == len(data)
 
@@ -178,7 +180,7 @@ async def test_a_refused_transfer_leaves_the_old_file(phone: AdbDevice, tmp_path
     target = tmp_path / "target"
     target.write_text("old")
     with pytest.raises(EngineError, match="No such file") as caught:
-        await phone.pull_to("/no/such/file", target)
+        await phone.pull_to("/no/such/file", target, limit=2**30)
     assert caught.value.code is ErrorCode.DEVICE_SHELL_UNAVAILABLE
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["target"]
@@ -186,12 +188,12 @@ async def test_a_refused_transfer_leaves_the_old_file(phone: AdbDevice, tmp_path
         await phone.push(tmp_path / "missing", "/data/local/tmp/x")
     assert caught.value.code is ErrorCode.INVALID_PATH
     with pytest.raises(EngineError) as caught:
-        await phone.pull_to("/no/such/file", tmp_path / "no" / "folder")
+        await phone.pull_to("/no/such/file", tmp_path / "no" / "folder", limit=2**30)
     assert caught.value.code is ErrorCode.INVALID_PATH
     await phone.push(b"new", "/data/local/tmp/new")
     (tmp_path / "folder").mkdir()
     with pytest.raises(EngineError, match="cannot write") as caught:
-        await phone.pull_to("/data/local/tmp/new", tmp_path / "folder")
+        await phone.pull_to("/data/local/tmp/new", tmp_path / "folder", limit=2**30)
     assert caught.value.code is ErrorCode.INVALID_PATH
     assert sorted(os.listdir(tmp_path)) == ["folder", "target"]
     with pytest.raises(EngineError, match="cannot read"):

@@ -23,7 +23,7 @@ class Device:
     def __init__(self, output: bytes) -> None:
         self.output = output
 
-    async def exec_out(self, argv: list[str]) -> bytes:
+    async def exec_out(self, argv: list[str], **_: float) -> bytes:
         assert argv == ["screencap", "-p"]
         return self.output
 
