@@ -30,6 +30,7 @@ from clawperator.app.console.messages import (
     StreamNews,
     WorkNews,
 )
+from clawperator.app.console.outcome import settling
 from clawperator.app.console.pictures import take
 from clawperator.app.console.session import seen_again
 from clawperator.app.console.setting_up import HasOperator
@@ -457,7 +458,7 @@ def _notice_of(error: EngineError) -> Notice:
 def _conflict_words(details: Mapping[str, Any]) -> str:
     """Who has the device, in the words of the lock. The engine's hint is left out: it names flags of other faces."""
     if "retryAfterMs" in details:
-        return f"Device settling after {details.get('settlingAfter')}. Nothing was sent."
+        return f"{settling(details)}."
     holder = details.get("inFlightCommandId") or "another execution"
     source = f" from {details['source']}" if details.get("source") else ""
     return f"Device busy: {holder}{source}. Nothing was sent."

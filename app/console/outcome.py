@@ -68,16 +68,20 @@ def refused(what: str, error: EngineError, *, seconds: float, now: float) -> Not
 
 def busy(details: Mapping[str, Any], now: float) -> str:
     """Who has the device, since when and for how long at most; or how long it settles."""
-    if left := details.get("retryAfterMs"):
-        return (
-            f"Device settling after {details.get('settlingAfter')}: free in {duration(left / 1000)}. Nothing was sent"
-        )
+    if "retryAfterMs" in details:
+        return settling(details)
     holder = details.get("inFlightCommandId") or "another execution"
     source = f" from {details['source']}" if details.get("source") else ""
     since, budget = details.get("since"), details.get("timeoutMs")
     held = f", {duration(now - since)} of {budget / 1000:g} s" if since and budget else ""
     pid = f", pid {details['pid']}" if details.get("pid") else ""
     return f"Device busy: {holder}{source}{held}{pid}. Nothing was sent"
+
+
+def settling(details: Mapping[str, Any]) -> str:
+    """After which command the device settles, and for how long."""
+    left = duration(details["retryAfterMs"] / 1000)
+    return f"Device settling after {details.get('settlingAfter')}: free in {left}. Nothing was sent"
 
 
 def _silence(error: EngineError, seconds: float) -> str:

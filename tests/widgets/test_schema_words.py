@@ -89,6 +89,26 @@ def test_keys_that_are_there_are_not_offered_again_and_of_two_names_neither_is_r
     assert "textEquals" in labels(action("click", '"matcher": {"textE|"}'))
 
 
+@pytest.mark.parametrize(
+    ("kind", "params", "name", "required"),
+    [
+        ("scroll_until", "", "matcher", False),
+        ("scroll_until", '"clickAfter": false, ', "matcher", False),
+        ("scroll_until", '"clickAfter": true, ', "matcher", True),
+        ("read_text", "", "validatorPattern", False),
+        ("read_text", '"validator": "temperature", ', "validatorPattern", False),
+        ("read_text", '"validator": "regex", ', "validatorPattern", True),
+        ("wait_for_navigation", "", "expectedPackage", True),
+        ("wait_for_navigation", '"expectedNode": {}, ', "expectedPackage", False),
+        ("click", "", "matcher", True),
+        ("click", '"coordinate": {}, ', "matcher", False),
+    ],
+)
+def test_what_other_params_make_required(kind: str, params: str, name: str, *, required: bool) -> None:
+    words = {word.label: word.kind for word in offered(action(kind, f"{params}|"))}
+    assert words[name].endswith(", required") is required
+
+
 def test_an_unknown_type_offers_what_any_type_has() -> None:
     assert set(FIELDS) == set(labels(action("clik", '"matcher": {|}')))
 

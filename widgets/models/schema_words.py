@@ -112,7 +112,8 @@ def _keys(place: Place, document: JsonText) -> Iterator[_Offer]:
     """Those of the object's that it does not have yet; the ones that it must have first."""
     schema = _schema_at(place.path, document)
     here = [key for key, span in document.keys.items() if span.start == place.span.start]
-    given = {name for name in document.members(place.path) if (*place.path, name) not in here}
+    members = [name for name in document.members(place.path) if (*place.path, name) not in here]
+    given = {name: document.value((*place.path, name)) for name in members}
     required = _required(schema, given)
     properties: Mapping[str, Schema] = schema.get("properties", {})
     for name in sorted(properties, key=lambda name: name not in required):
@@ -122,17 +123,23 @@ def _keys(place: Place, document: JsonText) -> Iterator[_Offer]:
             yield _Offer(name, kind, _meaning(member), f"{json.dumps(name)}: {_written(_example(member))}", (name,))
 
 
-def _required(schema: Schema, given: Iterable[str] = ()) -> tuple[str, ...]:
-    """What an object must have; of alternatives the first, where none of them is there."""
+def _required(schema: Schema, given: Mapping[str, object] = _NOTHING) -> tuple[str, ...]:
+    """What an object with the members ``given`` must have; of alternatives the first, where none of them is there."""
     refused = schema.get("not", _NOTHING)
-    groups = [tuple(case["properties"]) for case in refused.get("anyOf", (refused,)) if _lacks_all(case)]
-    missing = [names[0] for names in groups if not set(names) & set(given)]
+    groups = [_needed(case, given) for case in refused.get("anyOf", (refused,))]
+    missing = [names[0] for names in groups if names and given.keys().isdisjoint(names)]
     return (*schema.get("required", ()), *missing)
 
 
-def _lacks_all(refused: Schema) -> bool:
-    """Whether ``refused`` describes the objects that have none of its properties: one of them is required, then."""
-    return set(refused) == {"properties"} and all(member == ABSENT for member in refused["properties"].values())
+def _needed(refused: Schema, given: Mapping[str, object]) -> tuple[str, ...]:
+    """The properties of which an object with the members ``given`` must have one, so that it is not the ``refused`` one."""
+    if set(refused) - {"required"} != {"properties"}:
+        return ()
+    properties, conditions = refused["properties"], refused.get("required", ())
+    if not conditions:
+        return tuple(properties) if all(member == ABSENT for member in properties.values()) else ()
+    met = all(name in given and properties[name].get("const", given[name]) == given[name] for name in conditions)
+    return tuple(name for name in properties if name not in conditions) if met else ()
 
 
 def _kind(schema: Schema, *, required: bool = False) -> str:

@@ -202,6 +202,21 @@ async def test_a_failure_is_told_with_its_code_and_not_repeated() -> None:
         assert len(engine.sent) == 1
 
 
+async def test_a_settling_device_is_named_with_the_time_that_is_left_and_nothing_is_queued() -> None:
+    def settling(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        details = {"settlingAfter": "cmd-123", "notBefore": app.clock.now() + 1.4, "retryAfterMs": 1_400}
+        raise EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "The device settles", details=details)
+
+    engine = ActingEngine(screen=settings_screen(), checks=CHECKS_OK, answer=settling)
+    async with acting(engine) as (app, pilot, _):
+        app.actor.verify(WIFI)
+        await answered(app, pilot)
+        words = "Device settling after cmd-123: free in 1.4 s. Nothing was sent"
+        assert last(app) == (Status.WAITING, words, "EXECUTION_CONFLICT_IN_FLIGHT")
+        await drained(pilot)
+        assert engine.calls == [f"execute {DEVICE.serial}"]
+
+
 async def test_a_busy_device_is_told_in_words_and_nothing_is_queued() -> None:
     def busy(payload: Mapping[str, Any]) -> Mapping[str, Any]:
         details = {"inFlightCommandId": "cmd-123", "source": "openclaw", "since": app.clock.now() - 4.1, "timeoutMs": 30_000}  # fmt: skip

@@ -3,7 +3,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import pytest
 
 from clawperator.app.console.bridge import Bridge, read_tree
 from clawperator.app.console.messages import (
@@ -236,13 +238,27 @@ async def test_engine_errors_become_notices_with_their_code() -> None:
         await inbox.until(lambda _: inbox.of(WorkNews)[-1].text == "")
 
 
-async def test_a_conflict_says_who_has_the_device_and_that_nothing_was_sent() -> None:
-    details = {"inFlightCommandId": "cmd-123", "source": "openclaw"}
+@pytest.mark.parametrize(
+    ("details", "words"),
+    [
+        (
+            {"inFlightCommandId": "cmd-123", "source": "openclaw"},
+            "Device busy: cmd-123 from openclaw. Nothing was sent.",
+        ),
+        (
+            {"settlingAfter": "cmd-123", "retryAfterMs": 1_400},
+            "Device settling after cmd-123: free in 1.4 s. Nothing was sent.",
+        ),
+    ],
+)
+async def test_a_conflict_says_who_has_the_device_and_that_nothing_was_sent(
+    details: dict[str, Any], words: str
+) -> None:
     error = EngineError(ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT, "Another execution is in flight", details=details)
     async with bridged(FakeEngine(snapshot_error=error)) as (bridge, inbox):
         bridge.take_snapshot()
         await inbox.until(lambda _: inbox.of(NoticeNews))
-        assert inbox.of(NoticeNews)[0].notice.text == "Device busy: cmd-123 from openclaw. Nothing was sent."
+        assert inbox.of(NoticeNews)[0].notice.text == words
 
 
 async def test_locks_are_told_when_they_change() -> None:
