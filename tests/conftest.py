@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -90,6 +91,23 @@ def _nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     files = [str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()]
     ours = [path for path in files if path.split("/")[0] not in _OF_OTHER_TOOLS]
     assert not ours, f"left in the home folder: {ours}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _frozen_once() -> Iterator[None]:
+    """What was imported and collected stays: no garbage collection of a test looks at it.
+
+    The consoles of this process freeze nothing: what one of them keeps is garbage for the next.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(
+        5_000, 10, 20
+    )  # a console is garbage of some megabytes: full collections are worth it after several
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "freeze", lambda: None)
+        patch.setattr(gc, "unfreeze", lambda: None)
+        yield
 
 
 @pytest.fixture

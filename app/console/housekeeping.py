@@ -36,14 +36,14 @@ class Housekeeping:
         self._switching = sys.getswitchinterval()
 
     def begin(self) -> None:
-        """What exists now lives as long as the console: no collection needs to look at it again."""
-        gc.collect()
+        """What exists now lives as long as the console: no collection needs to look at it before ``end``."""
         gc.freeze()
         young, middle, _ = self._thresholds
         gc.set_threshold(young, middle, _NEVER)
         sys.setswitchinterval(SWITCH_SECONDS)
 
     def end(self) -> None:
+        gc.unfreeze()
         gc.set_threshold(*self._thresholds)
         sys.setswitchinterval(self._switching)
 

@@ -59,12 +59,16 @@ def test_a_quiet_minute_is_used(hand: Hand, keeper: Housekeeping) -> None:
     assert keeper.tick(kept=0, dropped=0)
 
 
-def test_what_was_taken_over_is_given_back(keeper: Housekeeping) -> None:
+def test_what_was_taken_over_is_given_back(keeper: Housekeeping, monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: list[bool] = []
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
+    monkeypatch.setattr(gc, "unfreeze", lambda: frozen.append(False))
     before = gc.get_threshold()
     keeper.begin()
     assert gc.get_threshold() != before
     keeper.end()
     assert gc.get_threshold() == before
+    assert frozen == [True, False], "a second console in the same process would keep the first one's objects for ever"
 
 
 def snapshot(serial: int) -> Snapshot:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import weakref
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual._styles_cache import StylesCache
 from textual.app import App, ComposeResult
 from textual.color import Color
 from textual.theme import Theme
@@ -251,3 +253,14 @@ def test_a_stylesheet_is_parsed_again_only_for_other_variables() -> None:
     sheet.set_variables({"ink": "blue"})
     sheet.reparse()
     assert (rule.styles.color, sheet.rules[0].styles.color) == (Color.parse("red"), Color.parse("blue"))
+    sheet.set_variables({"ink": "red"})
+    sheet.reparse()
+    assert sheet.rules[0] is rule, "a theme that is worn again costs no parsing"
+
+
+def test_what_a_closed_widget_has_painted_is_not_kept() -> None:
+    painted = StylesCache()
+    painted.get_inner_outer(Color.parse("red"), Color.parse("blue"))
+    gone = weakref.ref(painted)
+    del painted
+    assert gone() is None
