@@ -49,7 +49,7 @@ class NoticeLine(LineWidget):
 def notice_row(notice: Notice, width: int, *, ascii_only: bool) -> Row:
     """Sign, sentence, code."""
     status = notice.status
-    right = Line(width // 3).add(f"{notice.code} ", status.role) if notice.code else None
+    right = Line(width // 2).device(notice.code, status.role, after=" ") if notice.code else None
     line = Line(width - (right.cells + 1 if right else 0))
     line.add(f" {status.sign(ascii_only=ascii_only)} ", status.role)
     return Row(line.device(notice.text, "text" if status is not Status.IDLE else "muted"), right)

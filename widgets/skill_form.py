@@ -17,7 +17,7 @@ from textual.widgets import Input, Label
 
 from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.safe import pictured
+from clawperator.widgets.format.safe import paragraphs, pictured
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.models.skills import Field
 
@@ -156,7 +156,9 @@ class FieldRow(Vertical):
     def compose(self) -> ComposeResult:
         star = "*" if self.field.required else ""
         with Horizontal():
-            yield Label(f"{sentence(self.field.name)[: NAME_CELLS - 2]}{star}", classes="name", markup=False)
+            yield Label(
+                f"{paragraphs(sentence(self.field.name)[: NAME_CELLS - 2])}{star}", classes="name", markup=False
+            )
             yield self.entry
         yield Label("", classes="problem", markup=False)
 
@@ -167,7 +169,7 @@ class FieldRow(Vertical):
     def complain(self, words: str) -> None:
         """Say what is wrong; nothing: it is right."""
         self.set_class(bool(words), "-wrong")
-        self.query_one(".problem", Label).update(words)
+        self.query_one(".problem", Label).update(paragraphs(words))
 
 
 def choices_of(field: Field) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The only writer of stdout. stdout is the answer: one JSON document, or text for eyes.
 
-Text from devices is hostile. In JSON it can hide nothing, because every control and bidi character is escaped there; in
+Text from devices is hostile. In JSON it can hide nothing, because ``engine/invisible.py`` escapes every hidden character; in
 ``pretty`` output ``visible`` makes it harmless, and rich never parses it as markup.
 """
 
@@ -13,15 +13,12 @@ from io import StringIO
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from re import Match
     from typing import Any
 
     from rich.console import RenderableType
 
 READER_GONE = 141
 """Exit code after a closed pipe: what a shell reports for a program that SIGPIPE ended."""
-_CONTROL = "\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
-"""Beyond C0: DEL, C1 (0x9b starts an escape sequence on some terminals), line separators and bidi controls."""
 _UNBOUNDED = 10_000_000
 """Columns of a pipe: rows stay whole for ``grep``."""
 
@@ -89,20 +86,16 @@ def print_json(document: Mapping[str, Any] | Sequence[Any], *, indent: int | Non
 
 
 def encode(document: Mapping[str, Any] | Sequence[Any], *, indent: int | None = None) -> bytes:
-    """UTF-8 JSON in which no character can steer a terminal. Lone surrogates stay escapes, because UTF-8 has none."""
+    """UTF-8 JSON in which no character can steer a terminal or hide on it: JSON's own escapes keep the data the same."""
     import json
-    import re
 
     separators = (",", ":") if indent is None else None
     text = json.dumps(document, ensure_ascii=False, separators=separators, indent=indent)
     if text.isascii() and "\x7f" not in text:
         return text.encode()
-    text = re.sub(f"[{_CONTROL}\ud800-\udfff]", _json_escape, text)
-    return text.encode()
+    from clawperator.engine.invisible import reveal
 
-
-def _json_escape(match: Match[str]) -> str:
-    return f"\\u{ord(match[0]):04x}"
+    return reveal(text, lambda character: json.dumps(character)[1:-1], spared="\n").encode()
 
 
 def print_text(text: str) -> None:
@@ -140,16 +133,10 @@ def print_renderables(renderables: Iterable[RenderableType]) -> None:
 
 
 def visible(text: object, *, lines: bool = False) -> str:
-    """Device text with every control and bidi character spelled out; line feeds and tabs stay where ``lines`` is true."""
-    import re
+    """Device text with every hidden character spelled out; line feeds and tabs stay where ``lines`` is true."""
+    from clawperator.engine import invisible
 
-    spared = "\x00-\x08\x0b-\x1f" if lines else "\x00-\x1f"
-    return re.sub(f"[{spared}{_CONTROL}\ud800-\udfff]", lambda match: _spelled(match[0]), str(text))
-
-
-def _spelled(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return invisible.visible(str(text), lines=lines)
 
 
 def is_terminal() -> bool:

@@ -31,7 +31,7 @@ _REMEMBERED = 256
 
 @dataclass(slots=True)
 class Call:
-    """One request of a client: who asks, how it is told of progress, and how long it waits for a device that is taken.
+    """One request of a client: the caller, where its progress is reported, and how long it waits for a locked device.
 
     ``ran`` is its last execution that came to its end.
     """
@@ -69,7 +69,7 @@ class _Executor:
 class Desk:
     """``pictures`` is the one folder that callers may have pictures written to; ``tell`` gets lines for people.
 
-    ``trees`` and ``work`` may be those of somebody who serves the same devices in another way.
+    ``trees`` and ``work`` may be shared with another server of the same process.
     """
 
     def __init__(
@@ -171,17 +171,17 @@ class Desk:
         """A call about that device was cut off in the way that ``error`` says."""
         self.tell(f"A client gave up a call{f' on {device_id}' if device_id else ''}: {error.message}")
         if not device_id:
-            return  # nothing was sent to anybody
+            return  # nothing was dispatched
         self._cut_off[(call.caller.name, device_id)] = CutOff(error, time.time())
         if len(self._cut_off) > _REMEMBERED:
             self._cut_off.popitem(last=False)
 
     def cut_off(self, call: Call, device_id: str) -> CutOff | None:
-        """What this caller does not know yet of that device."""
+        """The cut-off call on that device whose outcome has not been reported to this caller yet; ``None`` without one."""
         return self._cut_off.get((call.caller.name, device_id))
 
     def told(self, call: Call, device_id: str) -> None:
-        """The caller knows now."""
+        """Forget the cut-off call: its outcome has been reported to the caller."""
         self._cut_off.pop((call.caller.name, device_id), None)
 
     # -- looking

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 from clawperator.engine.doctor.check import Check
+from clawperator.engine.invisible import spell, visible
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold in any form."""
@@ -77,9 +78,5 @@ def _story(check: Check) -> str:
 
 
 def xml_text(text: str) -> str:
-    """``text`` in characters that XML can hold; others are spelled out by their number."""
-    return _NOT_XML.sub(lambda match: _spelled(ord(match[0])), text[:_MAX_TEXT])
-
-
-def _spelled(code: int) -> str:
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    """``text`` in characters that XML can hold and a reader can see; others are spelled out by their number."""
+    return _NOT_XML.sub(lambda match: spell(match[0]), visible(text[:_MAX_TEXT], lines=True))

@@ -40,7 +40,7 @@ class EmulatorManager:
     """The AVDs of this computer and the emulators that run. ``home`` is the folder of the AVD files.
 
     All methods raise ``EngineError``: INVALID_NAME for what cannot be a name, READ_ONLY and CAPABILITY_DENIED for
-    changes that are not allowed, and what they say themselves. Whoever is cancelled leaves nothing running that it had started.
+    changes that are not allowed, and the codes that each method names. A cancelled call ends every process that it started.
     """
 
     def __init__(self, server: AdbServer, settings: Settings, limits: Limits | None = None) -> None:

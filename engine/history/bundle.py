@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from clawperator.engine.errors import not_writable
 from clawperator.engine.files import write_file
 from clawperator.engine.history.safe import without_texts
+from clawperator.engine.invisible import spell, visible
 from clawperator.engine.version import __version__
 
 WHOLE = "Nothing in it is masked: it holds what was read from screens and typed into them."
@@ -107,7 +108,7 @@ def _utc(at: float | None) -> str:
 
 
 def _plain(text: str) -> str:
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    return "".join(each if each.isprintable() else spell(each) for each in visible(text))
 
 
 def _versions() -> dict[str, str]:

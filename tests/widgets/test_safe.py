@@ -39,7 +39,8 @@ def test_bidi_and_invisible_characters_are_named() -> None:
 
 def test_emoji_are_taken_apart_so_that_their_width_is_certain() -> None:
     assert escape("❤️") == "❤"
-    assert escape("👩‍👧") == "👩⟨U+200D⟩👧"
+    assert escape("👩‍👧") == "👩👧"
+    assert escape("a\u200db 👩\u200d") == "a⟨U+200D⟩b 👩⟨U+200D⟩", "where it joins nothing it is shown"
 
 
 def test_heaps_of_accents_are_counted() -> None:

@@ -121,7 +121,9 @@ def happening(line: Line, record: RunRecord, moment: Moment) -> Line:
             return line.add("it is sent to the device")
         case "result":
             run = record.summary
-            return line.add(f"it ends: {run.status} ", "fail" if run.code else "ok").device(run.code, "fail")
+            return line.device(run.status, "fail" if run.code else "ok", before="it ends: ", after=" ").device(
+                run.code, "fail"
+            )
         case "interrupted":
             return line.add("the last that is known of it", "warn")
         case "tree":

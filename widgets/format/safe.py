@@ -1,4 +1,4 @@
-"""Device text made safe for a terminal: the one place where the console does it.
+"""Device text made safe for a terminal: the one place where the console does it; ``engine/invisible.py`` knows what is hidden.
 
 What a device sends can hold escape sequences, bidirectional overrides, lone surrogates, a hundred accents on one letter,
 or 200 KB on one line. Everything that a pane draws and that we did not write ourselves passes through ``escape`` or
@@ -8,23 +8,23 @@ or 200 KB on one line. Everything that a pane draws and that we did not write ou
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 from rich.cells import cell_len, get_character_cell_size
 
-__all__ = ["cells", "escape", "pictured", "shorten", "take", "wrap"]
+from clawperator.engine.invisible import fold_marks, is_hidden, is_legitimate
+
+__all__ = ["cells", "escape", "paragraphs", "pictured", "shorten", "take", "wrap"]
 
 _DELETE = 0x7F
 _CONTROL_PICTURES = 0x2400
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+"""Categories that are spelled beside what is hidden: their width is uncertain."""
 _PRESENTATION = {0xFE0E: "", 0xFE0F: ""}
 """Variation selectors: dropped, because terminals disagree about the width of what they modify. Copies keep them."""
 
 _SUBSTITUTE = "␦"
-_MARKS_KEPT = 4
-_MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
-_MARK_RUN = re.compile(f"([{_MARKS}]{{{_MARKS_KEPT}}})([{_MARKS}]+)")
+_JOINERS = "\u200c\u200d"
 
 _COUNT_FROM = 100
 """From this many left-out characters on, a cut says how many there are."""
@@ -44,7 +44,7 @@ def _picture(code: int) -> str:
     if code == _DELETE:
         return "␡"
     character = chr(code)
-    if unicodedata.category(character) in _INVISIBLE:
+    if is_hidden(character) or unicodedata.category(character) in _INVISIBLE:
         return f"⟨U+{code:04X}⟩"
     return character
 
@@ -67,7 +67,12 @@ def escape(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _MARK_RUN.sub(_fold_marks, text.translate(_PICTURES))
+    return fold_marks(_unjoined(text).translate(_PICTURES), lambda count: f"⟨+{count} marks⟩")
+
+
+def paragraphs(text: str) -> str:
+    """``text`` escaped line by line, for labels that fold lines themselves."""
+    return "\n".join(map(escape, text.split("\n")))
 
 
 def pictured(text: str) -> str:
@@ -77,8 +82,15 @@ def pictured(text: str) -> str:
     return "".join(picture if len(picture := _PICTURES[ord(character)]) == 1 else _SUBSTITUTE for character in text)
 
 
-def _fold_marks(match: re.Match[str]) -> str:
-    return f"{match[1]}⟨+{len(match[2])} marks⟩"
+def _unjoined(text: str) -> str:
+    """``text`` without the joiners that belong to emoji and to letters: terminals disagree about the width of what they join."""
+    if not any(joiner in text for joiner in _JOINERS):
+        return text
+    return "".join(each for index, each in enumerate(text) if not _is_joiner(text, index))
+
+
+def _is_joiner(text: str, index: int) -> bool:
+    return text[index] in _JOINERS and is_legitimate(text, index)
 
 
 def shorten(text: str, width: int) -> str:
@@ -117,12 +129,17 @@ def _fill(head: str, room: int) -> tuple[str, int]:
     kept: list[str] = []
     used = 0
     for index, character in enumerate(head):
-        picture = _PICTURES[ord(character)]
+        picture = "" if _is_joiner(head, index) else _PICTURES[ord(character)]
         used += sum(map(get_character_cell_size, picture))
         if used > room:
-            return _MARK_RUN.sub(r"\1", "".join(kept)), index
+            return _without_heaps("".join(kept)), index
         kept.append(picture)
-    return _MARK_RUN.sub(r"\1", "".join(kept)), len(head)
+    return _without_heaps("".join(kept)), len(head)
+
+
+def _without_heaps(text: str) -> str:
+    """``text`` in which no character has more marks than are kept."""
+    return fold_marks(text, lambda _: "")
 
 
 def take(text: str, width: int) -> str:

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.widgets import Label
 
 from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.widgets.format.safe import paragraphs
 from clawperator.widgets.format.symbols import Symbols
 
 
@@ -19,6 +20,6 @@ class ChoiceDialog(MenuDialog):
         self._words = words
 
     def compose_dialog(self) -> ComposeResult:
-        yield Label(self._words, markup=False)
+        yield Label(paragraphs(self._words), markup=False)
         yield Label("")
         yield from super().compose_dialog()

@@ -16,7 +16,7 @@ from clawperator.app.console.screens.menu import Dialog
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import wrap
+from clawperator.widgets.format.safe import paragraphs, wrap
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.format.times import Clock, age
 from clawperator.widgets.key_bar import key_sign
@@ -146,7 +146,7 @@ class NoticesDialog(Dialog):
             first, *more = wrap(notice.text, max(20, width - _BEFORE_NOTICE - len(notice.code) - 2))
             line = Line(width).add(f" {self._clock.time_of_day(notice.at, tenths=False)} ", "faint")
             line.add(f"{status.sign(ascii_only=ascii_only)} ", status.role).add(first, "text")
-            right = Line().add(f"{notice.code} ", status.role) if notice.code else None
+            right = Line(width // 2).device(notice.code, status.role, after=" ") if notice.code else None
             yield ListRow(partial(_as_made, Row(line, right)), value=index)
             for text in more:
                 line = Line(width).add(" " * _BEFORE_NOTICE).add(text, "text")
@@ -235,9 +235,9 @@ class ConfirmDialog(Dialog):
         self._more = more
 
     def compose_dialog(self) -> ComposeResult:
-        yield Label(self._question, markup=False)
+        yield Label(paragraphs(self._question), markup=False)
         if self._more:
-            yield Label(self._more, markup=False)
+            yield Label(paragraphs(self._more), markup=False)
 
     def action_answer(self, yes: bool) -> None:
         self.dismiss(yes)

@@ -15,7 +15,7 @@ from clawperator.app.console.screens.menu import Dialog
 from clawperator.widgets import keys
 from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.safe import wrap
+from clawperator.widgets.format.safe import paragraphs, wrap
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.stream import json_rows
 from clawperator.widgets.format.symbols import Symbols
@@ -139,7 +139,7 @@ class QuestionDialog(AskingDialog):
         self._words = words
 
     def compose_question(self) -> ComposeResult:
-        yield Label(self._words, markup=False)
+        yield Label(paragraphs(self._words), markup=False)
         yield Label("")
 
 
@@ -175,7 +175,7 @@ class Form(AskingDialog):
         text = self.query_one("#answer", Input).value
         problem = self.problem(text)
         if problem:
-            self.query_one("#problem", Label).update(problem)
+            self.query_one("#problem", Label).update(paragraphs(problem))
         else:
             self.dismiss(self.answer(text))
 

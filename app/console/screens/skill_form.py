@@ -17,7 +17,7 @@ from clawperator.app.console.skill_wishes import ARGUMENTS, Plan, Way, Wish, arg
 from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.safe import wrap
+from clawperator.widgets.format.safe import paragraphs, wrap
 from clawperator.widgets.format.skill_plan import plan_rows
 from clawperator.widgets.format.skills import trouble_rows
 from clawperator.widgets.format.symbols import Symbols
@@ -79,7 +79,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         if len(self.ways) > 1 and self.way is not None:
             yield OneOf([way.name for way in self.ways], self.way.name, id="way")
         elif self.way is not None:
-            yield Label(sentence(self.way.name), markup=False)
+            yield Label(paragraphs(sentence(self.way.name)), markup=False)
         yield VerticalScroll(*self._rows(), id="fields", can_focus=False)
         yield FormText(id="comes", most=_MOST_ROWS)
 

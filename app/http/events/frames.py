@@ -41,9 +41,9 @@ DROPPED = "clawperator:dropped"
 TYPES = (RESULT, EXECUTION, EVENT, DEVICES, SNAPSHOT, ENVELOPE, LINK, FOLLOW, LOG)
 """What can be subscribed to one by one; the others are about the stream itself and always come."""
 ON_WISH = frozenset({ENVELOPE, LINK, FOLLOW, LOG})
-"""What only those get who ask for it by its type."""
+"""Types that a client receives only if it subscribes to them by name."""
 FLEETING = frozenset({LOG})
-"""What is not even written while nobody wants it, and not kept for those who come back: it has no id."""
+"""Types that are not encoded without a subscriber and not replayed after a reconnect: they have no id."""
 
 
 class News(NamedTuple):
@@ -55,7 +55,7 @@ class News(NamedTuple):
 
 
 def news_of(event: EngineEvent) -> Iterator[News]:
-    """What is told of ``event``: nothing of most, and of the end of an execution its result first."""
+    """The messages of ``event``: none for most, and for the end of an execution its result first."""
     tell = _TELLERS.get(type(event))
     if tell is not None:
         yield from tell(event)
@@ -166,7 +166,7 @@ _TELLERS: dict[type[EngineEvent], Callable[[Any], Iterator[News]]] = {
     LogBatch: _log,
 }
 FLEETING_EVENTS: Mapping[type[EngineEvent], str] = {LogBatch: LOG}
-"""What would be told of them, if anybody wanted it."""
+"""The type of each such event, by which its subscribers are found."""
 
 
 def encoded(name: str, data: Mapping[str, Any], event_id: str = "") -> bytes:
