@@ -5,9 +5,10 @@ from __future__ import annotations
 from clawperator.app.console.screens.choosing import ChoiceDialog
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.app.console.screens.dispatch import QuestionDialog
+from clawperator.engine.hierarchy.serialise import hierarchy_xml
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.format.status import Status
-from tests.app.console.support import CHECKS_OK, NOON, FakeEngine, drained, hierarchy_xml, until, view
+from tests.app.console.support import CHECKS_OK, NOON, FakeEngine, drained, until, view
 from tests.app.console.test_console_journeys import console, go, text_of
 from tests.hostile.strings import HOSTILE, READABLE, steering
 
