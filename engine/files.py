@@ -1,4 +1,4 @@
-"""The one writer of the product's files: whole or not at all, private, and never in place of anything but a regular file."""
+"""How the product reads and writes its files: regular ones only, written whole or not at all and private."""
 
 from __future__ import annotations
 
@@ -14,6 +14,27 @@ if TYPE_CHECKING:
 
 PRIVATE = 0o600
 """The mode of everything that may show a screen, a payload or what was typed."""
+
+
+def open_regular(path: str) -> BinaryIO:
+    """Open the file ``path``, to which a link may lead, to read it.
+
+    Raises ``OSError``, also for what is not a regular file: a FIFO waits for its other end, a device may never end.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags)
+    try:
+        require_regular(descriptor)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def require_regular(descriptor: int) -> None:
+    """Raise ``OSError`` unless an open file is a regular one."""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.files import private_folder
+from clawperator.engine.files import private_folder, require_regular
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.trace import AdbCommand, AdbTrace
@@ -122,9 +122,15 @@ class LogFile:
 
 
 def _open(path: str) -> int:
-    """``O_NONBLOCK``: a pipe that somebody put there is an error, not a wait."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
-    return os.open(path, flags, 0o600)
+    """Raise ``OSError`` for a link, a FIFO or a device in the file's place, without waiting for the FIFO's other end."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        require_regular(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def encode(line: Line, *, safe: bool = False) -> bytes:

@@ -20,6 +20,7 @@ from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files import open_regular
 from clawperator.engine.policy import ANY, CAPABILITIES, PURCHASE_RISK, Policy, Profile, Rules, capabilities_of
 from clawperator.engine.toml_lines import error_line, lines_of
 
@@ -141,10 +142,7 @@ def refusal(path: str, problems: Sequence[Problem], code: ErrorCode = ErrorCode.
 def read(path: str) -> str:
     """The text of a policy file, which is a regular one. Raises ``EngineError`` as ``load``."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a FIFO must not keep anybody waiting
-        with open(descriptor, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                _refuse(path, "it is no regular file", ErrorCode.FILE_NOT_READABLE)
+        with open_regular(path) as stream:
             data = stream.read(MAX_BYTES + 1)
         text = data.decode().replace("\r\n", "\n")
     except OSError as exc:

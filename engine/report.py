@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.environment import settings_path
 from clawperator.engine.errors import EngineError, not_writable
-from clawperator.engine.files import write_file
+from clawperator.engine.files import open_regular, write_file
 from clawperator.engine.redact import Redactor, without_messages
 from clawperator.engine.safe_logs import mask
 from clawperator.engine.settings import crash_path
@@ -225,7 +225,7 @@ def _lock(lock: dict[str, Any], sources: _Sources) -> dict[str, Any]:
 
 def _crash(env: Mapping[str, str], lines: int) -> str:
     try:
-        with open(crash_path(env), "rb") as stream:
+        with open_regular(crash_path(env)) as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - _CRASH_BYTES))
             text = stream.read(_CRASH_BYTES).decode(errors="replace")
     except FileNotFoundError:

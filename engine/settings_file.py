@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
+from clawperator.engine.files import open_regular
 from clawperator.engine.operator.identity import AGENT_ACTION, RELEASE_PACKAGE
 from clawperator.engine.settings import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS, choices
 from clawperator.engine.toml_lines import error_line, lines_of
@@ -194,7 +195,7 @@ def refusal(path: str, problems: Sequence[Problem]) -> EngineError:
 def read(path: str) -> str | None:
     """The text of a settings file; ``None`` where there is none. Raises ``EngineError`` as ``load``."""
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             data = stream.read(MAX_BYTES + 1)
         text = data.decode().replace("\r\n", "\n")
     except (FileNotFoundError, NotADirectoryError):

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from clawperator.engine.files import new_file, private_folder, write_file
+from clawperator.engine.files import new_file, open_regular, private_folder, write_file
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """As the command line reads at most; far above any payload that the contract allows."""
@@ -89,7 +89,7 @@ def draft_path() -> Path:
 
 def read_text(path: Path) -> str:
     """The text of a file; ``~`` is the user's folder. Raises ``OSError``, and ``ValueError`` for what is too long or not UTF-8."""
-    with path.expanduser().open("rb") as stream:
+    with open_regular(str(path.expanduser())) as stream:
         data = stream.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise ValueError(f"more than {MAX_FILE_BYTES:,} bytes")

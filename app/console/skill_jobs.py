@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import site
-import stat
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from clawperator.app.console.skill_files import folders_of, signs_of
 from clawperator.app.console.skill_wishes import COMPILED, Plan, Way, variables_text
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files import open_regular
 from clawperator.engine.filters import NO_FILTER
 from clawperator.engine.progress import Tell
 from clawperator.widgets.format.status import Status
@@ -316,10 +316,7 @@ def _read(registry: Registry, skill_id: str, relative: str) -> str:
     """The beginning of a file of the registry, as text."""
     path = registry.place(skill_id, relative)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait for its other end
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise EngineError(ErrorCode.REGISTRY_READ_FAILED, f"{relative} is no file")
+        with open_regular(path) as file:
             return file.read(TEXT_KEPT).decode("utf-8-sig", "replace")
     except (OSError, ValueError) as exc:
         reason = getattr(exc, "strerror", None) or str(exc)
@@ -390,8 +387,8 @@ def _rulings(profile: Profile, skill: Skill, artifacts: Sequence[Artifact]) -> I
 def commit_of(root: str) -> str:
     """``main @abc1234`` of a checkout, as its own files say; empty where it is none. Runs no program."""
     try:
-        with open(os.path.join(root, ".git", "HEAD"), encoding="ascii", errors="replace") as file:
-            head = file.read(400).strip()
+        with open_regular(os.path.join(root, ".git", "HEAD")) as file:
+            head = file.read(400).decode("ascii", "replace").strip()
     except OSError:
         return ""
     ref = head.removeprefix("ref: ")
@@ -405,13 +402,14 @@ def _commit(root: str, ref: str) -> str:
     if ".." in ref or ref.startswith("/"):
         return ""
     try:
-        with open(os.path.join(root, ".git", *ref.split("/")), encoding="ascii", errors="replace") as file:
-            return file.read(80).strip()
+        with open_regular(os.path.join(root, ".git", *ref.split("/"))) as file:
+            return file.read(80).decode("ascii", "replace").strip()
     except OSError:
         pass
     try:
-        with open(os.path.join(root, ".git", "packed-refs"), encoding="utf-8", errors="replace") as file:
-            found = (line.partition(" ") for line in file.read(1_000_000).splitlines())
+        with open_regular(os.path.join(root, ".git", "packed-refs")) as file:
+            text = file.read(1_000_000).decode(errors="replace")
+            found = (line.partition(" ") for line in text.splitlines())
             return next((commit for commit, _, name in found if name.strip() == ref), "")
     except OSError:
         return ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import aclosing
@@ -23,6 +22,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
 from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.files import open_regular
 from clawperator.engine.toml_lines import error_line, lines_of
 from clawperator.themes.claw import SEMANTIC, THEMES
 from clawperator.widgets.format.status import Status
@@ -180,11 +180,7 @@ def read_theme(path: Path, taken: Collection[str] = ()) -> Found:
 
 
 def _text(path: Path) -> str:
-    """The text of a plain file: a pipe or a device would never end."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(handle, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ThemeError("", "This is no file")
+    with open_regular(str(path)) as stream:
         data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ThemeError("", f"A theme has no more than {MAX_BYTES:,} bytes")

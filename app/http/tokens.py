@@ -11,11 +11,10 @@ import hmac
 import os
 import re
 import secrets
-import stat
 from dataclasses import dataclass
 
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
-from clawperator.engine.files import private_folder, write_file
+from clawperator.engine.files import open_regular, private_folder, write_file
 
 _BYTES = 32
 _SHORTEST = 16
@@ -89,11 +88,8 @@ def _make(path: str) -> bool:
 
 
 def _read(path: str) -> str:
-    with open(path, "rb") as stream:
-        mode = os.fstat(stream.fileno()).st_mode
-        if not stat.S_ISREG(mode):
-            raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"The token file {path} is no file")
-        if os.name == "posix" and mode & 0o077:
+    with open_regular(path) as stream:
+        if os.name == "posix" and os.fstat(stream.fileno()).st_mode & 0o077:
             raise EngineError(
                 ErrorCode.TOKEN_FILE_INVALID,
                 f"The token file {path} can be read by others",

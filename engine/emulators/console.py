@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files import open_regular
 
 HOST = "127.0.0.1"
 TOKEN_FILE = ".emulator_console_auth_token"  # noqa: S105 - the name of a file
@@ -88,8 +89,8 @@ def _token(env: Mapping[str, str]) -> str:
     """Of the user's own file; empty where there is none (the console then asks for none)."""
     path = os.path.join(env.get("HOME") or os.path.expanduser("~"), TOKEN_FILE)
     try:
-        with open(path, encoding="ascii", errors="replace") as stream:
-            return stream.readline(_LONGEST_TOKEN).strip()
+        with open_regular(path) as stream:
+            return stream.readline(_LONGEST_TOKEN).decode("ascii", "replace").strip()
     except OSError:
         return ""
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from clawperator.engine.errors import not_writable
+from clawperator.engine.files import open_regular
 
 _TAIL_BYTES = 2000
 
@@ -96,7 +97,7 @@ class Detached:
         if not self._log:
             return ""
         try:
-            with open(self._log, "rb") as stream:
+            with open_regular(self._log) as stream:
                 stream.seek(0, os.SEEK_END)
                 stream.seek(max(stream.tell() - _TAIL_BYTES, 0))
                 return stream.read(_TAIL_BYTES).decode(errors="replace").strip()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
+from clawperator.engine.files import require_regular
+
 _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
 """How the systems say that somebody else has a lock."""
 _CONTENT_BYTES = 16 * 1024
@@ -16,6 +18,11 @@ class FileLock:
     def __init__(self, path: str, *, create: bool = True) -> None:
         flags = os.O_RDWR | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)  # a link may lead to any file
         self._fd = os.open(path, flags | (os.O_CREAT if create else 0), 0o600)
+        try:
+            require_regular(self._fd)
+        except BaseException:
+            os.close(self._fd)
+            raise
 
     def try_acquire(self) -> bool:
         try:

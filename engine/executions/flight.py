@@ -92,6 +92,9 @@ class LockStatus:
                 answer["notBefore"] = self.holder.not_before
         return answer
 
+_LARGEST = 1e15
+"""No number in a lock file is as large: milliseconds, seconds since the epoch, a pid."""
+
 
 class Flight:
     """A held device. ``settle`` marks its outcome as unknown: the next one is turned away for ``SETTLE_SECONDS`` more."""
@@ -344,5 +347,5 @@ def _decode(content: bytes) -> Holder | None:
         return None
     numbers = (holder.pid, holder.timeout_ms, holder.since, holder.not_before, holder.dispatched_at)
     names = (holder.device_id, holder.command_id, holder.task_id, holder.source)
-    ours = all(isinstance(value, int | float) for value in numbers) and all(isinstance(name, str) for name in names)
+    ours = all(isinstance(value, int | float) and abs(value) < _LARGEST for value in numbers) and all(isinstance(name, str) for name in names)
     return holder if ours and isinstance(holder.yields, bool) else None

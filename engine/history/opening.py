@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import stat
 import time
 from contextlib import closing, suppress
 
@@ -83,6 +85,9 @@ def _make_private(path: str) -> None:
     private_folder(os.path.dirname(path) or ".")
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    for name in _SIDE_FILES:
+        if os.path.lexists(path + name) and not stat.S_ISREG(os.lstat(path + name).st_mode):
+            raise OSError(errno.EINVAL, f"{path + name} is not a regular file")
     if os.stat(path).st_mode & 0o077:
         for name in _SIDE_FILES:
             with suppress(FileNotFoundError):

@@ -5,14 +5,13 @@ Only the files of the registry are read. What is in them and the variables decid
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files import open_regular
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.variables import parse_vars
@@ -130,10 +129,7 @@ def _read(registry: Registry, artifact: Artifact) -> str:
     """The file's text. Raises ``REGISTRY_READ_FAILED``; a recipe's size is judged by whoever reads recipes."""
     try:
         place = registry.place(artifact.skill_id, artifact.path)
-        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait for its other end
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _unreadable(artifact, "it is no file")
+        with open_regular(place) as file:
             content = file.read(MAX_ARTIFACT_BYTES + 1)
     except (OSError, ValueError) as exc:
         raise _unreadable(artifact, getattr(exc, "strerror", None) or str(exc)) from exc

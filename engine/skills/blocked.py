@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files import open_regular
 from clawperator.engine.settings import home_folder
 
 FILE = "blocked-terms.txt"
@@ -56,7 +57,7 @@ def load_blocked(env: Mapping[str, str], named: str | None = None) -> Blocked:
     """
     path = blocked_path(env) if named is None else os.path.expanduser(named)
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as exc:
         if named is None and isinstance(exc, FileNotFoundError):

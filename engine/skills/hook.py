@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
+from clawperator.engine.files import open_regular
 from clawperator.engine.skills.git import QUICK_SECONDS, Git, GitError, require_git
 
 NAME = "pre-commit"
@@ -54,7 +55,7 @@ def _write(path: str, terms_file: str | None) -> bool:
     wanted = script(terms_file).encode(errors="surrogateescape")
     try:
         if os.path.lexists(path):
-            with open(path, "rb") as file:
+            with open_regular(path) as file:
                 present = file.read(_MAX_BYTES)
             if present == wanted and os.stat(path).st_mode & stat.S_IXUSR:
                 return False

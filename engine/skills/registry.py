@@ -10,11 +10,11 @@ import errno
 import json
 import os
 import posixpath
-import stat
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -285,11 +285,8 @@ def leaves(relative: str) -> bool:
 
 def read_file(path: str, limit: int = MAX_FILE_BYTES) -> bytes:
     """The content of a regular file. Raises ``OSError`` (with words in ``strerror``) for everything else, and above ``limit``."""
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its other end
-        raise OSError(errno.EINVAL, "it is no file", path)
-    with open(path, "rb") as file:
-        content = file.read(min(status.st_size, limit) + 1)
+    with open_regular(path) as file:
+        content = file.read(limit + 1)
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"it is larger than {limit} bytes", path)
     return content

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 
-from clawperator.engine.files import private_folder
+from clawperator.engine.files import open_regular, private_folder
 from clawperator.engine.settings import state_folder
 
 FILE = "output-salt"
@@ -26,7 +26,7 @@ def installation_salt(env: Mapping[str, str]) -> tuple[bytes, str]:
 def _read(path: str) -> bytes:
     """The salt of the file; nothing where there is none yet."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             salt = bytes.fromhex(file.read(2 * _BYTES + 2).decode())
     except FileNotFoundError:
         return b""

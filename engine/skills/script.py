@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files import open_regular
 from clawperator.engine.skills.registry import Registry
 
 
@@ -72,7 +73,7 @@ def _starts_by_itself(path: str) -> bool:
     if not os.access(path, os.X_OK):
         return False
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             return file.read(2) == b"#!"
     except OSError:  # may be run, but not be read: then the kernel says what is wrong
         return True

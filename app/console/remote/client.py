@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -20,6 +19,7 @@ from pydantic import ValidationError
 
 from clawperator.app.console.remote.wire import Refusal, Trouble, Wire, read
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
+from clawperator.engine.files import open_regular
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 30.0
@@ -68,14 +68,11 @@ def read_token(path: str) -> str:
     Raises ``EngineError`` (FILE_NOT_READABLE, TOKEN_FILE_INVALID).
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for its other end
-        with open(descriptor, "rb") as stream:
+        with open_regular(path) as stream:
             mode = os.fstat(stream.fileno()).st_mode
-            data = stream.read(_MAX_TOKEN_FILE) if stat.S_ISREG(mode) else None
+            data = stream.read(_MAX_TOKEN_FILE)
     except OSError as exc:
         raise not_readable(path, exc, what="--token-file") from exc
-    if data is None:
-        raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"--token-file {path} is no file")
     if os.name == "posix" and mode & 0o077:
         words = f"--token-file {path} can be read by others"
         raise EngineError(ErrorCode.TOKEN_FILE_INVALID, words, hint=f"Run: chmod 600 {path}")

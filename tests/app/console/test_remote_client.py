@@ -117,7 +117,7 @@ def test_a_token_file_that_others_may_read_or_that_is_none_is_refused(tmp_path: 
     with pytest.raises(EngineError, match="cannot be read: Is a directory"):
         read_token(str(tmp_path))
     os.mkfifo(tmp_path / "pipe", 0o600)
-    with pytest.raises(EngineError, match="is no file"):
+    with pytest.raises(EngineError, match="not a regular file"):
         read_token(str(tmp_path / "pipe"))
 
 

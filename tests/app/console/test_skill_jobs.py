@@ -192,7 +192,7 @@ def test_what_is_missing_or_no_file_at_all_is_said_in_its_place(tmp_path: Path) 
     jobs = jobs_with(tmp_path, path)
     found = jobs.find()
     card = jobs.card(found.registry, found.skills[0])
-    assert "is no file" in card.text_problem
+    assert "not a regular file" in card.text_problem
     assert card.artifacts[0].trouble is not None
 
 
