@@ -33,7 +33,10 @@ def open_regular(path: str) -> BinaryIO:
 
 def require_regular(descriptor: int) -> None:
     """Raise ``OSError`` unless an open file is a regular one."""
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    found = os.fstat(descriptor).st_mode
+    if stat.S_ISDIR(found):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(found):
         raise OSError(errno.EINVAL, "it is not a regular file")
 
 

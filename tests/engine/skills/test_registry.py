@@ -163,8 +163,8 @@ def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:
 def test_what_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert "no file" in refusal(str(pipe)).message  # and it does not wait for a writer
-    assert "no file" in refusal(str(tmp_path)).message
+    assert "not a regular file" in refusal(str(pipe)).message  # and it does not wait for a writer
+    assert "not a regular file" in refusal(str(tmp_path)).message
     assert "No such file" in refusal(str(tmp_path / "none")).message
     assert refusal("a\0b").details["reason"]
     monkeypatch.setattr(module, "MAX_BYTES", 10)
