@@ -164,7 +164,7 @@ def test_what_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     assert "not a regular file" in refusal(str(pipe)).message  # and it does not wait for a writer
-    assert "not a regular file" in refusal(str(tmp_path)).message
+    assert "Is a directory" in refusal(str(tmp_path)).message
     assert "No such file" in refusal(str(tmp_path / "none")).message
     assert refusal("a\0b").details["reason"]
     monkeypatch.setattr(module, "MAX_BYTES", 10)
