@@ -92,6 +92,7 @@ class LockStatus:
                 answer["notBefore"] = self.holder.not_before
         return answer
 
+
 _LARGEST = 1e15
 """No number in a lock file is as large: milliseconds, seconds since the epoch, a pid."""
 
@@ -347,5 +348,7 @@ def _decode(content: bytes) -> Holder | None:
         return None
     numbers = (holder.pid, holder.timeout_ms, holder.since, holder.not_before, holder.dispatched_at)
     names = (holder.device_id, holder.command_id, holder.task_id, holder.source)
-    ours = all(isinstance(value, int | float) and abs(value) < _LARGEST for value in numbers) and all(isinstance(name, str) for name in names)
+    ours = all(isinstance(value, int | float) and abs(value) < _LARGEST for value in numbers) and all(
+        isinstance(name, str) for name in names
+    )
     return holder if ours and isinstance(holder.yields, bool) else None
