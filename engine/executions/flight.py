@@ -340,6 +340,10 @@ def _encode(holder: Holder, *, not_before: float = 0.0) -> bytes:
     return json.dumps(content).encode()
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and abs(value) < _LARGEST
+
+
 def _decode(content: bytes) -> Holder | None:
     """``None`` for nobody, and for whatever is not ours or only half written."""
     try:
@@ -348,7 +352,5 @@ def _decode(content: bytes) -> Holder | None:
         return None
     numbers = (holder.pid, holder.timeout_ms, holder.since, holder.not_before, holder.dispatched_at)
     names = (holder.device_id, holder.command_id, holder.task_id, holder.source)
-    ours = all(isinstance(value, int | float) and abs(value) < _LARGEST for value in numbers) and all(
-        isinstance(name, str) for name in names
-    )
+    ours = all(map(_is_number, numbers)) and all(isinstance(name, str) for name in names)
     return holder if ours and isinstance(holder.yields, bool) else None
