@@ -49,7 +49,7 @@ _HESITATION_SECONDS = 1.0
 """How long after the dispatch the device is asked why the Operator says nothing, or repeats an attempt."""
 _STATE_SECONDS = 3.0
 """How long that one read may take; the answer is waited for meanwhile."""
-_STARTING_SECONDS = 1.2
+_STARTING_SECONDS = 0.7
 """How long a service that Android is binding then has until it is asked for once more."""
 
 
