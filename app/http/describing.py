@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -65,6 +65,22 @@ def list_of(properties: Mapping[str, Any], *, optional: Iterable[str] = ()) -> S
     """An array of objects of ``properties``, all of them present but the ``optional`` ones."""
     absent = set(optional)
     return {"type": "array", "items": obj(properties, (name for name in properties if name not in absent))}
+
+
+_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def shape(document: type) -> Schema:
+    """The schema of a ``TypedDict`` of plain values, literals and objects."""
+    hints = get_type_hints(document)
+    required: frozenset[str] = getattr(document, "__required_keys__", frozenset())
+    return obj({name: _of_type(hint) for name, hint in hints.items()}, [name for name in hints if name in required])
+
+
+def _of_type(hint: Any) -> Schema:
+    if get_origin(hint) is Literal:
+        return {"type": "string", "enum": list(get_args(hint))}
+    return {"type": _JSON_TYPES.get(hint, "object")}
 
 
 def takes(schema: Schema, *, required: bool = True) -> Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from clawperator.engine.errors import ErrorCode
 
@@ -43,6 +43,23 @@ class FixStep:
     value: str
 
 
+class _CheckHead(TypedDict):
+    id: str
+    status: Status
+    summary: str
+
+
+class CheckDocument(_CheckHead, total=False):
+    """A check as JSON data; what it has nothing to say about is absent."""
+
+    code: str
+    detail: str
+    fix: dict[str, Any]
+    deviceGuidance: dict[str, Any]
+    evidence: dict[str, Any]
+    durationMs: int
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """What one check found. ``duration_ms`` is how long it took, 0 where its answer came with that of another one.
@@ -72,10 +89,9 @@ class Check:
         return self.status == "fail" and self.critical and self.id not in NEVER_STOPS
 
     def to_dict(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {"id": self.id, "status": self.status}
+        answer: CheckDocument = {"id": self.id, "status": self.status, "summary": self.summary}
         if self.code is not None:
-            answer["code"] = self.code.value
-        answer["summary"] = self.summary
+            answer = {"id": self.id, "status": self.status, "code": self.code.value, "summary": self.summary}
         if self.detail:
             answer["detail"] = self.detail
         if self.fix:
@@ -87,7 +103,7 @@ class Check:
             answer["evidence"] = dict(self.evidence)
         if self.duration_ms > 0:
             answer["durationMs"] = max(round(self.duration_ms), 1)
-        return answer
+        return dict(answer)
 
 
 def manual(*values: str) -> tuple[FixStep, ...]:

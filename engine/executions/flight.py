@@ -19,7 +19,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from clawperator.engine.contracts.limits import POST_TIMEOUT_SETTLE_MS
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -67,16 +67,37 @@ _UNNAMED = Holder("", 0, "", "", "", 0, 0.0)
 """Somebody who has not said a name."""
 
 
+LockState = Literal["free", "held", "settling"]
+
+
+class _LockHead(TypedDict):
+    deviceId: str
+    state: LockState
+
+
+class LockDocument(_LockHead, total=False):
+    """A device's lock as JSON data; the rest is absent of a free one, ``notBefore`` unless it settles. Times: seconds since the epoch."""
+
+    pid: int
+    commandId: str
+    taskId: str
+    source: str
+    since: float
+    timeoutMs: int
+    yields: bool
+    notBefore: float
+
+
 @dataclass(frozen=True, slots=True)
 class LockStatus:
     """One device's lock as seen from outside: ``state`` is ``free``, ``held`` or ``settling``."""
 
     device_id: str
-    state: str
+    state: LockState
     holder: Holder | None
 
     def to_dict(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {"deviceId": self.device_id, "state": self.state}
+        answer: LockDocument = {"deviceId": self.device_id, "state": self.state}
         if self.holder is not None and self.state != "free":
             answer |= {
                 "pid": self.holder.pid,
@@ -90,7 +111,7 @@ class LockStatus:
                 answer["yields"] = True
             if self.state == "settling":
                 answer["notBefore"] = self.holder.not_before
-        return answer
+        return dict(answer)
 
 
 _LARGEST = 1e15

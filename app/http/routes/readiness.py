@@ -8,41 +8,19 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http.answers import ok
-from clawperator.app.http.describing import gives, list_of, ok_with
+from clawperator.app.http.describing import gives, ok_with, shape
 from clawperator.app.http.gate import not_of_a_page
 from clawperator.app.http.room import Room
+from clawperator.engine.doctor.check import CheckDocument
 from clawperator.engine.doctor.verdict import READINESS, verdict_of
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events import CheckFinished
+from clawperator.engine.executions.flight import LockDocument
 
 router = APIRouter(tags=["readiness"])
 
-_TEXT = {"type": "string"}
-_CHECK = {
-    "id": _TEXT,
-    "status": {"type": "string", "enum": ["pass", "warn", "fail"]},
-    "summary": _TEXT,
-    "code": _TEXT,
-    "detail": _TEXT,
-    "fix": {"type": "object"},
-    "deviceGuidance": {"type": "object"},
-    "evidence": {"type": "object"},
-    "durationMs": {"type": "integer"},
-}
-_CHECKS = list_of(_CHECK, optional=_CHECK.keys() - {"id", "status", "summary"})
-_LOCK = {
-    "deviceId": _TEXT,
-    "state": {"type": "string", "enum": ["held", "settling"]},
-    "pid": {"type": "integer"},
-    "commandId": _TEXT,
-    "taskId": _TEXT,
-    "source": _TEXT,
-    "since": {"type": "number"},
-    "timeoutMs": {"type": "integer"},
-    "yields": {"type": "boolean"},
-    "notBefore": {"type": "number"},
-}
-_LOCKS = list_of(_LOCK, optional=_LOCK.keys() - {"deviceId", "state"})
+_CHECKS = {"type": "array", "items": shape(CheckDocument)}
+_LOCKS = {"type": "array", "items": shape(LockDocument)}
 
 
 @router.get(

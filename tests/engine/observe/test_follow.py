@@ -15,7 +15,7 @@ from clawperator.engine.contracts.envelope import Envelope, StepResult
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events import SnapshotSeen
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.flight import YIELD_SECONDS, Holder, LockStatus
+from clawperator.engine.executions.flight import YIELD_SECONDS, Holder, LockState, LockStatus
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
 from clawperator.engine.observe.follow import BUSY_REST, LOOK_SECONDS, PAINT_LIMIT, Follow, FollowState, tree_of
 
@@ -108,7 +108,7 @@ class World:
         return [state.phase for _, state in self.said]
 
 
-def held_by(command_id: str, state: str = "held") -> LockStatus:
+def held_by(command_id: str, state: LockState = "held") -> LockStatus:
     return LockStatus(SERIAL, state, Holder(SERIAL, 1, command_id, "t", "agent", 1_000, 0.0))
 
 
