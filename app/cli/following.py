@@ -23,7 +23,7 @@ async def follow(engine: Engine, *, limit: int | None, trees: bool, fmt: str) ->
         try:
             async for event in subscription:
                 if (line := line_of(event, trees=trees)) is not None:
-                    _print(line, fmt)
+                    await output.write(_bytes(line, fmt))
                     shown += 1
                     if shown == limit:
                         return
@@ -33,11 +33,8 @@ async def follow(engine: Engine, *, limit: int | None, trees: bool, fmt: str) ->
     tail.result()  # for ever, unless something is wrong: then it says what
 
 
-def _print(line: dict[str, Any], fmt: str) -> None:
-    if fmt == "pretty":
-        output.print_pretty("event", line)
-    else:
-        output.print_json(line)
+def _bytes(line: dict[str, Any], fmt: str) -> bytes:
+    return output.drawn("event", line) if fmt == "pretty" else output.encode(line) + b"\n"
 
 
 def line_of(event: EngineEvent, *, trees: bool = True) -> dict[str, Any] | None:

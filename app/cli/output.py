@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 READER_GONE = 141
 """Exit code after a closed pipe: what a shell reports for a program that SIGPIPE ended."""
+_SURELY_TAKEN = 4_096
+"""Bytes that a pipe with any room takes whole (PIPE_BUF)."""
 _UNBOUNDED = 10_000_000
 """Columns of a pipe: rows stay whole for ``grep``."""
 
@@ -105,13 +107,21 @@ def print_text(text: str) -> None:
 
 def print_pretty(view: str, data: Any) -> None:
     """Draw ``data`` with the named function of ``pretty``; colours only on a terminal that wants them."""
+    _write(drawn(view, data))
+
+
+def drawn(view: str, data: Any) -> bytes:
+    """What ``print_pretty`` writes."""
     from clawperator.app.cli import pretty
 
-    draw = getattr(pretty, view or "document")
-    print_renderables(draw(data))
+    return _rendered(getattr(pretty, view or "document")(data))
 
 
 def print_renderables(renderables: Iterable[RenderableType]) -> None:
+    _write(_rendered(renderables))
+
+
+def _rendered(renderables: Iterable[RenderableType]) -> bytes:
     from rich.console import Console
 
     canvas = StringIO()
@@ -129,7 +139,33 @@ def print_renderables(renderables: Iterable[RenderableType]) -> None:
     text = canvas.getvalue()
     if not terminal:
         text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
-    _write(text.encode(errors="backslashreplace"))
+    return text.encode(errors="backslashreplace")
+
+
+async def write(data: bytes) -> None:
+    """Write ``data`` whole; while the reader of stdout pauses, the event loop runs on and the caller can be cancelled."""
+    for at in range(0, len(data), _SURELY_TAKEN):
+        await _reader_ready()
+        _write(data[at : at + _SURELY_TAKEN])
+
+
+async def _reader_ready() -> None:
+    """Return when stdout takes ``_SURELY_TAKEN`` bytes at once. It is not made non-blocking: others may share it."""
+    import asyncio
+    import select
+
+    try:
+        descriptor = sys.stdout.fileno()
+        if select.select([], [descriptor], [], 0)[1]:
+            return
+        loop, ready = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_writer(descriptor, ready.set)
+    except (AttributeError, OSError, ValueError, NotImplementedError):  # no descriptor, or one that no system waits for
+        return
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_writer(descriptor)
 
 
 def visible(text: object, *, lines: bool = False) -> str:
@@ -159,6 +195,11 @@ def _write(data: bytes) -> None:
         stream.flush()
         stream.buffer.write(data)
         stream.buffer.flush()
+    except (
+        KeyboardInterrupt
+    ):  # the reader pauses: what it has not taken must not be waited for when the interpreter exits
+        _abandon()
+        raise
     except BrokenPipeError as exc:
         _abandon()
         raise CannotWriteError("the reader of stdout is gone", READER_GONE) from exc

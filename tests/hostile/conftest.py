@@ -57,6 +57,12 @@ class Ran:
 Run = Callable[..., Ran]
 
 
+def megabytes(pid: int) -> float:
+    """The most memory that a running process has had."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
 @pytest.fixture(scope="module")
 def simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of an adb server with one simulated device, ``SERIAL``."""

@@ -18,6 +18,8 @@ STDOUT, STDERR, EXIT = 1, 2, 3
 NONCE = b"clawperator-nonce-"
 LARGEST = 2_090_000
 """Bytes of an answer that is just about accepted."""
+SOAK = 24 * 1024 * 1024
+"""Far more than a bound on anything that is kept of a log."""
 
 _RECORD = struct.Struct("<HHiIIIII")
 _MARK = re.compile(r"clawperator-[0-9a-f]{16}:")
@@ -59,10 +61,11 @@ def largest(line: bytes) -> Callable[[str], bytes]:
     """The longest answer that is accepted, of this line alone; where several questions were asked, a part to each."""
 
     def answer(service: str) -> bytes:
+        head = b"34\n" if service.startswith("shell,v2,raw:getprop ro.build.version.sdk;") else b""
         marks = list(dict.fromkeys(_MARK.findall(service)))
         count = sum(service.count(mark) for mark in marks)
         if not count:
-            return packets(line * (LARGEST // len(line))) + packet(b"\0", EXIT)
+            return packets(head + line * (LARGEST // len(line))) + packet(b"\0", EXIT)
         part = line * (LARGEST // count // len(line)) + f"{marks[0]}0\n".encode()
         return packets(part * count) + packet(b"\0", EXIT)
 
@@ -86,11 +89,15 @@ class Attack:
 
 @dataclass
 class HostileServer:
-    """Listens on ``port`` of the loopback address; ``attacked`` is set when an attack has begun."""
+    """Listens on ``port`` of the loopback address.
+
+    ``attacked`` is set when an attack has begun, ``soaked`` when one of its floods has poured ``SOAK`` bytes: a client takes them.
+    """
 
     behind: int
     attacks: Sequence[Attack]
     attacked: threading.Event = field(default_factory=threading.Event)
+    soaked: threading.Event = field(default_factory=threading.Event)
     _open: list[socket.socket] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -144,8 +151,12 @@ class HostileServer:
         if attack.answer is not None:
             client.sendall(attack.answer(service))
             return
+        poured = 0
         while attack.flood:
             client.sendall(attack.flood)
+            poured += len(attack.flood)
+            if poured >= SOAK:
+                self.soaked.set()
         while client.recv(4096):
             pass  # silent until the client goes
 
