@@ -19,7 +19,7 @@ from typing import Any, Protocol
 BACKLOG = 512
 MOST = 1_024
 """Connections in total; half of the process's descriptors where those are fewer."""
-_AT_ONCE = 32
+_AT_ONCE = 8
 """Connections that are accepted in one turn of the event loop."""
 _RETRY_SECONDS = 1.0
 _SILENT_SECONDS = 60.0

@@ -16,21 +16,27 @@ import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import redirect_stdout, suppress
+from functools import partial
 from io import TextIOBase
 from typing import Any
 
 import aiohttp_jinja2
 import jinja2
 from aiohttp import WSCloseCode, web
+from aiohttp.http_exceptions import HttpProcessingError
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
+from clawperator.app.accepting import Acceptor, Table
 from clawperator.app.signals import hearing
 from clawperator.engine.errors import EngineError, ErrorCode
 
 HOST = "127.0.0.1"
 MAX_PAGES = 8
 """Each is a whole console."""
+_MOST_CONNECTIONS = 128
+_IDLE_SECONDS = 10.0
+"""How long a connection may be open without a whole request."""
 LEAVE_SECONDS = 5.0
 """How long a console may take to leave before it is ended."""
 _CELLS = (10, 500)
@@ -58,6 +64,7 @@ def serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> N
     ``tell`` hears the address, and what consoles that failed had to say. Raises ``EngineError`` (ADDRESS_UNAVAILABLE) for a port that is taken.
     """
     logging.getLogger("textual-serve").addHandler(logging.NullHandler())
+    logging.getLogger("aiohttp.server").addFilter(_is_ours)
     try:
         listener = socket.create_server((HOST, port))
     except OSError as exc:
@@ -72,13 +79,15 @@ async def _serve(pages: Pages, listener: socket.socket, tell: Callable[[str], ob
     runner = web.AppRunner(pages.app(), access_log=None, shutdown_timeout=2 * LEAVE_SECONDS)
     with hearing(ended.set):
         await runner.setup()
+        acceptor = Acceptor(listener, partial(pages.connection, runner), pages.connections, tell=tell)
         try:
-            await web.SockSite(runner, listener).start()
             tell(f"The console is at {pages.address} (for you alone; Ctrl-C ends it)")
             await ended.wait()
         finally:
+            acceptor.close()
             await pages.leave()
             await runner.cleanup()
+            await acceptor.wait_closed()
 
 
 class Pages(Server):
@@ -89,6 +98,9 @@ class Pages(Server):
         self._argv = command
         self._secret = secrets.token_urlsafe(24)
         self._open: dict[web.WebSocketResponse, Console] = {}
+        self.connections = Table(_MOST_CONNECTIONS)
+        self._asking: set[object] = set()
+        """The connections of which a request is being answered."""
 
     @property
     def address(self) -> str:
@@ -107,6 +119,13 @@ class Pages(Server):
         outer.add_subapp(f"/{self._secret}/", inner)
         return outer
 
+    def connection(self, runner: web.AppRunner) -> asyncio.BaseProtocol:
+        """The protocol of one more connection."""
+        assert runner.server is not None
+        protocol = runner.server()
+        self.connections.enter(_Browser(protocol, self._asking, self.connections), HOST)
+        return protocol
+
     @web.middleware
     async def _guard(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -114,7 +133,11 @@ class Pages(Server):
         ours = self.public_url
         if f"http://{request.host}" != ours or request.headers.get("Origin", ours) != ours:
             raise web.HTTPForbidden(text="Open the address that the console printed.")
-        return await handler(request)
+        self._asking.add(request.protocol)
+        try:
+            return await handler(request)
+        finally:
+            self._asking.discard(request.protocol)
 
     async def _harden(self, request: web.Request, response: web.StreamResponse) -> None:  # noqa: ARG002 -- aiohttp's form
         """Nobody frames the page, nobody learns its address, and it fetches nothing from elsewhere."""
@@ -167,6 +190,32 @@ class Pages(Server):
         await asyncio.gather(*(page.close(code=WSCloseCode.GOING_AWAY) for page in list(self._open)))
 
 
+class _Browser:
+    """One connection, as the table of them sees it. aiohttp bounds its heads; here is the time that they may take."""
+
+    incomplete = False
+
+    def __init__(self, protocol: web.RequestHandler, asking: set[object], table: Table) -> None:
+        self._protocol = protocol
+        self._asking = asking
+        self._table = table
+        self._idle_since = asyncio.get_running_loop().time()
+
+    @property
+    def idle(self) -> bool:
+        return self._protocol not in self._asking
+
+    def abort(self) -> None:
+        self._protocol.force_close()
+
+    def expire(self, now: float) -> None:
+        if not self.idle:
+            self._idle_since = now
+        elif now - self._idle_since > (1.0 if self._protocol.transport is None else _IDLE_SECONDS):
+            self._table.leave(self)
+            self.abort()
+
+
 class Console(AppService):
     """One process. It gets no shell, and is ended if it does not leave."""
 
@@ -212,6 +261,11 @@ class Console(AppService):
                     process.kill()
                 await process.wait()
             self.stdin.close()
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether a fault is one of this program, not of what a client sent: that would fill the log."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
 
 
 class _Told(TextIOBase):

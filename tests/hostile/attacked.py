@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPConnection
@@ -29,9 +31,10 @@ class Attacked:
         self.process = process
         self._log = log
         self._open = ExitStack()
-        assert process.stdout is not None
-        self.url: str = json.loads(process.stdout.readline())["url"]
-        self.port = int(self.url.removeprefix("http://").partition("/")[0].rpartition(":")[2])
+        while (said := re.search(r"http://127\.0\.0\.1:(\d+)(\S*)\s", self.log())) is None:
+            assert process.poll() is None, self.log()
+            time.sleep(0.02)  # another process says it
+        self.port, self.path = int(said[1]), said[2]
         self._before = self._memory()
 
     def connect(self, sent: bytes = b"") -> socket.socket:
@@ -54,8 +57,6 @@ class Attacked:
         return self._log.read_text()
 
     def close(self) -> None:
-        assert self.process.stdout is not None
-        self.process.stdout.close()
         self._open.close()
 
     def has_held(self) -> None:
@@ -65,7 +66,7 @@ class Attacked:
         assert self.process.wait(patience(15)) == 0
         log = self.log()
         assert len(log) < MOST_LOG
-        assert "Traceback" not in log
+        assert "Traceback" not in log, log
 
     def _memory(self) -> int:
         """The resident memory in kilobytes."""
@@ -75,7 +76,7 @@ class Attacked:
 
 @contextmanager
 def attacked(folder: Path, implementation: str, *words: str) -> Iterator[Attacked]:
-    """``words`` are the command's, such as ``serve``. What is checked in the end holds for every attack."""
+    """``words`` are the command's, such as ``serve --port auto``. What is checked in the end holds for every attack."""
     shadow = folder / "shadow"
     shadow.mkdir()
     if implementation == "h11":  # uvicorn takes it where httptools is not installed
@@ -90,12 +91,14 @@ def attacked(folder: Path, implementation: str, *words: str) -> Iterator[Attacke
         "ANDROID_ADB_SERVER_PORT": "1",
     }
     log = folder / "stderr"
-    command = [sys.executable, "-m", "clawperator.app.cli", *words, "--port", "auto", "--json"]
-    with log.open("wb") as errors, running(command, env=env, stdout=subprocess.PIPE, stderr=errors) as process:
-        server = Attacked(process, log)
-        with closing(server):
-            yield server
-            server.has_held()
+    command = [sys.executable, "-m", "clawperator.app.cli", *words]
+    with (
+        log.open("wb") as errors,
+        running(command, env=env, stdout=subprocess.DEVNULL, stderr=errors) as process,
+        closing(Attacked(process, log)) as server,
+    ):
+        yield server
+        server.has_held()
 
 
 def answer(client: socket.socket) -> bytes:

@@ -26,7 +26,7 @@ TOKEN = "right-token-0123456789"
 
 @pytest.fixture(params=IMPLEMENTATIONS)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attacked]:
-    with attacked(tmp_path, request.param, "serve") as found:
+    with attacked(tmp_path, request.param, "serve", "--port", "auto") as found:
         yield found
 
 
@@ -36,14 +36,14 @@ def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attacked
     tokens = tmp_path / "tokens"
     tokens.touch(0o600)
     tokens.write_text(f"{TOKEN} owner\n")
-    with attacked(tmp_path, request.param, "serve", "--token-file", str(tokens)) as found:
+    with attacked(tmp_path, request.param, "serve", "--port", "auto", "--token-file", str(tokens)) as found:
         yield found
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
 def agents(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attacked]:
     """The server of MCP."""
-    with attacked(tmp_path, request.param, "mcp", "--http") as found:
+    with attacked(tmp_path, request.param, "mcp", "--http", "--port", "auto") as found:
         yield found
 
 
@@ -110,6 +110,28 @@ def test_clients_that_leave_the_server_of_mcp(agents: Attacked) -> None:
     leave(agents, MCP + b"Content-Length: 1000\r\n\r\n{", MCP + b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
     assert refusal(agents.connect(REQUEST + b"X: " + b"a" * 40_000)) == (431, "HEADERS_TOO_LARGE")
     assert refusal(agents.connect(MCP + b"X: 1\r\n" * 101 + b"Connection: close\r\n\r\n")) == (431, "HEADERS_TOO_LARGE")
+
+
+def test_clients_of_the_console_in_a_browser(tmp_path: Path) -> None:
+    pytest.importorskip("textual_serve", reason="needs the extra 'web'")
+    with attacked(tmp_path, "aiohttp", "console", "--web") as server:
+        before = server.descriptors()
+        halves = [server.connect(b"GET / HTTP/1.1\r\nHost: local") for _ in range(200)]
+        while server.descriptors() > before + 80:
+            time.sleep(0.02)  # those that had no room are closed
+        for sent in (
+            REQUEST + b"X: " + b"a" * 40_000,
+            REQUEST + b"X: 1\r\n" * 1_000,
+            b"\x16\x03\x01\0\r\n\r\n",
+            REQUEST,
+        ):
+            reset(server.connect(sent + b"\r\n\r\n"))
+        assert server.ask(server.path, Host=f"127.0.0.1:{server.port}") == 200
+        hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (before + 20, hard))
+        halves += [server.connect(b"GET / HTTP/1.1\r\nHost: local") for _ in range(20)]
+        assert server.ask(server.path, Host=f"127.0.0.1:{server.port}") == 200
+        assert server.log().count("cannot be accepted") == 1
 
 
 def leave(server: Attacked, *requests: bytes) -> None:
