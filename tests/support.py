@@ -27,6 +27,11 @@ def patience(seconds: float) -> float:
     return seconds * min(max(2.0, 2.0 * busy), MOST_PATIENCE)
 
 
+def examples(most: int) -> int:
+    """Return how many examples a property is tried with: ``most`` in CI, a quarter of that on a person's machine."""
+    return most if os.environ.get("CI") else most // 4
+
+
 def hear_signals() -> None:
     """React to signals as on a terminal, in this process and in all that it starts.
 

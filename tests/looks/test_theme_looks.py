@@ -27,7 +27,10 @@ from tests.past_runs import NOON, a_run, failed, put
 from tests.widgets.invented_runs import PAYLOAD
 
 pytestmark = PINNED
-THEMES = ["claw-light", "claw-contrast", "claw-cvd-dark", "claw-cvd-light"]
+THEMES = [
+    "claw-light",
+    *(pytest.param(name, marks=pytest.mark.ci) for name in ("claw-contrast", "claw-cvd-dark", "claw-cvd-light")),
+]
 MODES = {"inspect": "j" * 13, "stream": "2kkk", "run": "3j", "history": "4jt", "doctor": "6]", "devices": "7j"}
 
 

@@ -31,6 +31,7 @@ from tests.app.console.support import (
     check,
     drained,
 )
+from tests.support import examples
 from tests.widgets.pane_app import held, lines
 
 CRITICAL = frozenset({"host.adb.server", "device.discovery", "readiness.handshake"})
@@ -156,7 +157,7 @@ odd_checks = st.dictionaries(keys, json_values, max_size=8) | st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(odd_checks, st.integers(10, 120), st.sampled_from([UNICODE, ASCII]))
 def test_anything_can_be_drawn(found: dict[str, Any], width: int, symbols: Any) -> None:
     rows = [check_row(found, width, symbols), *check_detail(found, width, symbols)]

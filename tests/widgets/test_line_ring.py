@@ -17,6 +17,7 @@ from clawperator.widgets.models.line_chunk import Chunk
 from clawperator.widgets.models.line_ring import CHUNK_LINES, LineRing
 from clawperator.widgets.models.stream_filter import keeps_entry, with_command
 from tests.app.console.support import NOON, log_lines
+from tests.support import examples
 
 CAPTURES = sorted((Path(__file__).parents[1] / "data" / "logcat").glob("*.txt"))
 SERIALS = ("emulator-5554", "R5CT")
@@ -83,7 +84,7 @@ def test_lines_come_back_as_they_were_and_the_newest_are_kept(
 
 
 @given(batches, filters, st.integers(1, 120), st.booleans(), st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_the_ring_finds_what_looking_at_each_line_finds(
     told: list[tuple[str, list[LogEntry]]], where: Filter, capacity: int, operator: bool, data: st.DataObject
 ) -> None:

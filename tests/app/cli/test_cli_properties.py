@@ -13,6 +13,7 @@ from clawperator.app.cli.arguments import build_parser
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.table import COMMANDS, load
+from tests.support import examples
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -42,7 +43,9 @@ class Harmless(Command):
 
 
 @settings(
-    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(400),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(TOKENS, max_size=7))
 def test_every_line_has_one_answer(cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
@@ -60,7 +63,9 @@ def test_every_line_has_one_answer(cli: Cli, monkeypatch: pytest.MonkeyPatch, ar
 
 
 @settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(200),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.sampled_from(sorted(COMMANDS)), st.sampled_from([flag for flag in FLAGS if flag != "-h"]), st.data())
 def test_a_misspelt_flag_never_reaches_a_command(

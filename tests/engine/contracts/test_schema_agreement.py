@@ -14,6 +14,7 @@ from clawperator.engine.contracts.aliases import ALIASES, canonical
 from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.validate import validate
+from tests.support import examples
 
 SCHEMA = json_schema("execution")
 INEXPRESSIBLE = re.compile(
@@ -66,7 +67,7 @@ def plan(*steps: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(steps=st.lists(actions(), min_size=1, max_size=2))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @example(steps=[{"id": "a", "type": "scroll_until", "params": {"clickAfter": False}}])
 def test_both_give_the_same_verdict(steps: list[dict[str, Any]]) -> None:
     payload = plan(*steps)

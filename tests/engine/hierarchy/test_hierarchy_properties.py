@@ -14,11 +14,12 @@ from clawperator.engine.hierarchy.explain import explain_tree
 from clawperator.engine.hierarchy.match import FIELDS, Matcher, explain, find_all, find_first, matches
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, node_xml, nodes_xml, render_node
 from clawperator.engine.hierarchy.tree import UiNode, UiTree, build, parse
+from tests.support import examples
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"
 SAMPLE = (DATA / "flutter-ide-missing-plugin-error.xml").read_bytes()
 unhurried = settings(deadline=None)
-unhurried_more = settings(deadline=None, max_examples=300)
+unhurried_more = settings(deadline=None, max_examples=examples(300))
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 PIECES = (b"<node>", b"</node>", b"<hierarchy>", b"</hierarchy>", b"<!--", b"&#1;", b"&", b"'", b'"', b"\xff", b"\x00", b"\n",
           b"<!DOCTYPE a>", b"<?xml version='1.0'?>", b"]]>", b"<![CDATA[", b"\xed\xa0\xbd", b"&#55357;", b"<displays>")  # fmt: skip

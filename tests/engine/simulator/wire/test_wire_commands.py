@@ -27,6 +27,7 @@ from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.shell import Shell, Streams
 from clawperator.engine.simulator.streams import Collector, input_of
 from tests.engine.operator.apks import apk
+from tests.support import examples
 
 from .conftest import Ran, Runner, make_device
 
@@ -401,7 +402,7 @@ WORDS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(sorted(TOOLBOX)), st.lists(WORDS, max_size=5), st.binary(max_size=20))
 async def test_no_arguments_break_a_command(name: str, words: list[str], stdin: bytes) -> None:
     device = make_device()

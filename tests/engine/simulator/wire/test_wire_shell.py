@@ -17,7 +17,7 @@ from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.shell import Shell, Streams
 from clawperator.engine.simulator.shellsyntax import ShellSyntaxError, parse
 from clawperator.engine.simulator.streams import Collector, Input, Null, input_of, no_input
-from tests.support import patience
+from tests.support import examples, patience
 
 from .conftest import Ran, Runner, make_device
 
@@ -217,14 +217,14 @@ SHELLISH = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(SHELLISH)
 def test_any_text_is_a_script_or_a_syntax_error(text: str) -> None:
     with contextlib.suppress(ShellSyntaxError):
         parse(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(SHELLISH, st.binary(max_size=40))
 async def test_any_script_ends_with_an_exit_code(text: str, stdin: bytes) -> None:
     device = make_device()
