@@ -25,7 +25,7 @@ from clawperator.app.cli.pretty_emulator import (  # noqa: F401 -- asked for by 
 from clawperator.app.cli.pretty_history import audit, exported, pruned, run, run_tree, runs  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_lint import hook_installed, lint, skills_ci  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_logs import log_lines  # noqa: F401 -- asked for by name
-from clawperator.app.cli.pretty_operator import crash_log, granted, operator_setup, operator_status  # noqa: F401 -- asked for by name
+from clawperator.app.cli.pretty_operator import crash_log, granted, operator_fetch, operator_setup, operator_status  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_policy import policy, policy_checked  # noqa: F401 -- asked for by name
 from clawperator.app.cli.pretty_recording import (  # noqa: F401 -- asked for by name
     recording_drafted,

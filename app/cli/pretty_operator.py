@@ -28,6 +28,12 @@ def operator_setup(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield from _grants(data["permissions"])
 
 
+def operator_fetch(data: Mapping[str, Any]) -> Iterator[RenderableType]:
+    yield Text.assemble(("[OK]", GOOD), f" {visible(data['apk'])}")
+    yield safe_text(f"  {data['receiverPackage']} {data['apkVersion']}, SHA-256 {data['sha256']}", FAINT)
+    yield safe_text(f"  Next: {data['next']}")
+
+
 def granted(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield Text.assemble(("[OK]", GOOD), f" {visible(data['message'])}")
     yield from _grants(data)

@@ -85,6 +85,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor:Doctor", "Check host, device and Operator app, and say what to do"),
     "operator setup": ("operator:Setup", "Install the Operator app, grant what it needs, and verify it"),
     "operator install": ("operator:Setup", "Install the Operator app (the same as operator setup)"),
+    "operator fetch": ("operator:Fetch", "Fetch the Operator's APK from a file or over https, and verify it"),
     "operator status": ("operator:Status", "Show what is installed, granted, enabled and bound"),
     "operator crash-log": ("operator:CrashLog", "Fetch what the device wrote down about crashes of the Operator app"),
     "grant-device-permissions": ("operator:Grant", "Give the Operator app its permissions again"),
@@ -136,7 +137,7 @@ GROUPS: dict[str, str] = {
     "action": (
         "action open-app|open-uri|click|read|wait|type|press-key|scroll|scroll-until|scroll-and-click [options]"
     ),
-    "operator": "operator setup|install|status|crash-log [options]",
+    "operator": "operator setup|install|fetch|status|crash-log [options]",
     "emulator": "emulator list|inspect|create|start|stop|delete|status|provision [options]",
     "provision": "provision emulator [options]",
     "lock": "lock status [--device-id <serial>]",

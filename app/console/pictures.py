@@ -22,7 +22,8 @@ from rich.color import Color
 from rich.style import Style
 
 from clawperator.app.console.terminal import PLAIN, Look
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.app.extras import not_installed
+from clawperator.engine.errors import EngineError
 from clawperator.widgets.picture_view import Drawing, Graphics, Picture
 
 if TYPE_CHECKING:
@@ -109,11 +110,9 @@ def open_graphics(choice: str, *, asked: bool = False) -> Graphics | None:
     except ImportError as exc:
         if not asked:
             return None
-        raise EngineError(
-            ErrorCode.HOST_DEPENDENCY_MISSING,
-            f"Pictures as {choice} need an extra that is not installed",
-            hint="Install it with: pip install 'clawperator[pictures]'. --pictures blocks works without.",
-        ) from exc
+        error = not_installed("pictures", f"Pictures as {choice} need the package '{exc.name}'")
+        error.hint = f"{error.hint}. --pictures blocks works without."
+        raise error from exc
     size = (get_cell_size().width, get_cell_size().height)
     answer = renderable.TGPImage if choice == "kitty" else renderable.SixelImage
     if not asked and (renderable.Image is not answer or (choice == "kitty" and not _takes_placeholders())):

@@ -19,6 +19,7 @@ from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.pictures import choose_graphics, open_graphics
 from clawperator.app.console.wishes import AS_FITS, Wishes
+from clawperator.app.extras import not_installed
 from clawperator.app.interrupts import INTERRUPTED
 from clawperator.app.signals import hearing
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -71,11 +72,7 @@ def connect(url: str, token_file: str, settings: Settings, wishes: Wishes = AS_F
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("httpx", "httpx_sse"):
             raise
-        raise EngineError(
-            ErrorCode.HOST_DEPENDENCY_MISSING,
-            f"A console before a server needs the package '{exc.name}'",
-            hint="Install it: pip install 'clawperator[server]'",
-        ) from exc
+        raise not_installed("server", f"A console before a server needs the package '{exc.name}'") from exc
     package = settings.receiver_package if settings.package_chosen else ""
     wanted, read_only = settings.device_id, settings.read_only
     engine = remote.connect(url, token_file, receiver_package=package, read_only=read_only)

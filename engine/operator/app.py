@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope
     from clawperator.engine.executions.command import Command
     from clawperator.engine.operator.compatibility import Compatibility
+    from clawperator.engine.operator.download import Fetched
 
 _SETUP = "setup_operator"
 
@@ -69,6 +70,17 @@ class OperatorApp:
             tell=tell,
             hold=self._hold,
         )
+
+    async def fetch(self, source: str, *, sha256: str = "", tell: Tell = untold) -> Fetched:
+        """Fetch the APK from a path or an https URL into ``~/.clawperator/downloads``; no device is asked.
+
+        ``sha256`` is the hex digest that it must have; '' takes it from ``<source>.sha256``. Errors as ``download.fetch``.
+        """
+        permit(self._settings, _SETUP, "fetch the Operator app")
+        from clawperator.engine.operator.download import fetch
+        from clawperator.engine.operator.setup import checked_digest
+
+        return await fetch(source, checked_digest(sha256), self._settings.environment, tell)
 
     async def grant(self, *, force: bool = False, tell: Tell = untold) -> GrantReport:
         """Give the installed app its permissions (doctor contract §8), and return once it has answered a handshake.

@@ -39,7 +39,7 @@ async def set_up(
     seconds: float = INSTALL_SECONDS,
 ) -> SetupReport:
     """See ``OperatorApp.setup``; ``package`` is the chosen Operator app, '' for whichever the file holds."""
-    wanted = _digest(sha256)
+    wanted = checked_digest(sha256)
     with stage("setup", "check", tell):
         try:
             facts = await asyncio.to_thread(_checked, apk, package, wanted, env)
@@ -76,7 +76,7 @@ async def _install_and_grant(device: AdbDevice, facts: ApkFacts, tell: Tell, sec
 # -- the file
 
 
-def _digest(text: str) -> str:
+def checked_digest(text: str) -> str:
     """Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for what is no SHA-256 in hex."""
     digest = text.strip().lower().removeprefix("sha256:")
     if not digest or _DIGEST.fullmatch(digest):

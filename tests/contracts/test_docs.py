@@ -27,7 +27,7 @@ from tests.support import free_port, patience, running
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md")))
 SOURCES = [path for part in ("app", "engine", "widgets", "tests") for path in (ROOT / part).rglob("*.py")]
 
 
@@ -76,7 +76,7 @@ def test_every_command_line_is_understood(words: tuple[str, ...], capsys: pytest
     assert "usage: clawperator" in answer
 
 
-def test_the_tutorial_runs(tmp_path: Path) -> None:
+def test_the_tutorial_and_the_example_of_an_agent_run(tmp_path: Path) -> None:
     install, simulator, *shell, clean_up = blocks(DOCS / "tutorial.md", "sh")
     port = str(free_port())
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -87,7 +87,7 @@ def test_the_tutorial_runs(tmp_path: Path) -> None:
     with running(start, env=env, stdout=subprocess.PIPE, text=True) as device:
         assert device.stdout is not None
         assert json.loads(device.stdout.readline())["ports"] == [int(port)]
-        lines = "".join(shell).replace("6037", port)
+        lines = "".join((*shell, f"python {ROOT / 'examples' / 'agent_loop.py'}\n")).replace("6037", port)
         done = subprocess.run(
             ["bash", "-e", "-c", lines],
             cwd=tmp_path,
@@ -99,6 +99,16 @@ def test_the_tutorial_runs(tmp_path: Path) -> None:
         )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "succeeded  wifi-1 on emulator-5554" in done.stdout
+    assert "Internet succeeded" in done.stdout, "the agent's loop of the examples"
+
+
+def test_the_example_of_a_test_passes(tmp_path: Path) -> None:
+    example = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, str(ROOT / "examples" / "test_settings.py")]
+    env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        example, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=patience(60)
+    )
+    assert "1 passed" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/how-to/continuous-integration.md"])

@@ -207,11 +207,9 @@ def _serve(files: list[str], options: Namespace, port: int) -> int:
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("aiohttp", "aiohttp_jinja2", "jinja2", "textual_serve"):
             raise
-        raise EngineError(
-            ErrorCode.HOST_DEPENDENCY_MISSING,
-            "The console in a browser needs an extra that is not installed",
-            hint="Install it with: pip install 'clawperator[web]'",
-        ) from exc
+        from clawperator.app.extras import not_installed
+
+        raise not_installed("web", f"The console in a browser needs the package '{exc.name}'") from exc
     _refuse_early(_wishes(options))
     serve([sys.executable, "-m", "clawperator.app.cli", "console", *_flags(files, options)], port, note)
     return 0

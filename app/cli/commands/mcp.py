@@ -59,11 +59,9 @@ class Mcp(Command):
         try:
             from clawperator.app.mcp import http, stdio  # noqa: F401 -- both, so that what is missing shows before anything begins
         except ImportError as exc:
-            raise EngineError(
-                ErrorCode.HOST_DEPENDENCY_MISSING,
-                f"The MCP server needs the package '{exc.name}'",
-                hint="Install it: pip install 'clawperator[mcp]'",
-            ) from exc
+            from clawperator.app.extras import not_installed
+
+            raise not_installed("mcp", f"The MCP server needs the package '{exc.name}'") from exc
         if options.http:
             _serve(options)
         else:

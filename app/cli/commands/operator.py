@@ -6,7 +6,7 @@ from clawperator.app.cli import progress
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.flat_words import for_both_surfaces
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.values import integer
+from clawperator.app.cli.values import integer, text_value
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -48,6 +48,32 @@ class Setup(Command):
         with progress.shown(options) as tell:
             done = run(options, lambda engine: engine.operator_app().setup(apk, sha256=digest, tell=tell))
         return Answer(done.to_dict(), view="operator_setup")
+
+
+class Fetch(Command):
+    usage = "--from <path|url> [--sha256 <hex>] [options]"
+    notes = (
+        "Copies the APK into ~/.clawperator/downloads, where operator setup finds it. Only https is fetched, and only with a\n"
+        "known SHA-256: --sha256, else the one in <url>.sha256. Run it again after an interruption: it goes on where it stopped."
+    )
+    examples = ("--from https://clawperator.com/operator.apk", "--from ~/Downloads/operator.apk --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
+
+    def configure(self, parser: Parser) -> None:
+        parser.value("--from", metavar="<path|url>", about="where the APK is", file=True)
+        parser.value("--sha256", metavar="<hex>", about="the digest that it must have")
+        progress.configure(parser)
+
+    @for_both_surfaces
+    def run(self, options: Namespace) -> Answer:
+        source = text_value("--from", getattr(options, "from"))
+        digest = text_value("--sha256", options.sha256) or ""
+        if source is None:
+            raise EngineError(ErrorCode.USAGE, "operator fetch requires --from <path|url>")
+        from clawperator.app.cli.session import run
+
+        with progress.shown(options) as tell:
+            done = run(options, lambda engine: engine.operator_app().fetch(source, sha256=digest, tell=tell))
+        return Answer(done.to_dict(), view="operator_fetch")
 
 
 class Grant(Command):

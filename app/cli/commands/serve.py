@@ -6,7 +6,6 @@ from clawperator.app.cli import diagnostics
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_history_flag, add_policy_flags
 from clawperator.app.cli.listening import add_listening_flags, add_screenshots_flag, listening_options, say_where
-from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,11 +38,9 @@ class Serve(Command):
         try:
             from clawperator.app.http.serving import run
         except ImportError as exc:
-            raise EngineError(
-                ErrorCode.HOST_DEPENDENCY_MISSING,
-                f"The server needs the package '{exc.name}'",
-                hint="Install it: pip install 'clawperator[server]'",
-            ) from exc
+            from clawperator.app.extras import not_installed
+
+            raise not_installed("server", f"The server needs the package '{exc.name}'") from exc
         from clawperator.app.cli.session import settings
         from clawperator.engine import Engine
 

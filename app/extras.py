@@ -1,0 +1,19 @@
+"""Optional parts of the product that are not installed, and the one line that installs them."""
+
+from __future__ import annotations
+
+import sys
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+
+def not_installed(extra: str, message: str) -> EngineError:
+    """HOST_DEPENDENCY_MISSING with a command of the installer that this environment was made by: pip, pipx or uv."""
+    package = f"'clawperator[{extra}]'"
+    if "/pipx/venvs/" in sys.prefix:
+        command = f"pipx install --force {package}"
+    elif "/uv/tools/" in sys.prefix:
+        command = f"uv tool install {package}"
+    else:
+        command = f"pip install {package}"
+    return EngineError(ErrorCode.HOST_DEPENDENCY_MISSING, message, hint=f"Install it: {command}")
