@@ -56,7 +56,10 @@ class Fetch(Command):
         "Copies the APK into ~/.clawperator/downloads, where operator setup finds it. Only https is fetched, and only with a\n"
         "known SHA-256: --sha256, else the one in <url>.sha256. Run it again after an interruption: it goes on where it stopped."
     )
-    examples = ("--from https://clawperator.com/operator.apk", "--from ~/Downloads/operator.apk --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
+    examples = (
+        "--from https://clawperator.com/operator.apk",
+        "--from ~/Downloads/operator.apk --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    )
 
     def configure(self, parser: Parser) -> None:
         parser.value("--from", metavar="<path|url>", about="where the APK is", file=True)
