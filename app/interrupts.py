@@ -30,11 +30,19 @@ def begin() -> None:
 
 
 def end(exit_code: int) -> None:
-    """Let each of them end the process with ``exit_code``: the outcome is written."""
+    """The outcome is written, and its record may still be: the first signal changes nothing, the next ends the process."""
+    came = False
+
+    def heard(*_: object) -> None:
+        nonlocal came
+        if came:
+            os._exit(exit_code)
+        came = True
+
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda *_: os._exit(exit_code))
+            signal.signal(number, heard)
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:

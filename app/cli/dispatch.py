@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 
+from clawperator.app import interrupts
 from clawperator.app.cli import afterwards, diagnostics, output
 from clawperator.app.cli.arguments import HelpWantedError, build_parser, find_command, read
 from clawperator.app.cli.table import GROUPS, load
-from clawperator.app.interrupts import INTERRUPTED
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 
 TYPE_CHECKING = False
@@ -23,12 +23,12 @@ def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
     ``leaving``: the process ends with it.
     """
     try:
-        return _run([*_format_of_terminal(arguments), *arguments])
+        return _run([*_format_of_terminal(arguments), *arguments], leaving=leaving)
     finally:
         afterwards.do(leaving=leaving)
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(arguments: Sequence[str], *, leaving: bool) -> int:
     outcome: Answer | EngineError | int
     try:
         outcome = _answer(arguments)
@@ -42,7 +42,7 @@ def _run(arguments: Sequence[str]) -> int:
         if "--verbose" in arguments:
             diagnostics.traceback(exc)
         outcome = diagnostics.unexpected(exc)
-    return _finish(outcome, output.stated_format(arguments))
+    return _finish(outcome, output.stated_format(arguments), leaving=leaving)
 
 
 def _format_of_terminal(arguments: Sequence[str]) -> list[str]:
@@ -64,8 +64,8 @@ def _format_of_terminal(arguments: Sequence[str]) -> list[str]:
 
 
 def interrupted(arguments: Sequence[str]) -> int:
-    """The outcome of a SIGINT that met no running session."""
-    return _finish(interruption(), output.stated_format(arguments))
+    """The outcome of a signal that met no running session."""
+    return _finish(interruption(), output.stated_format(arguments), leaving=False)
 
 
 def _answer(arguments: Sequence[str]) -> Answer | int:
@@ -119,10 +119,18 @@ def _explain(topic: str) -> Answer | int:
     return 0
 
 
-def _finish(outcome: Answer | EngineError | int, fmt: str) -> int:
-    """Print the outcome. A SIGINT meanwhile ends the printing and no second document begins."""
-    if isinstance(outcome, int):
-        return outcome
+def _finish(outcome: Answer | EngineError | int, fmt: str, *, leaving: bool) -> int:
+    """Print the outcome. A signal meanwhile ends the printing and no second document begins."""
+    try:
+        exit_code = outcome if isinstance(outcome, int) else _printed(outcome, fmt)
+        if leaving:
+            interrupts.end(exit_code)
+    except KeyboardInterrupt:
+        return interrupts.INTERRUPTED
+    return exit_code
+
+
+def _printed(outcome: Answer | EngineError, fmt: str) -> int:
     try:
         if isinstance(outcome, EngineError):
             output.print_answer(output.Answer(outcome.to_dict(), view="error"), fmt)
@@ -130,8 +138,6 @@ def _finish(outcome: Answer | EngineError | int, fmt: str) -> int:
             output.print_answer(outcome, fmt)
     except output.CannotWriteError as exc:
         return _unheard(exc)
-    except KeyboardInterrupt:
-        return INTERRUPTED
     return diagnostics.exit_code(outcome)
 
 

@@ -55,10 +55,13 @@ def run(
     """
     enter = surroundings or partial(_own_devices, options)
     interrupt = _Interrupt()
+    answers: list[T] = []
     try:
-        return asyncio.run(_session(enter, use, interrupt, own=surroundings is None, verbose=options.verbose))
-    except KeyboardInterrupt as exc:  # before the session, or a second one while the first was being cleaned up after
-        raise interruption("error: unknown" if interrupt.happened else "not_sent") from exc
+        asyncio.run(_session(enter, use, interrupt, answers, own=surroundings is None, verbose=options.verbose))
+    except KeyboardInterrupt as exc:  # before the session, while it was cleaned up after, or a second one
+        if not answers:
+            raise interruption("error: unknown" if interrupt.began else "not_sent") from exc
+    return answers[0]
 
 
 @asynccontextmanager
@@ -70,11 +73,11 @@ async def _session(
     surroundings: Callable[[], AbstractAsyncContextManager[Settings]],
     use: Callable[[Engine], Awaitable[T]],
     interrupt: _Interrupt,
+    answers: list[T],
     *,
     own: bool,
     verbose: bool,
-) -> T:
-    answers: list[T] = []
+) -> None:
     try:
         async with surroundings() as chosen, Engine(chosen, face=FACE) as engine, _storyteller(engine, verbose=verbose):
             if own:
@@ -85,7 +88,6 @@ async def _session(
     except asyncio.CancelledError as exc:
         if not answers:  # an interrupt that comes after the answer changes nothing about it
             raise await interrupt.error() from exc
-    return answers[0]
 
 
 def _record_afterwards(engine: Engine) -> None:
@@ -96,10 +98,7 @@ def _record_afterwards(engine: Engine) -> None:
     history.hold()
 
     def finish(leaving: bool) -> None:
-        try:
-            history.close(leaving=leaving)
-        except KeyboardInterrupt:  # the answer said how it ended, and so shall the row; the next one ends the waiting
-            history.close(leaving=leaving)
+        history.close(leaving=leaving)
         for trouble in history.troubles:
             diagnostics.warn(trouble)
 
@@ -125,15 +124,14 @@ class _Interrupt:
 
     def __init__(self) -> None:
         self._aftermath: Subscription | None = None
-
-    @property
-    def happened(self) -> bool:
-        return self._aftermath is not None
+        self.began = False
+        """Something may have been dispatched."""
 
     @contextmanager
     def over(self, events: EventBus) -> Iterator[None]:
         """React to SIGINT while the current task works with an engine that publishes to ``events``."""
         task = asyncio.current_task()
+        self.began = True
 
         def cancel() -> None:
             end()

@@ -159,6 +159,7 @@ class EmbeddedAdbServer:
         """Let a question to the server itself take its time; to choose a device is no question."""
         if self._devices and not verb.startswith(("tport", "transport")):
             await self._devices[0].round_trips.wait()
+            await self._devices[0].pauses.at(f"host {verb}")
 
     async def connect(
         self, entry: _Entry, service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

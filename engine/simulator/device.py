@@ -29,6 +29,7 @@ from clawperator.engine.simulator.logbuffer import LogBuffer
 from clawperator.engine.simulator.noise import Noise
 from clawperator.engine.simulator.operator import Operator, command_id_of
 from clawperator.engine.simulator.packages import FIRST_APP_UID, Package, version_code_of
+from clawperator.engine.simulator.pauses import Pauses
 from clawperator.engine.simulator.procfs import CPUS, proc_files
 from clawperator.engine.simulator.profile import NOTIFICATIONS, packages, properties, settings
 from clawperator.engine.simulator.round_trips import RoundTrips
@@ -97,6 +98,7 @@ class SimulatedDevice:
         self.reverses = Reverses()
         self.clock = DeviceClock(scenario.speed)
         self.round_trips = RoundTrips(scenario.latency_ms.round_trip)
+        self.pauses = Pauses()
         self.log = LogBuffer(capacity_bytes=profile.log_buffer_kib * 1024, clock=self._wall_clock)
         self.files = FileSystem(clock=self._wall_clock)
         self.dropbox = DropBox()
@@ -322,6 +324,7 @@ class SimulatedDevice:
         Raises ``DeviceCommandError`` where the scenario wants the broadcast to fail.
         """
         self.start()
+        await self.pauses.at("broadcast")
         self.commands += 1
         number, command_id = self.commands, command_id_of(extras.get("payload", ""))
         refused = self.scenario.of_command(faults.BroadcastFailure, number, command_id)
@@ -339,6 +342,7 @@ class SimulatedDevice:
             lost = self.scenario.of_command(faults.LostBroadcast, number, command_id) is not None
             if not lost and (operator.connected or not self.packages[operator.package].stopped):
                 operator.receive(action, extras, number)
+        await self.pauses.at("delivered")
         return 0
 
     # --- activities

@@ -199,6 +199,7 @@ class _Command:
 
     async def run(self, mutex: asyncio.Lock) -> None:
         """Wait for the turn, do the plan, log the envelope. The deadline holds from the start, in the queue too (wire §8.1)."""
+        await self._device.pauses.at("accepted")
         if mutex.locked():
             self._lines.queued()
         try:
@@ -259,6 +260,7 @@ class _Command:
     async def _before(self, step: Step, budget: BudgetClock) -> None:
         """Faults that strike as a step begins."""
         self._steps += 1
+        await self._device.pauses.at(f"step {self._steps}")
         slow, crash, cut = self._fault(faults.SlowAction), self._fault(faults.Crash), self._fault(faults.Disconnect)
         ends = self._fault(faults.LogStreamEnds)
         if ends is not None and ends.step == self._steps:
@@ -286,7 +288,9 @@ class _Command:
         late = self._fault(faults.LateEnvelope)
         if late is not None:
             await self._device.clock.sleep(late.delay_ms / 1000)
+        await self._device.pauses.at("result")
         self._emit(envelope)
+        await self._device.pauses.at("answered")
         ids = f"commandId={self._plan.command_id} taskId={self._plan.task_id}"
         if error:
             self._log.write(RECEIVER, "E", f"[Operator-Receiver] Agent command failed {ids}: {error}")

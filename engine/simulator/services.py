@@ -70,6 +70,7 @@ def open_service(device: SimulatedDevice, name: str) -> Service | None:
 
     async def serve(channel: Channel) -> None:
         await device.round_trips.wait()
+        await device.pauses.at(f"service {name}")
         await service(channel)
 
     return serve
