@@ -103,7 +103,7 @@ class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
         return _BUFFER if self._request is not None and self._request.more_body else _HEAD_BUFFER
 
     def buffer_updated(self, nbytes: int) -> None:
-        if not self._read and self.idle:
+        if not self._read and self.idle and not self._draining:
             self._due = self.loop.time() + HEAD_SECONDS
         self._read += nbytes
         if not self._refused:
