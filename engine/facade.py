@@ -27,9 +27,10 @@ from clawperator.engine.executions.run import RunOptions, refuse_unwritable_pict
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Profile as PayloadProfile
 from clawperator.engine.executions.validate import Validated, validate
+from clawperator.engine.guard import ANYBODY, Caller, Guard
 from clawperator.engine.observe.log import LogRoom
 from clawperator.engine.observe.probe import Probe
-from clawperator.engine.policy import Profile, admit, load_profile, permit
+from clawperator.engine.policy import SETUP_OPERATOR, admit, load_profile
 from clawperator.engine.settings import Settings, package_name, wait_limit
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Engine:
         self.settings = settings or Settings.resolve()
         self.events = EventBus()
         self.face = face
+        self.caller = ANYBODY
         self.history: HistoryRoom | None = None
         self.keepers: list[Keeper] = []
         """Whoever takes notes of executions."""
@@ -145,25 +147,22 @@ class Engine:
         timeout_ms: object = None,
         wait_ms: object = None,
         options: RunOptions | None = None,
-        profile: Profile | None = None,
-        caller: str = "",
     ) -> ExecutionResult:
         """Run one execution: validate, admit, resolve, hold the device, run, finish, publish, record.
 
         ``payload`` is parsed JSON (execution contract §2). There is exactly one outcome: a result, or an ``EngineError``
-        whose ``broadcastDispatchStatus``, where present, says whether anything reached the device. ``profile`` is the
-        policy's for this call, where not its active one is to hold; ``caller`` is who asked, for the audit. ``wait_ms`` is how
+        whose ``broadcastDispatchStatus``, where present, says whether anything reached the device. ``wait_ms`` is how
         long to wait for a device that is taken, first come first served (0 to 600,000, default: the settings').
         """
         options = options or RunOptions()
-        with Attempt(self.events, payload, self.keepers, caller) as attempt:
+        with Attempt(self.events, payload, self.keepers, self.caller) as attempt:
             validated = self.validate(payload, timeout_ms=timeout_ms, profile=options.profile)
             package = self._package(receiver_package)
             backend = self._backend(package)
             attempt.admit(validated, backend.name, package)
             if self.settings.read_only:
                 refuse_acting(validated.execution)
-            admit(profile or load_profile(self.settings), validated.execution)
+            admit(load_profile(self.settings), validated.execution)
             await refuse_unwritable_pictures(validated.execution, overwrite=options.screenshot_overwrite)
             wait = self.settings.wait_ms if wait_ms is None else wait_limit(wait_ms)
             async with attempt.prepared_within(validated.execution.timeout_ms):
@@ -227,24 +226,29 @@ class Engine:
             options=options,
         )
 
-    def _admit(self, payload: object) -> None:
-        """Hold what is done without an execution against the policy, as if it were one."""
-        admit(load_profile(self.settings), self.validate(payload).execution)
+    def admit(self, payload: object, what: str) -> None:
+        """Hold ``what``, which is done without an execution, against the policy as if it were ``payload``.
+
+        Raises ``EngineError`` as ``policy.admit`` does; the audit has the refusal.
+        """
+        with self.guard.refusals(what):
+            admit(load_profile(self.settings), self.validate(payload).execution)
 
     async def picture(self, *, device_id: str | None = None) -> bytes:
         """The screen as a PNG, taken past the Operator and its lock: black where the window is secure or the screen off."""
         from clawperator.engine.observe.screenshot import picture
 
-        self._admit(build.screenshot())
+        self.admit(build.screenshot(), "take a screenshot")
         return await picture(await self.device(device_id))
 
     async def force_stop(self, package: str, *, device_id: str | None = None) -> None:
         """Stop an app, past the device's lock: for a plan that nobody waits for any more (``executions/stopping.py``)."""
         from clawperator.engine.executions.stopping import force_stop
 
-        permit(self.settings, "app", f"stop {package}")
-        self._admit(build.close_app(package))
-        await force_stop(await self.device(device_id), package)
+        what = f"stop {package}"
+        self.admit(build.close_app(package), what)
+        with self.guard.acting("app", what, device_id=device_id or ""):
+            await force_stop(await self.device(device_id), package)
 
     # -- devices
 
@@ -262,7 +266,7 @@ class Engine:
 
     async def packages(self, *, device_id: str | None = None, third_party: bool = False) -> list[str]:
         """Names of installed packages in adb's order."""
-        permit(self.settings, "observe", "list the packages of a device")
+        self.guard.permit("observe", "list the packages of a device")
         device = await self.device(device_id)
         result = await device.shell(["pm", "list", "packages", *(["-3"] if third_party else [])])
         if result.exit_code != 0:
@@ -300,7 +304,10 @@ class Engine:
         """A doctor for one run: iterate its ``checks()``; each is published as ``CheckFinished`` by whoever shows it.
 
         ``full`` adds building, installing, launching and the smoke test; ``strict`` wants the Operator of this very version.
+        Raises ``EngineError`` where the policy does not allow ``full``.
         """
+        if full:
+            self.guard.permit(SETUP_OPERATOR, "build and install the Operator app")
         from clawperator.engine.doctor.run import Doctor
 
         package = self._package(receiver_package)
@@ -335,6 +342,7 @@ class Engine:
             settings=self.settings,
             send=self._send,
             hold=lambda serial: self._flights.hold(serial, errand, wait_ms=self.settings.wait_ms),
+            guard=self.guard,
         )
 
     @property
@@ -342,7 +350,7 @@ class Engine:
         """Pairing and connecting over the network."""
         from clawperator.engine.adb.wireless import Wireless
 
-        return Wireless(self.server)
+        return Wireless(self.server, acting=lambda what: self.guard.acting(SETUP_OPERATOR, what))
 
     @property
     def emulators(self) -> EmulatorManager:
@@ -351,15 +359,21 @@ class Engine:
             from clawperator.engine.emulators.manager import EmulatorManager
 
             self._emulators.append(EmulatorManager(self.server, self.settings))
-        return self._emulators[0].under(self.settings)
+        return self._emulators[0].under(self.guard)
 
-    def under(self, profile: str) -> Engine:
-        """Return this engine bound to another ``profile`` of the policy ('' is the active one); it shares everything else."""
-        if not profile:
-            return self
+    def under(self, caller: Caller) -> Engine:
+        """Return this engine bound to ``caller`` and to their profile of the policy; it shares everything else."""
         bound = copy(self)
-        bound.settings = replace(self.settings, policy_profile=profile)
+        bound.caller = caller
+        if caller.profile:
+            bound.settings = replace(self.settings, policy_profile=caller.profile)
         return bound
+
+    @property
+    def guard(self) -> Guard:
+        """What the caller may do that is no execution, and the record of it."""
+        write = self.history.put_audit if self.history is not None else None
+        return Guard(self.settings, self.face, self.caller, write)
 
     @property
     def read_only(self) -> bool:
@@ -369,7 +383,7 @@ class Engine:
     async def _send(self, serial: str, package: str, command: Command) -> Envelope:
         """One of the doctor's own commands, under the device's lock like everything that is dispatched."""
         if command.last_action[1] not in INTERNAL:
-            self._admit(json.loads(command.wire))
+            self.admit(json.loads(command.wire), "examine a device")
         device, backend, trace = self.server.device(serial), self._backend(package), Trace()
         await backend.check(device)
         async with self._flights.hold(serial, command, wait_ms=self.settings.wait_ms) as flight:
@@ -437,7 +451,7 @@ class Engine:
         backend = self._backend(receiver_package)
 
         async def look_once(command: Command) -> str:
-            self._admit(build.snapshot())
+            self.admit(build.snapshot(), "follow a device")
             return await look(await self.device(device_id), backend, self._flights, command)
 
         return Follow(

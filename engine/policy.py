@@ -37,13 +37,17 @@ CAPABILITIES = (
 """Everything that acts on a device or on this computer needs one of these (skills contract §9.7).
 
 ``toggle`` and ``purchase_risk`` cannot be seen in an action: only recipes declare them. ``input`` is pressing keys, ``app``
-stopping an app outside of an execution, ``write_files`` writing where a caller says.
+stopping an app outside of an execution, ``setup_operator`` the Operator app, the adb server and its connections to devices,
+``write_files`` writing where a caller says.
 """
 PURCHASE_RISK = "purchase_risk"
 WRITE_FILES = "write_files"
+SETUP_OPERATOR = "setup_operator"
 _HARMLESS = ("observe", WRITE_FILES)
 """What a read-only session may do: it leaves the device and the programs of this computer as they are."""
 ANY = "*"
+CALLER_PROFILE = "CLAWPERATOR_CALLER_PROFILE"
+"""The variable with the profile of whoever started a skill's script (``caller_profile.py``)."""
 
 _IMPLIED = {
     "snapshot_ui": "observe",
@@ -111,7 +115,7 @@ _USUAL = Rules(allow=tuple(name for name in CAPABILITIES if name != PURCHASE_RIS
 class Profile(NamedTuple):
     """One profile of a policy. ``path`` is the file in which it stands, empty for the one that holds without a file.
 
-    ``read_only``: only actions that leave a device as it is.
+    ``read_only``: only actions that leave a device as it is. ``handed_down``: it is bounded by that of the caller of a script.
     """
 
     name: str = "default"
@@ -120,6 +124,7 @@ class Profile(NamedTuple):
     actions: Rules = Rules()
     read_only: bool = False
     path: str = ""
+    handed_down: bool = False
 
     def allows_capability(self, name: str) -> bool:
         return self.capabilities.allows(name)
@@ -191,9 +196,15 @@ def load_profile(settings: "Settings", name: str = "") -> Profile:
 
     Where there is no file this asks the system once and loads nothing. A file that was read is read again only when it has
     changed. Raises ``EngineError``: POLICY_INVALID with the file and the line for everything that is wrong with one,
-    FILE_NOT_READABLE also for a chosen one that is missing: then nothing may be done; USAGE for an unknown name.
+    FILE_NOT_READABLE also for a chosen one that is missing: then nothing may be done; USAGE for an unknown name. In a skill's
+    script the profile is bounded by its caller's.
     """
-    return load_policy(settings).profile(name or settings.policy_profile)
+    profile = load_policy(settings).profile(name or settings.policy_profile)
+    from clawperator.engine.caller_profile import handed_down, narrowed
+
+    for outer in handed_down(settings.environment):
+        profile = narrowed(profile, outer)
+    return profile
 
 
 def load_policy(settings: "Settings") -> Policy:
@@ -344,6 +355,8 @@ class _Subject(NamedTuple):
         )
 
     def _hint(self, place: str) -> str:
+        if self.profile.handed_down:
+            return "A skill's script has its caller's profile and cannot widen it: change that, or the script."
         if self.profile.path:
             return f"{place} in {self.profile.path} decides; change it there, or the plan."
         return (

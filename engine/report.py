@@ -25,8 +25,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.environment import settings_path
-from clawperator.engine.errors import EngineError, not_writable
-from clawperator.engine.files import open_regular, write_file
+from clawperator.engine.errors import EngineError
+from clawperator.engine.files import open_regular
+from clawperator.engine.named_files import write_named_file
+from clawperator.engine.policy import WRITE_FILES
 from clawperator.engine.redact import Redactor, without_messages
 from clawperator.engine.safe_logs import mask
 from clawperator.engine.settings import crash_path
@@ -35,6 +37,7 @@ from clawperator.engine.version import __version__
 if TYPE_CHECKING:
     from clawperator.engine.doctor.check import Check
     from clawperator.engine.facade import Engine
+    from clawperator.engine.guard import Guard
 
 DOCTOR_SECONDS = 30.0
 """A hung device must not keep a person from the rest of the report."""
@@ -108,6 +111,13 @@ class Bundle:
         }
 
 
+async def make(engine: Engine, path: str, *, lines: int, tell: Callable[[str], object]) -> tuple[Bundle, int]:
+    """``gather`` a bundle and ``write`` it; with it how many bytes it has. What may not be written is refused before."""
+    engine.guard.permit(WRITE_FILES, f"write {path}")
+    bundle = await gather(engine, lines=lines, tell=tell)
+    return bundle, await asyncio.to_thread(write, bundle, path, engine.guard)
+
+
 async def gather(engine: Engine, *, lines: int, tell: Callable[[str], object]) -> Bundle:
     """The bundle of this computer and the engine's device; ``tell`` hears of each step before it is done.
 
@@ -139,10 +149,10 @@ def _failure(error: Exception) -> str:
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
-def write(bundle: Bundle, path: str) -> int:
+def write(bundle: Bundle, path: str, guard: Guard) -> int:
     """Make the zip at ``path``, readable for its user only, whole or not at all; how many bytes it has.
 
-    Raises ``EngineError`` (``not_writable``); a file that is there stays.
+    Raises ``EngineError`` as ``write_named_file`` does; a file that is there stays.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -151,10 +161,7 @@ def write(bundle: Bundle, path: str) -> int:
             entry.external_attr = 0o100600 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, file.text)
-    try:
-        write_file(path, buffer.getvalue())
-    except OSError as exc:
-        raise not_writable(path, exc, what="The report") from exc
+    write_named_file(guard, path, buffer.getvalue(), what="The report")
     return len(buffer.getvalue())
 
 

@@ -13,8 +13,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from clawperator.engine.guard import Guard
+from clawperator.engine.settings import Settings
+
 Spawn = Callable[..., subprocess.Popen[Any]]
 
+OWNER = Guard(Settings())
+"""The policy of nobody's file, and no audit."""
 MOST_PATIENCE = 8.0
 
 

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
-from clawperator.engine.errors import not_writable
-from clawperator.engine.files import new_file
+from clawperator.app.cli.chosen import guard
+from clawperator.engine.named_files import named_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 
 @contextmanager
-def junit_file(path: str | None) -> Iterator[Callable[[bytes], object]]:
-    """What to give the file's content to; without ``path`` it goes nowhere.
+def junit_file(options: Namespace) -> Iterator[Callable[[bytes], object]]:
+    """What to give the file's content to; without ``--junit`` it goes nowhere.
 
-    A file that exists is replaced in one step at the end, and left alone when that does not come. Raises ``EngineError``
-    (``not_writable``) where it cannot be written.
+    A file that exists is replaced in one step at the end, and left alone when that does not come. Raises ``EngineError`` as
+    ``named_file`` does.
     """
-    if path is None:
+    if options.junit is None:
         yield lambda _: None
         return
-    with ExitStack() as stack:
-        with _writing(path):
-            stream = stack.enter_context(new_file(os.path.expanduser(path), replace=True))
+    with named_file(guard(options), os.path.expanduser(options.junit), replace=True, what="--junit") as stream:
         yield stream.write
-        with _writing(path):
-            stack.close()
-
-
-@contextmanager
-def _writing(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as exc:
-        raise not_writable(path, exc, what="--junit") from exc

@@ -126,9 +126,11 @@ def audit(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     if not data["audit"]:
         yield safe_text("The audit has no such entry.", UNSURE)
         return
-    table = plain_table("number", "at", "event", "command", "skill", "device", "by", "actions", "took", "outcome")
+    table = plain_table("number", "at", "event", "command", "skill", "device", "by", "what", "took", "outcome")
     for entry in data["audit"]:
-        outcome = " ".join(filter(None, (entry["code"], entry["denied"], entry["profile"] and f"({entry['profile']})")))
+        more = f"x{entry['times']}" if entry["times"] > 1 else ""
+        words = (entry["code"], entry["denied"], entry["profile"] and f"({entry['profile']})", more)
+        outcome = " ".join(filter(None, words))
         table.add_row(
             safe_text(entry["number"]),
             safe_text(_moment(entry["at"]), FAINT),
@@ -136,10 +138,10 @@ def audit(data: Mapping[str, Any]) -> Iterator[RenderableType]:
             safe_text(entry["commandId"]),
             safe_text(entry["skillId"] or entry["recipeId"]),
             safe_text(entry["deviceId"]),
-            safe_text(" ".join(filter(None, (entry["face"], entry["caller"])))),
-            safe_text(" ".join(entry["actionTypes"]), FAINT),
+            safe_text(" ".join(filter(None, (entry["face"], entry["caller"], entry["peer"])))),
+            safe_text(entry["operation"] or " ".join(entry["actionTypes"]), FAINT),
             safe_text(_seconds(entry["durationMs"])),
-            safe_text(outcome, BAD),
+            safe_text(outcome, BAD if entry["code"] else FAINT),
         )
     yield table
     if data["hasMore"]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from clawperator.app.cli.values import invalid
-from clawperator.engine.errors import EngineError, ErrorCode, not_writable
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 STEPS = ".steps.json"
 RECIPE = ".recipe.md"
@@ -41,11 +45,10 @@ def read_bytes(path: str, code: ErrorCode) -> bytes:
     return data
 
 
-def write_private(path: str, data: bytes, *, replace: bool = True) -> None:
-    """Write a file as ``engine/files.py`` does: what was typed may be in it. Raises ``EngineError`` (``not_writable``)."""
-    from clawperator.engine.files import write_file
+def write_private(options: Namespace, path: str, data: bytes, *, replace: bool = True) -> None:
+    """Write a file for this user only: what was typed may be in it. Raises ``EngineError`` as ``write_named_file`` does."""
+    from clawperator.app.cli.chosen import guard
+    from clawperator.engine.named_files import write_named_file
 
-    try:
-        write_file(path, data, replace=replace)
-    except OSError as exc:
-        raise not_writable(path, exc, hint="Give another --out, or --overwrite." if not replace else "") from exc
+    hint = "" if replace else "Give another --out, or --overwrite."
+    write_named_file(guard(options), path, data, replace=replace, hint=hint)

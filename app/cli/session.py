@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from clawperator.app.cli import afterwards, diagnostics
+from clawperator.app.cli.chosen import FACE, settings
 from clawperator.app.signals import hearing
 from clawperator.engine import Engine, Settings
-from clawperator.engine.environment import settings_path
 from clawperator.engine.errors import interruption
 
 if TYPE_CHECKING:
@@ -22,23 +22,6 @@ if TYPE_CHECKING:
     from clawperator.engine.bus import EventBus, Subscription
 
 T = TypeVar("T")
-
-FACE = "cli"
-"""How the history calls us."""
-
-
-def settings(options: Namespace) -> Settings:
-    """Settings from the global flags, the environment and the settings file."""
-    flags = {
-        "device_id": options.device_id,
-        "receiver_package": options.receiver_package,
-        "history_enabled": False if getattr(options, "no_history", False) else None,
-        "policy_path": getattr(options, "policy", None),
-        "safe_logs": getattr(options, "safe_logs", False) or None,
-        "log_level": options.log_level,
-        "wait_ms": options.wait,
-    }
-    return Settings.resolve(flags, file=settings_path())
 
 
 def run(

@@ -46,7 +46,10 @@ from clawperator.app.console.stylesheet import KeptStylesheet
 from clawperator.app.console.terminal import PLAIN, Look
 from clawperator.app.console.theming import UserThemes, wear
 from clawperator.app.console.wishes import AS_FITS, Wishes
+from clawperator.engine.environment import settings_path
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.guard import Guard
+from clawperator.engine.settings import Settings
 from clawperator.themes.claw import THEMES, defaults
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
@@ -195,6 +198,12 @@ class ConsoleApp(Surviving):
         """The first frame is there: now there is time for what it did not need."""
         self.housekeeping.begin()
         self.run_worker(asyncio.to_thread(modes.load), name="modes", exit_on_error=True)
+
+    @property
+    def guard(self) -> Guard:
+        """The policy for files that the user names; that of this computer also where the engine is a server's."""
+        found: Guard | None = getattr(self.engine, "guard", None)
+        return found or Guard(Settings.resolve(file=settings_path()))
 
     async def on_unmount(self) -> None:
         """Nothing of the bridge outlives the console: whoever opened the engine closes it next."""

@@ -102,8 +102,12 @@ class Chores:
             console.say(Status.IDLE, f"{whose}. Run: clawperator report")
             return
         try:
-            bundle = await report.gather(console.engine, lines=_REPORT_LINES, tell=partial(console.say, Status.RUNNING))
-            size = await asyncio.to_thread(report.write, bundle, str(Path(path).expanduser()))  # noqa: ASYNC240
+            bundle, size = await report.make(
+                console.engine,
+                str(Path(path).expanduser()),  # noqa: ASYNC240
+                lines=_REPORT_LINES,
+                tell=partial(console.say, Status.RUNNING),
+            )
         except EngineError as exc:
             console.say(Status.FAILED, exc.message, exc.code.value)
         else:
@@ -133,7 +137,9 @@ class Chores:
     async def _write(self, text: str, path: str, *, overwrite: bool = False) -> None:
         console = self._console
         try:
-            written = await asyncio.to_thread(save_as, Path(path), text, overwrite=overwrite)
+            written = await asyncio.to_thread(save_as, Path(path), text, guard=console.guard, overwrite=overwrite)
+        except EngineError as exc:
+            console.say(Status.FAILED, exc.message, exc.code.value)
         except FileExistsError:
             question = QuestionDialog("overwrite", f"{path} exists.", "overwrite", console.symbols)
             console.push_screen(question, partial(self._overwrite, text, path))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from clawperator.engine.files import new_file, open_regular, private_folder, write_file
+from clawperator.engine.guard import Guard
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """As the command line reads at most; far above any payload that the contract allows."""
@@ -96,15 +97,17 @@ def read_text(path: Path) -> str:
     return data.decode("utf-8-sig")
 
 
-def save_as(path: Path, text: str, *, overwrite: bool = False) -> Path:
+def save_as(path: Path, text: str, *, guard: Guard, overwrite: bool = False) -> Path:
     """Write a file of the user's own; the path it has, links followed.
 
-    Raises ``FileExistsError`` unless ``overwrite``, ``FileNotFoundError`` for a folder that is not there, other ``OSError``.
+    Raises ``FileExistsError`` unless ``overwrite``, ``FileNotFoundError`` for a folder that is not there, other ``OSError``,
+    and ``EngineError`` where the policy does not allow it.
     """
     path = path.expanduser().resolve()
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is no folder")
-    write_file(str(path), text.encode(), replace=overwrite, mode=None)
+    with guard.writing(str(path)):
+        write_file(str(path), text.encode(), replace=overwrite, mode=None)
     return path

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clawperator.engine.files import new_file
+from clawperator.engine.guard import Guard
 from clawperator.engine.history import bundle
 from clawperator.engine.history.safe import without_texts
 from clawperator.widgets.models.execution import Execution, Item
@@ -76,20 +77,24 @@ def new_path(folder: Path, name: str, now: float) -> Path:
     return next(path for path in map(folder.joinpath, names) if not path.exists())
 
 
-def write(path: Path, export: Export) -> int:
-    """Write a new file, mode 0600; how many rows. Raises ``OSError``, ``FileExistsError`` where there is one already."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return _write_rows(path, export.objects())
+def write(path: Path, export: Export, guard: Guard) -> int:
+    """Write a new file, mode 0600; how many rows. Raises ``OSError``, ``FileExistsError`` where there is one already, and
+    ``EngineError`` where the policy does not allow it.
+    """
+    with guard.writing(str(path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _write_rows(path, export.objects())
 
 
-def write_run(path: Path, run: Mapping[str, Any], *, safe: bool) -> None:
+def write_run(path: Path, run: Mapping[str, Any], *, guard: Guard, safe: bool) -> None:
     """Write ``run`` (as ``Past.bundle`` gives it) to a new file, mode 0600: a ``.jsonl`` is one line, all others are ZIPs.
 
     Raises ``OSError`` and ``EngineError`` where it cannot be written; what is there stays.
     """
     if path.suffix.lower() != ".jsonl":
-        bundle.write(str(path), run, safe=safe)
-    else:
+        bundle.write(str(path), run, guard=guard, safe=safe)
+        return
+    with guard.writing(str(path)):
         _write_rows(path, [without_texts({**run, "trees": _unread(run["trees"])}) if safe else run])
 
 

@@ -197,7 +197,7 @@ class SkillJobs:
     ) -> SkillRun:
         from clawperator.engine.skills.run import run_skill
 
-        self._own_engine()
+        engine = self._own_engine()
         return await run_skill(
             registry,
             skill_id,
@@ -206,6 +206,7 @@ class SkillJobs:
             args=args,
             validate=True,
             tell=tell,
+            guard=engine.guard,
         )
 
     async def play(self, compiled: Compiled, device_id: str, tell: Callable[[Mapping[str, Any]], object]) -> PlayReport:
@@ -232,7 +233,7 @@ class SkillJobs:
                 "The demo has the skills that come along",
                 hint="Outside of it, `clawperator skills install` fetches those of the repository.",
             )
-        return await sync(self._settings, ref=ref, tell=tell)
+        return await sync(self._settings, ref=ref, tell=tell, guard=self._engine.guard if self._engine else None)
 
     async def results(self, skill_ids: frozenset[str]) -> Mapping[str, LastResult]:
         """How the newest execution under the name of each skill ended, as far as the history knows."""

@@ -51,6 +51,7 @@ def create_app(room: Room, tokens: Tokens | None = None, *, report: Report = lam
         allow_hosts=options.allow_hosts,
         rate=options.rate,
         heard=room.heard,
+        refused=room.refusals.add,
         report=report,
     )
 
@@ -93,8 +94,9 @@ async def _fault(_: Request, __: Exception) -> Response:
     return failure(EngineError(ErrorCode.INTERNAL_SERVER_ERROR, "An unexpected error occurred"))
 
 
-async def _engine_error(_: Request, exc: Exception) -> Response:
+async def _engine_error(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, EngineError)
+    request.app.state.room.refusals.add(request.scope, exc)
     return failure(exc)
 
 

@@ -20,8 +20,10 @@ from starlette.requests import Request
 from clawperator.app.accepting import address_key
 from clawperator.app.http import answers
 from clawperator.app.http.guesses import Guesses
-from clawperator.app.http.tokens import ANYBODY, Caller, Tokens
+from clawperator.app.http.refusals import CALLER
+from clawperator.app.http.tokens import Tokens
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.guard import ANYBODY, Caller
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -32,13 +34,13 @@ Report = Callable[[str], object]
 """Gets the traceback of a fault of ours."""
 Heard = Callable[[str, str, int, float], object]
 """Hears of every request when it is over: method, route path, status, seconds."""
+Refused = Callable[[Scope, EngineError], object]
+"""Hears of every request that the gate itself refuses."""
 
 MAX_BODY_BYTES = 102_400
 BODY_SECONDS = 30.0
 """From the end of the head to the end of the body."""
 MAX_HEADERS = 100
-CALLER = "clawperator.caller"
-"""The key of the ASGI scope under which routes find the ``Caller``."""
 _OPEN = frozenset({"/healthz", "/health"})
 """What needs no token: whether somebody is there."""
 _READ_OF_PAGES = b"authorization, content-type, if-none-match, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name"
@@ -63,6 +65,7 @@ class Gate:
         allow_hosts: Iterable[str] = (),
         rate: float = 0.0,
         heard: Heard | None = None,
+        refused: Refused | None = None,
         report: Report = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -76,6 +79,7 @@ class Gate:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._guesses = Guesses(clock)
         self._heard = heard
+        self._refused = refused
         self._report = report
         self._clock = clock
 
@@ -109,6 +113,8 @@ class Gate:
             body.check(scope)
             await self._app(scope, body.receive, noted)
         except EngineError as error:
+            if self._refused is not None:
+                self._refused(scope, error)
             if not status:
                 await refuse(noted, error)
         except Exception as error:  # noqa: BLE001 -- the last border: one fault of ours is one 500, not the end of the server
@@ -152,8 +158,9 @@ class Gate:
         preflight = shared_with and scope["method"] == "OPTIONS"  # browsers send no token with it
         if self._tokens is not None and scope["path"] not in _OPEN and not preflight:
             caller = await self._known(scope, self._tokens, authorization.decode("latin-1"))
-        scope[CALLER] = caller
-        self._pace(scope, caller)
+        client = scope.get("client")
+        scope[CALLER] = caller = caller._replace(peer=client[0] if client else "")
+        self._pace(caller)
         return shared_with
 
     async def _known(self, scope: Scope, tokens: Tokens, authorization: str) -> Caller:
@@ -190,12 +197,11 @@ class Gate:
             return False
         return address.is_loopback or self._any_address  # a name can be rebound, an address cannot
 
-    def _pace(self, scope: Scope, caller: Caller) -> None:
+    def _pace(self, caller: Caller) -> None:
         """Count one request of ``caller``. Raises ``EngineError`` (RATE_LIMITED)."""
         if not self._rate:
             return
-        client = scope.get("client")
-        key = caller.name or (client[0] if client else "")
+        key = caller.name or caller.peer
         now = self._clock()
         left, at = self._buckets.pop(key, (2 * self._rate, now))
         left = min(2 * self._rate, left + (now - at) * self._rate)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from clawperator.app.http.tokens import Caller
+from clawperator.engine.guard import Caller
 from clawperator.engine.errors import EngineError, ErrorCode
 
 INTERVAL = 0.1

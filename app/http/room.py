@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 from clawperator.app.http.answers import encode
 from clawperator.app.http.events.hub import Hub
 from clawperator.app.http.followers import Followers
-from clawperator.app.http.gate import CALLER
 from clawperator.app.http.metrics import Metrics
-from clawperator.app.http.tokens import ANYBODY, Caller
+from clawperator.app.http.refusals import CALLER, Refusals, operation_of
 from clawperator.engine.errors import interruption
 from clawperator.engine.events import AdbServerLost, DevicesChanged, ExecutionFinished, LogBatch, SnapshotSeen
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.in_flight import InFlight
 from clawperator.engine.executions.run import RunOptions
+from clawperator.engine.guard import ANYBODY, Caller
 from clawperator.engine.log_file import open_log
 from clawperator.engine.observe.trees import LastTrees
-from clawperator.engine.policy import Profile, admit, load_profile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -51,6 +50,7 @@ class Room:
         self.device_list: bytes | None = None
         """The whole answer of ``GET /devices``, made once per change."""
         self.work = InFlight()
+        self.refusals = Refusals(engine)
         self._watchers: dict[str, asyncio.Task[None]] = {}
         self.metrics.gauge("executions_in_flight", "Executions that run now", lambda: self.work.count)
         self.metrics.gauge("event_streams", "Clients of the event stream", lambda: len(self.hub))
@@ -77,6 +77,7 @@ class Room:
             yield self
         finally:
             self.hub.close("the server stops")
+            self.refusals.close()
             await _end([*tasks, *self._watchers.values(), *self.followers.tasks()])
 
     async def _keep_devices(self) -> None:
@@ -121,18 +122,15 @@ class Room:
 
         It runs to its end even when the caller leaves: nobody can take back what was sent.
         """
-        caller = caller_of(request)
         with self.flight():
             try:
-                return await self.engine.execute(
+                return await self.engine.under(caller_of(request)).execute(
                     payload,
                     device_id=device_id,
                     receiver_package=receiver_package,
                     timeout_ms=timeout_ms,
                     wait_ms=wait_ms,
                     options=options,
-                    profile=self.profile(caller),
-                    caller=caller.name,
                 )
             except asyncio.CancelledError:
                 if not self.work.stopping:
@@ -158,17 +156,13 @@ class Room:
 
     def admit(self, request: Request, payload: object) -> None:
         """Hold what is done without an execution against the caller's profile, as if it were ``payload``."""
-        admit(self.profile(caller_of(request)), self.engine.validate(payload).execution)
+        self.engine.under(caller_of(request)).admit(payload, operation_of(request.scope))
 
     @contextmanager
     def acting(self, request: Request) -> Iterator[Engine]:
         """Give the engine under the caller's profile for something that the server waits for before it ends."""
         with self.flight():
-            yield self.engine.under(caller_of(request).profile)
-
-    def profile(self, caller: Caller) -> Profile:
-        """The profile that binds ``caller``: the policy's active one where their token names none."""
-        return load_profile(self.engine.settings, caller.profile)
+            yield self.engine.under(caller_of(request))
 
 
 def _outcome(event: ExecutionFinished) -> tuple[str, str]:

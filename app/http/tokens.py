@@ -11,28 +11,16 @@ import hmac
 import os
 import re
 import secrets
-from dataclasses import dataclass
 
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
 from clawperator.engine.files import open_regular, private_folder, write_file
+from clawperator.engine.guard import Caller
 
 _BYTES = 32
 _SHORTEST = 16
 _LONGEST_FILE = 64 * 1024
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who calls: ``name`` stands in the audit, ``profile`` is one of the policy's; empty for its active one."""
-
-    name: str = ""
-    profile: str = ""
-
-
-ANYBODY = Caller()
-"""Whoever calls a server that asks for no token."""
 
 
 class Tokens:

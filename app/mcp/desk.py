@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.http.tokens import ANYBODY, Caller
 from clawperator.app.mcp.progress import Following, Progress
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
 from clawperator.engine.executions.confining import with_confined_pictures
 from clawperator.engine.executions.in_flight import InFlight
+from clawperator.engine.guard import ANYBODY, Caller
 from clawperator.engine.observe.trees import LastTrees, SeenTree, tree_text
-from clawperator.engine.policy import Profile, admit, load_profile
+from clawperator.engine.policy import Profile, load_profile
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import ExecutionResult
@@ -94,15 +94,15 @@ class Desk:
         """The profile that binds the caller: the policy's active one where none is named."""
         return load_profile(self.engine.settings, call.caller.profile)
 
-    def admit(self, call: Call, payload: object) -> None:
-        """Hold what is done without an execution against the policy, as if it were ``payload``."""
-        admit(self.profile(call), self.engine.validate(payload).execution)
+    def admit(self, call: Call, payload: object, what: str) -> None:
+        """Hold ``what``, which is done without an execution, against the policy as if it were ``payload``."""
+        self.engine.under(call.caller).admit(payload, what)
 
     @contextmanager
     def acting(self, call: Call) -> Iterator[Engine]:
         """Give the engine under the caller's profile for something that the server waits for before it ends."""
         with self.work.one():
-            yield self.engine.under(call.caller.profile)
+            yield self.engine.under(call.caller)
 
     # -- executing
 
@@ -125,14 +125,12 @@ class Desk:
             following = Following(self.engine.events, payload, call.progress, self._seen)
             async with following:
                 try:
-                    call.ran = await self.engine.execute(
+                    call.ran = await self.engine.under(call.caller).execute(
                         with_confined_pictures(payload, self._pictures),
                         device_id=device_id or None,
                         timeout_ms=timeout_ms,
                         wait_ms=call.wait_ms,
                         options=options,
-                        profile=self.profile(call),
-                        caller=call.caller.name,
                     )
                 except asyncio.CancelledError:
                     following.hear()
@@ -188,7 +186,7 @@ class Desk:
 
     async def look(self, call: Call, device_id: str | None, max_age_ms: int = 0) -> tuple[str, SeenTree]:
         """Serial and tree of a device: one that went by and is not older than that, else one of our own."""
-        self.admit(call, build.snapshot())
+        self.admit(call, build.snapshot(), "read the UI tree")
         serial = (await self.engine.device(device_id or None)).serial
         if (seen := self.trees.fresh(serial, max_age_ms)) is not None:
             return serial, seen

@@ -13,13 +13,14 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from clawperator.app.http.answers import failure
-from clawperator.app.http.gate import CALLER, MAX_BODY_BYTES, Gate, Receive, Send
+from clawperator.app.http.gate import MAX_BODY_BYTES, Gate, Receive, Send
 from clawperator.app.http.hosting import Host, Ready, Tell
-from clawperator.app.http.tokens import ANYBODY, Caller
+from clawperator.app.http.refusals import CALLER, Refusals
 from clawperator.app.mcp.desk import Desk
 from clawperator.app.mcp.server import create_server
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.in_flight import InFlight
+from clawperator.engine.guard import ANYBODY, Caller
 
 if TYPE_CHECKING:
     from clawperator.app.http.options import ServeOptions
@@ -96,6 +97,8 @@ async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Te
     try:
         app = McpApp(Desk(engine, pictures=options.screenshots_dir, tell=tell))
 
+        refusals = Refusals(engine)
+
         def heard(method: str, route: str, status: int, seconds: float) -> None:
             if options.verbose:
                 tell(f"{method} {route} {status} {seconds * 1000:.1f} ms")
@@ -108,9 +111,11 @@ async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Te
             allow_hosts=options.allow_hosts,
             rate=options.rate,
             heard=heard,
+            refused=refusals.add,
             report=tell,
         )
         async with app.running():
             await host.serve(gate, app.requests, leaving=lambda: None, left=app.close, ready=ready, tell=tell)
+        refusals.close()
     finally:
         host.close()

@@ -24,8 +24,7 @@ from mcp_types import (
 )
 from mcp_types import Tool as ToolEntry
 
-from clawperator.app.http.gate import CALLER
-from clawperator.app.http.tokens import ANYBODY, Caller
+from clawperator.app.http.refusals import CALLER
 from clawperator.app.mcp import resources
 from clawperator.app.mcp.answers import Reply, refusal, result_of
 from clawperator.app.mcp.desk import Call
@@ -34,6 +33,7 @@ from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.tools import TOOLS
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.guard import ANYBODY, Caller
 from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:

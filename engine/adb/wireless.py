@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -73,6 +73,14 @@ _WAITING = {
 """States that may still change, in words for whoever waits."""
 
 
+Acting = Callable[[str], AbstractContextManager[None]]
+"""Permits what its text says for as long as the block runs, or raises."""
+
+
+def _anything(_: str) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 class Wireless:
     """Pairs and connects through ``server``. Every coroutine may be cancelled at any point and leaves no task behind.
 
@@ -82,7 +90,8 @@ class Wireless:
     Stages of the job "wireless": discover, pair, find, connect.
     """
 
-    def __init__(self, server: AdbServer, *, poll: float = POLL_SECONDS) -> None:
+    def __init__(self, server: AdbServer, *, poll: float = POLL_SECONDS, acting: Acting = _anything) -> None:
+        self._acting = acting
         self._server = server
         self._discovery = Discovery(server, poll=poll)
 
@@ -105,7 +114,7 @@ class Wireless:
     async def pair(self, address: str, code: str, *, timeout: float = PAIR_SECONDS, tell: Tell = untold) -> Paired:
         """Pair with the device whose pairing dialog shows this ``host:port`` and this code."""
         target, secret = str(parse_endpoint(address)), check_code(code)
-        with step(tell, "pair", timeout, target):
+        with self._acting(f"pair with {target}"), step(tell, "pair", timeout, target):
             try:
                 service = f"host:pair:{secret}:{target}"
                 words = await self._server.ask(service, timeout=timeout, label=f"pair with {target}")
@@ -124,11 +133,12 @@ class Wireless:
 
         ``show`` gets the offer once it is known that the server can do it, and must draw ``offer.payload``.
         """
-        await self._discovery.require()
-        offer = QrOffer.fresh()
-        show(offer)
-        service, *_ = await self._discovery.discover(name=offer.name, timeout=timeout, tell=tell)
-        return await self.pair(service.address, offer.password, tell=tell)
+        with self._acting("pair by QR code"):
+            await self._discovery.require()
+            offer = QrOffer.fresh()
+            show(offer)
+            service, *_ = await self._discovery.discover(name=offer.name, timeout=timeout, tell=tell)
+            return await self.pair(service.address, offer.password, tell=tell)
 
     async def connect_paired(
         self, paired: Paired, *, timeout: float = CONNECT_SECONDS, tell: Tell = untold
@@ -190,7 +200,7 @@ class Wireless:
 
     async def _connect(self, target: str, timeout: float, tell: Tell) -> Connected:
         end = monotonic() + timeout
-        with step(tell, "connect", timeout, target) as say:
+        with self._acting(f"connect to {target}"), step(tell, "connect", timeout, target) as say:
             try:
                 words = await self._server.connect_device(target, timeout=timeout)
             except AdbTimeoutError:
@@ -234,6 +244,10 @@ class Wireless:
 
     async def disconnect(self, address: str) -> tuple[str, ...]:
         """End the connection to ``host[:port]`` or to a serial as adb lists it; the serials that are gone now."""
+        with self._acting(f"disconnect {address.strip()}"):
+            return await self._disconnect(address)
+
+    async def _disconnect(self, address: str) -> tuple[str, ...]:
         wanted = address.strip()
         entries = await self._server.devices()
         if not any(entry.serial == wanted for entry in entries):
@@ -259,12 +273,13 @@ class Wireless:
     async def disconnect_all(self) -> tuple[str, ...]:
         """End every connection over the network, one by one: adb's own "everything" would hit emulators as well."""
         gone: list[str] = []
-        for serial in _network_serials(await self._server.devices()):
-            try:
-                gone += await self.disconnect(serial)
-            except EngineError as error:
-                if error.code is not ErrorCode.DEVICE_NOT_FOUND:  # it went by itself
-                    raise
+        with self._acting("disconnect every device of the network"):
+            for serial in _network_serials(await self._server.devices()):
+                try:
+                    gone += await self._disconnect(serial)
+                except EngineError as error:
+                    if error.code is not ErrorCode.DEVICE_NOT_FOUND:  # it went by itself
+                        raise
         return tuple(gone)
 
 

@@ -17,6 +17,7 @@ from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.fix_words import Words, understand
 from clawperator.engine.doctor.tools import run_tool
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.policy import SETUP_OPERATOR
 from clawperator.engine.progress import Stage, Tell, untold
 from clawperator.engine.suggestions import adb_line
 
@@ -111,15 +112,13 @@ class Fixer:
 
     async def _run(self, words: Words, tell: Tell) -> str:
         """Raises ``EngineError``."""
-        if self._engine.read_only and words.verb != "snapshot":
-            raise EngineError(
-                ErrorCode.READ_ONLY, f"This session may only observe: {words.verb} would change something"
-            )
         match words.verb:
             case "kill-server":
-                return await self._kill_server()
+                with self._engine.guard.acting(SETUP_OPERATOR, "end the adb server"):
+                    return await self._kill_server()
             case "start-server":
-                await self._engine.server.ensure_running(timeout=SERVER_SECONDS)
+                with self._engine.guard.acting(SETUP_OPERATOR, "start the adb server"):
+                    await self._engine.server.ensure_running(timeout=SERVER_SECONDS)
                 return f"An adb server answers at {self._engine.server.address}"
             case "grant-device-permissions":
                 app = self._engine.operator_app(device_id=words.device_id, receiver_package=words.package)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
 from typing import Self
 
@@ -27,7 +27,7 @@ from clawperator.engine.emulators.sdk import Sdk, ToolTimeoutError
 from clawperator.engine.emulators.telling import Telling
 from clawperator.engine.emulators.words import advice, complaint
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import permit
+from clawperator.engine.guard import Guard
 from clawperator.engine.progress import Tell, untold
 from clawperator.engine.settings import Settings
 
@@ -43,7 +43,9 @@ class EmulatorManager:
     changes that are not allowed, and the codes that each method names. A cancelled call ends every process that it started.
     """
 
-    def __init__(self, server: AdbServer, settings: Settings, limits: Limits | None = None) -> None:
+    def __init__(
+        self, server: AdbServer, settings: Settings, limits: Limits | None = None, guard: Guard | None = None
+    ) -> None:
         env = settings.environment or dict(os.environ)
         self.home = avd_home(env)
         own = machine_abi()
@@ -53,16 +55,16 @@ class EmulatorManager:
         if own != DOCUMENTED_ABI and not settings.emulator_supported_abis:
             self.abi_note = f"{DOCUMENTED_ABI} images do not run on this computer: its own ABI is used, {own}"
         self.limits = limits or Limits(install_image=settings.emulator_image_seconds)
-        self._settings = settings
+        self._guard = guard or Guard(settings)
         self._sdk = Sdk(env, settings.adb_path)
         self._scanner = Scanner(server, env, self.home, self.supported_abis, self.limits)
         self._lifecycle = Lifecycle(self._sdk, self._scanner, self.home, self.supported_abis, self.limits)
         self._provisioning = asyncio.Lock()
 
-    def under(self, settings: Settings) -> Self:
-        """Bind a copy to a caller whom ``settings`` describe: they name the policy's profile."""
+    def under(self, guard: Guard) -> Self:
+        """Return a copy bound to the caller of ``guard``."""
         bound = copy(self)
-        bound._settings = settings  # noqa: SLF001 -- a copy of our own
+        bound._guard = guard  # noqa: SLF001 -- a copy of our own
         return bound
 
     # -- looking
@@ -103,7 +105,6 @@ class EmulatorManager:
         Raises ``EngineError`` ANDROID_AVD_CREATE_FAILED (also where it exists and ``force`` is not given),
         ANDROID_SYSTEM_IMAGE_INSTALL_FAILED, ANDROID_SDK_TOOL_MISSING, EXECUTION_VALIDATION_FAILED.
         """
-        self._permit("create")
         wanted = recipe(
             name or DEFAULT_NAME,
             self.supported_abis,
@@ -112,7 +113,8 @@ class EmulatorManager:
             abi=abi,
             play_store=play_store,
         )
-        return await self._lifecycle.create(wanted, Telling("create", tell), force=force)
+        with self._acting("create", wanted.name):
+            return await self._lifecycle.create(wanted, Telling("create", tell), force=force)
 
     async def start(self, name: str, *, tell: Tell = untold, log: str = "") -> RunningEmulator:
         """Start an AVD and wait until it has booted; ``log`` is a file for what the emulator says.
@@ -120,31 +122,31 @@ class EmulatorManager:
         Raises ``EngineError`` EMULATOR_NOT_FOUND, EMULATOR_ALREADY_RUNNING, EMULATOR_START_FAILED, EMULATOR_BOOT_TIMEOUT,
         ANDROID_SDK_TOOL_MISSING.
         """
-        self._permit("start")
-        return await self._lifecycle.start(name, Telling("start", tell), log=log)
+        with self._acting("start", name), self._guard.writing(log) if log else nullcontext():
+            return await self._lifecycle.start(name, Telling("start", tell), log=log)
 
     async def stop(self, name: str, *, tell: Tell = untold) -> Stopped:
         """Stop a running AVD. Raises ``EngineError`` EMULATOR_NOT_RUNNING, EMULATOR_STOP_FAILED."""
-        self._permit("stop")
-        return await self._lifecycle.stop(name, Telling("stop", tell))
+        with self._acting("stop", name):
+            return await self._lifecycle.stop(name, Telling("stop", tell))
 
     async def delete(self, name: str) -> None:
         """Delete an AVD that does not run.
 
         Raises ``EngineError`` EMULATOR_ALREADY_RUNNING, EMULATOR_NOT_FOUND, EMULATOR_DELETE_FAILED, ANDROID_SDK_TOOL_MISSING.
         """
-        self._permit("delete")
-        await self._lifecycle.delete(name)
+        with self._acting("delete", name):
+            await self._lifecycle.delete(name)
 
     async def provision(self, name: str = "", *, tell: Tell = untold) -> Provisioned:
         """Get a supported, booted emulator: reuse, else start, else create the AVD ``name`` ('' is the default name).
 
         Raises ``EngineError`` EMULATOR_UNSUPPORTED, and what ``create`` and ``start`` raise.
         """
-        self._permit("provision")
         wish = self._wish(name)
-        async with self._provisioning:  # of two wishes at once, the second reuses what the first has got
-            return await wish.provision(Telling("provision", tell))
+        with self._acting("provision", name or DEFAULT_NAME):
+            async with self._provisioning:  # of two wishes at once, the second reuses what the first has got
+                return await wish.provision(Telling("provision", tell))
 
     # -- what they share
 
@@ -167,8 +169,8 @@ class EmulatorManager:
             return {emulator.avd_name for emulator in await self._scanner.running()}
         return set()
 
-    def _permit(self, verb: str) -> None:
-        permit(self._settings, "manage_emulators", f"{verb} a virtual device")
+    def _acting(self, verb: str, name: str) -> AbstractContextManager[None]:
+        return self._guard.acting("manage_emulators", f"{verb} the virtual device {name}")
 
 
 def listed_names(text: str) -> list[str]:

@@ -20,6 +20,7 @@ from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated
+from clawperator.engine.guard import ANYBODY, Caller
 
 _UNSETTLED = (
     ErrorCode.RESULT_ENVELOPE_TIMEOUT,
@@ -87,10 +88,12 @@ class Attempt:
     """Publishes the beginning and the one end of an execution; names both in whatever error passes through.
 
     ``payload`` is the one that was given until ``validated`` holds the normalised one; ``device_id`` and ``backend`` are known
-    from ``start`` on. ``at`` is when it began, in seconds since the epoch; ``caller`` is who asked for it, where a face knows.
+    from ``start`` on. ``at`` is when it began, in seconds since the epoch; ``caller`` is who asked for it.
     """
 
-    def __init__(self, bus: EventBus, payload: object, keepers: Sequence[Keeper] = (), caller: str = "") -> None:
+    def __init__(
+        self, bus: EventBus, payload: object, keepers: Sequence[Keeper] = (), caller: Caller = ANYBODY
+    ) -> None:
         command_id = payload.get("commandId") if isinstance(payload, Mapping) else None
         self.execution_id = str(uuid.uuid4())
         self.at = time.time()

@@ -60,7 +60,7 @@ def begun(attempt: Attempt, face: str) -> tuple[Run, AuditRow]:
     """The row of a run that has just been dispatched, and that it was asked for."""
     row, payload = _row(attempt, face, "running"), _payload(attempt)
     planned = outcome_of(planned_steps(payload)).steps
-    audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt.caller)
+    audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt)
     return Run(row, payload=payload, steps=step_rows(planned)), audit
 
 
@@ -90,12 +90,14 @@ def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]
     row = row._replace(code=code, ended_at=ending.at, duration_ms=ending.duration_ms)
     payload, trace = _payload(attempt), attempt.trace
     event = "refused" if status == "refused" else "result"
-    last = _audit(row, event, ending.at, payload, attempt.caller)
+    last = _audit(row, event, ending.at, payload, attempt)
     denied = _denial(ending.result)
     last = last._replace(code=code, duration_ms=ending.duration_ms, profile=denied.profile, denied=denied.subject)
+    if event == "refused":
+        last = last._replace(rule=rule_of(code, _details(ending.result.get("error") or {})))
     audit = [last]
     if event == "result" and not trace.was_dispatched:
-        audit.insert(0, _audit(row, "execute", attempt.at, payload, attempt.caller))
+        audit.insert(0, _audit(row, "execute", attempt.at, payload, attempt))
     if not row.command_id:
         return audit, None
     run = Run(row, message, payload, ending.result.get("envelope"), tuple(trace.raw), warnings=tuple(attempt.warnings))
@@ -232,7 +234,25 @@ def denial(details: Mapping[str, Any]) -> Denial:
     return Denial(_name(details["profile"]), _name(next(found, "")))
 
 
-def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None, caller: str) -> AuditRow:
+def rule_of(code: str, details: Mapping[str, Any]) -> str:
+    """What decided a refusal, from its code and ``details``: ``capability click``, ``read_only``, ``token``, ``origin`` …"""
+    rule = next((name for name in ("host", "origin", "site", "header") if name in details), "")
+    return _RULES.get(code) or denial(details).subject or rule or ("policy" if "policy" in details else "")
+
+
+_RULES: Mapping[str, str] = {
+    ErrorCode.READ_ONLY: "read_only",
+    ErrorCode.UNAUTHORIZED: "token",
+    ErrorCode.RATE_LIMITED: "rate",
+    ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT: "lock",
+    ErrorCode.EXECUTION_VALIDATION_FAILED: "contract",
+    ErrorCode.EXECUTION_ACTION_UNSUPPORTED: "contract",
+    ErrorCode.PAYLOAD_TOO_LARGE: "contract",
+}
+"""Codes with one rule behind them."""
+
+
+def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None, attempt: Attempt) -> AuditRow:
     types = tuple(dict.fromkeys(kind for _, kind in planned_steps(payload) if kind))
     return AuditRow(
         at,
@@ -245,5 +265,6 @@ def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None
         row.source,
         row.face,
         types,
-        caller=_name(caller),
+        caller=_name(attempt.caller.name),
+        peer=_name(attempt.caller.peer),
     )

@@ -1,4 +1,4 @@
-"""What the audit says of compiling: no execution comes of it yet, so nobody else notes it (skills contract §9.13)."""
+"""What the audit says of everything that is no execution: compiling (skills contract §9.13), and what ``guard.py`` decides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.limits import MODES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.history.account import denial
+from clawperator.engine.history.account import denial, rule_of
 from clawperator.engine.history.rows import AuditRow
 
 if TYPE_CHECKING:
@@ -58,11 +58,23 @@ def compiling(
         artifact=_name(artifact),
     )
     denied = denial(details)
-    return row._replace(profile=denied.profile, denied=denied.subject)
+    rule = rule_of(code, details) if row.event == "refused" else ""
+    return row._replace(profile=denied.profile, denied=denied.subject, rule=rule)
+
+
+def operation(event: str, what: str, *, device_id: str = "", **facts: Any) -> AuditRow:
+    """The row for the operation ``what``; ``facts`` are further columns of it, whose texts are cut to the length of a name."""
+    cut: dict[str, Any] = {name: _name(value) if isinstance(value, str) else value for name, value in facts.items()}
+    return AuditRow(time.time(), event, "", "", device_id=_name(device_id), operation=_name(what), **cut)
 
 
 def audit_compile(settings: Settings, *, skill_id: str, artifact: str, **facts: Any) -> Sequence[str]:
-    """Write ``compiling``'s row for a process that has no engine, unless no history is kept.
+    """As ``write_audit``, with ``compiling``'s row."""
+    return write_audit(settings, compiling(skill_id=skill_id, artifact=artifact, **facts))
+
+
+def write_audit(settings: Settings, row: AuditRow) -> Sequence[str]:
+    """Write ``row`` for a process that has no engine, unless no history is kept.
 
     Nothing is raised: what keeps it from being written is returned in words, for somebody to be told.
     """
@@ -72,7 +84,7 @@ def audit_compile(settings: Settings, *, skill_id: str, artifact: str, **facts: 
 
     try:
         with History.open(settings.history_path, safe=settings.safe_logs) as history:
-            history.put_audit(compiling(skill_id=skill_id, artifact=artifact, **facts))
+            history.put_audit(row)
             return tuple(history.remarks)
     except EngineError as exc:
         return (f"Nothing was recorded: {exc.message}",)

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from clawperator.engine.errors import not_writable
-from clawperator.engine.files import write_file
+from clawperator.engine.guard import Guard
 from clawperator.engine.history.safe import without_texts
 from clawperator.engine.invisible import spell, visible
+from clawperator.engine.named_files import write_named_file
 from clawperator.engine.version import __version__
 
 WHOLE = "Nothing in it is masked: it holds what was read from screens and typed into them."
@@ -40,18 +40,15 @@ class Written(NamedTuple):
     bytes: int
 
 
-def write(path: str, run: Mapping[str, Any], *, safe: bool = False) -> Written:
+def write(path: str, run: Mapping[str, Any], *, guard: Guard, safe: bool = False) -> Written:
     """Make the ZIP of ``run`` (one of ``History.export``, with the texts of its trees) at ``path``, mode 0600.
 
-    ``safe``: as ``history export --safe``. Raises ``EngineError`` (``not_writable``); a file, link or folder
+    ``safe``: as ``history export --safe``. Raises ``EngineError`` as ``write_named_file`` does; a file, link or folder
     that is there stays, and nothing is left behind.
     """
     kept = files(run, safe=safe)
     data = _zipped(kept)
-    try:
-        write_file(path, data)
-    except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
-        raise not_writable(path, exc, what="The bundle") from exc
+    write_named_file(guard, path, data, what="The bundle")
     return Written(len(kept), len(data))
 
 

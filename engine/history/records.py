@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from clawperator.engine.errors import ErrorCode
 from clawperator.engine.history.rows import HOST_KINDS
 
 __all__ = [
@@ -25,7 +26,7 @@ __all__ = [
 
 RunStatus = Literal["running", "success", "failed", "refused", "interrupted"]
 StepStatus = Literal["success", "failed", "not_run", "unknown"]
-AuditEvent = Literal["execute", "result", "refused", "compile"]
+AuditEvent = Literal["execute", "allowed", "result", "refused", "compile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,8 @@ class RunSummary:
     outcome: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data in the spelling of the wire; what is not known is ``null``."""
-        return {_camel(name): _known(value) for name, value in asdict(self).items()}
+        """JSON data in the spelling of the wire; what is not known is ``null``. A code brings ``hint`` and ``retryable``."""
+        return {_camel(name): _known(value) for name, value in asdict(self).items()} | advice(self.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +179,14 @@ class RunRecord:
 class AuditRecord:
     """Who asked what of which device: ``execute`` when it was admitted, ``result`` at its end, ``refused`` instead of both.
 
+    ``allowed``: an ``operation`` that is no execution was permitted (a skill's script, a virtual device, the Operator's setup,
+    a file that the caller names); ``result`` is its end, too. A refused request of the HTTP server names method and path.
+
     ``compile``: ``artifact`` of ``skill_id`` was made into an execution, or could not be (``code``). Executions that were
-    compiled on this computer carry the skill and the recipe, too. ``caller`` is whoever asked, where a face knows;
-    ``profile`` the policy's that refused, and ``denied`` what, such as ``package com.example``. Nothing here was read from
-    a screen. ``number`` counts up in one history file.
+    compiled on this computer carry the skill and the recipe, too. ``caller`` is whoever asked and ``peer`` the network address
+    of their request, where a face knows; ``profile`` the policy's that decided, and ``denied`` what it refused, such as
+    ``package com.example``. ``rule`` is what decided: ``capability click``, ``read_only``, ``token``, ``origin`` … ``times`` is
+    how many equal refusals the entry stands for. Nothing here was read from a screen. ``number`` counts up in one history file.
     """
 
     number: int
@@ -203,15 +208,29 @@ class AuditRecord:
     artifact: str = ""
     profile: str = ""
     denied: str = ""
+    operation: str = ""
+    peer: str = ""
+    rule: str = ""
+    times: int = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data in the spelling of the wire; what is not known is ``null``, what does not apply is empty."""
+        """JSON data in the spelling of the wire; what is not known is ``null``, what does not apply is empty.
+
+        ``verdict`` is ``refused`` or ``allowed``; a code brings ``hint`` and ``retryable``.
+        """
         answer = {_camel(name): _known(value) for name, value in asdict(self).items()}
-        return answer | {"actionTypes": list(self.action_types)}
+        verdict = "refused" if self.event == "refused" else "allowed"
+        return answer | {"actionTypes": list(self.action_types), "verdict": verdict} | advice(self.code)
 
 
 def _dicts(records: tuple[Any, ...]) -> list[dict[str, Any]]:
     return [{_camel(name): _known(value) for name, value in asdict(record).items()} for record in records]
+
+
+def advice(code: str) -> dict[str, Any]:
+    """``hint`` and ``retryable`` of an error code, as every error has them; nothing for a success or a code of the device's own."""
+    known = ErrorCode.known(code)
+    return {} if known is None else {"hint": known.hint, "retryable": known.retryable}
 
 
 def _camel(name: str) -> str:

@@ -86,9 +86,9 @@ class HistoryRoom:
         else:
             self._complain(f"more than {_WAITING} entries wait for the disk; the next ones are not kept")
 
-    def audit_compile(self, compiled: AuditRow) -> None:
-        """Note that an artifact was compiled (``auditing.compiling``), or what kept it from that."""
-        self.write(lambda history: history.put_audit(compiled))
+    def put_audit(self, row: AuditRow, *, late: bool = False) -> None:
+        """As ``History.put_audit``."""
+        self.write(lambda history: history.put_audit(row), late=late)
 
     def _try(self, job: Job) -> None:
         if time.monotonic() > self._end_at:

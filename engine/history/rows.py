@@ -110,6 +110,10 @@ class AuditRow(NamedTuple):
     artifact: str = ""
     profile: str = ""
     denied: str = ""
+    operation: str = ""
+    peer: str = ""
+    rule: str = ""
+    times: int = 1
 
 
 class Run(NamedTuple):

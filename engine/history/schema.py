@@ -106,7 +106,14 @@ CREATE INDEX audit_of_compiling ON audit (command_id) WHERE event = 'compile';
 
 _OUTCOMES = "ALTER TABLE executions ADD COLUMN outcome TEXT NOT NULL DEFAULT ''"
 
-STEPS: tuple[str, ...] = (_FIRST, _AUDIT_OF_SKILLS, _OUTCOMES)
+_AUDIT_OF_DECISIONS = """
+ALTER TABLE audit ADD COLUMN operation TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN peer TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN rule TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _AUDIT_OF_SKILLS, _OUTCOMES, _AUDIT_OF_DECISIONS)
 """``PRAGMA user_version`` is how many of them a file has been through."""
 
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.guard import Guard
 from clawperator.engine.operator.reports import CrashLog, GrantReport, OperatorStatus, SetupReport
 from clawperator.engine.operator.stages import stage
-from clawperator.engine.policy import permit
+from clawperator.engine.policy import SETUP_OPERATOR
 from clawperator.engine.progress import Tell, untold
 from clawperator.engine.settings import Settings
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from clawperator.engine.executions.command import Command
     from clawperator.engine.operator.compatibility import Compatibility
     from clawperator.engine.operator.download import Fetched
-
-_SETUP = "setup_operator"
 
 
 class OperatorApp:
@@ -41,12 +40,14 @@ class OperatorApp:
         settings: Settings,
         send: Callable[[str, str, Command], Awaitable[Envelope]],
         hold: Callable[[str], AbstractAsyncContextManager[object]] = nullcontext,
+        guard: Guard | None = None,
     ) -> None:
         self._resolve = resolve
         self._send = send
         self._hold = hold
         self._package = package
         self._settings = settings
+        self._guard = guard or Guard(settings)
 
     async def setup(self, apk: str = "", *, sha256: str = "", tell: Tell = untold) -> SetupReport:
         """Check the file, install it, grant what it needs and look whether it is there (doctor contract §9).
@@ -58,18 +59,18 @@ class OperatorApp:
         OPERATOR_GRANT_FAILED, with ``receiverPackage`` and the objects of the phases reached in ``extra``;
         EXECUTION_CONFLICT_IN_FLIGHT before anything is installed, while an execution has the device.
         """
-        permit(self._settings, _SETUP, "set up the Operator app")
-        from clawperator.engine.operator.setup import set_up
+        with self._guard.acting(SETUP_OPERATOR, "set up the Operator app"):
+            from clawperator.engine.operator.setup import set_up
 
-        return await set_up(
-            self._resolve,
-            apk,
-            package=self._package,
-            sha256=sha256,
-            env=self._settings.environment,
-            tell=tell,
-            hold=self._hold,
-        )
+            return await set_up(
+                self._resolve,
+                apk,
+                package=self._package,
+                sha256=sha256,
+                env=self._settings.environment,
+                tell=tell,
+                hold=self._hold,
+            )
 
     async def fetch(self, source: str, *, sha256: str = "", tell: Tell = untold) -> Fetched:
         """Fetch the APK from a path or an https URL into ``~/.clawperator/downloads``; no device is asked.
@@ -92,7 +93,10 @@ class OperatorApp:
         not answer afterwards; RECEIVER_NOT_INSTALLED; OPERATOR_VERIFY_FAILED where both variants are installed and none is
         chosen; EXECUTION_CONFLICT_IN_FLIGHT while an execution has the device.
         """
-        permit(self._settings, _SETUP, "grant permissions to the Operator app")
+        with self._guard.acting(SETUP_OPERATOR, "grant permissions to the Operator app"):
+            return await self._grant(force=force, tell=tell)
+
+    async def _grant(self, *, force: bool, tell: Tell) -> GrantReport:
         from clawperator.engine.operator import granting, verifying
 
         device = await self._resolve()

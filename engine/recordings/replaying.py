@@ -112,8 +112,9 @@ async def replay(
     """
     first = script.position(start)
     # a step's execution says that it clicks; that the click spends money, only what was recorded does
-    profile = load_profile(engine.settings)
-    admit_recipe(profile, capabilities=script.capabilities, application_id=script.application_id)
+    with engine.guard.refusals(f"replay a {script.kind}"):
+        profile = load_profile(engine.settings)
+        admit_recipe(profile, capabilities=script.capabilities, application_id=script.application_id)
     player = _Player(engine, script, on or On())
     reports: list[StepReport] = []
     for number, step in enumerate(script.steps[first:], first + 1):

@@ -37,4 +37,4 @@ def _note(engine: Engine, skill_id: str, artifact: str, **facts: Any) -> None:
         return
     from clawperator.engine.history.auditing import compiling
 
-    engine.history.audit_compile(compiling(skill_id=skill_id, artifact=artifact, face=engine.face, **facts))
+    engine.history.put_audit(compiling(skill_id=skill_id, artifact=artifact, face=engine.face, **facts))

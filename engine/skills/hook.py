@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 from clawperator.engine.files import open_regular
+from clawperator.engine.guard import Guard
 from clawperator.engine.skills.git import QUICK_SECONDS, Git, GitError, require_git
 
 NAME = "pre-commit"
@@ -19,7 +20,9 @@ _WORDS = "skills lint --staged --output pretty"
 _MAX_BYTES = 64 * 1024
 
 
-async def install_hook(env: Mapping[str, str], folder: str, terms_file: str | None = None) -> tuple[str, bool]:
+async def install_hook(
+    env: Mapping[str, str], folder: str, terms_file: str | None = None, *, guard: Guard
+) -> tuple[str, bool]:
     """Put the hook into the repository around ``folder``: the path of the hook, and whether anything was changed.
 
     The hook takes the blocked terms from ``terms_file`` where it is given.
@@ -36,7 +39,8 @@ async def install_hook(env: Mapping[str, str], folder: str, terms_file: str | No
             ErrorCode.USAGE, f"{folder} is in no git repository: {exc}", details={"path": folder}
         ) from exc
     path = os.path.normpath(os.path.join(folder, hooks, NAME))  # noqa: ASYNC240 -- asks no file system
-    return path, await asyncio.to_thread(_write, path, terms_file)
+    with guard.writing(path):
+        return path, await asyncio.to_thread(_write, path, terms_file)
 
 
 def script(terms_file: str | None = None) -> str:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from clawperator.engine.contracts.skill import zoned
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.guard import Guard
 from clawperator.engine.skills.checking import Problem, entry_problems
 from clawperator.engine.skills.registry import FILE, FOLDER, Registry, read_document, read_file
 from clawperator.engine.skills.writing import json_bytes, remove_files, write_file
@@ -113,20 +114,21 @@ def check_index(root: str, *, generated_at: str | None = None) -> tuple[Differen
     return tuple(sorted(found))
 
 
-def write_index(root: str, *, generated_at: str | None = None) -> Index:
+def write_index(root: str, *, guard: Guard, generated_at: str | None = None) -> Index:
     """Write the registry and its indexes, and remove shards that nothing belongs to any more.
 
     Raises ``SKILL_VALIDATION_FAILED``; ``REGISTRY_READ_FAILED`` where a file cannot be written or the folder of the indexes
     leads elsewhere.
     """
     index = build_index(root, generated_at=generated_at)
-    guard = Registry(os.path.join(root, REGISTRY), root, (), "")
+    registry = Registry(os.path.join(root, REGISTRY), root, (), "")
     for folder in (GENERATED, BY_APP, BY_PREFIX):
-        guard.place(folder, folder)
+        registry.place(folder, folder)
     try:
-        for file, content in index.files.items():
-            write_file(os.path.join(root, file), content)
-        remove_files(os.path.join(root, file) for file in _leftovers(index))
+        with guard.writing(registry.path):
+            for file, content in index.files.items():
+                write_file(os.path.join(root, file), content)
+            remove_files(os.path.join(root, file) for file in _leftovers(index))
     except OSError as exc:
         where = exc.filename or root
         raise EngineError(

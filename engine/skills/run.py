@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import permit
+from clawperator.engine.guard import Guard
 from clawperator.engine.skills.child import CannotStartError, Ended, Stream, run_child
 from clawperator.engine.skills.frames import Frame, parse_frames
 from clawperator.engine.skills.own_command import own_command
@@ -99,13 +99,14 @@ async def run_skill(
     expect_contains: str | None = None,
     validate: bool = True,
     tell: Callable[[OutputLine], object] = untold,
+    guard: Guard | None = None,
 ) -> SkillRun:
     """Run the script of ``skill_id`` with ``device_id`` (where given) and ``args`` as its arguments.
 
     ``validate`` checks the skill's files as ``skills validate --dry-run`` does; what is wrong with them becomes ``warnings`` of
     the result, or of the error, and refuses nothing. ``tell`` gets every line as it comes, in the event loop; what it raises
     ends the run. When this returns or raises, nothing that the script started in its session lives: being cancelled asks it to
-    end, and waits for that.
+    end, and waits for that. ``guard`` is the caller's: it knows who asks, and records it.
 
     Raises ``EngineError``: REGISTRY_READ_FAILED, SKILL_NOT_FOUND, SKILL_SCRIPT_NOT_FOUND, SKILL_EXECUTION_FAILED,
     SKILL_EXECUTION_TIMEOUT, SKILL_OUTPUT_ASSERTION_FAILED; READ_ONLY and CAPABILITY_DENIED where the policy does not allow
@@ -113,8 +114,11 @@ async def run_skill(
     """
     limit = _limit(timeout_ms)
     registry.get(skill_id)
-    permit(settings, "run_skill", f"run the script of {skill_id}")
-    with registry.named_in_errors(skill_id):
+    what = f"run the script of {skill_id}"
+    with (
+        (guard or Guard(settings)).acting("run_skill", what, device_id=device_id or ""),
+        registry.named_in_errors(skill_id),
+    ):
         script = await asyncio.to_thread(choose_script, registry, skill_id, settings.environment)
         hearing = _Hearing(expect_contains, tell, RunLog(settings, skill_id, device_id))
         if validate:

@@ -15,6 +15,7 @@ import yaml
 
 from clawperator.engine.contracts.skill import Skill
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.guard import Guard
 from clawperator.engine.skills.checking import schema_problems
 from clawperator.engine.skills.registry import (
     BUILTIN,
@@ -33,7 +34,7 @@ _LONGEST = 128
 _EXECUTABLE = 0o755
 
 
-def open_or_make(env: Mapping[str, str], explicit: str | None = None) -> tuple[Registry, bool]:
+def open_or_make(env: Mapping[str, str], explicit: str | None = None, *, guard: Guard) -> tuple[Registry, bool]:
     """Open the registry; where none is named and none found, make an empty one below the current folder and return true.
 
     Raises ``REGISTRY_READ_FAILED``, and ``SKILLS_SCAFFOLD_FAILED`` where it cannot be written.
@@ -46,7 +47,8 @@ def open_or_make(env: Mapping[str, str], explicit: str | None = None) -> tuple[R
         path = exc.details["checked"][0]
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     try:
-        write_file(path, json_bytes({"schemaVersion": "1.0", "generatedAt": now, "skills": []}))
+        with guard.writing(path):
+            write_file(path, json_bytes({"schemaVersion": "1.0", "generatedAt": now, "skills": []}))
     except OSError as exc:
         raise EngineError(
             ErrorCode.SKILLS_SCAFFOLD_FAILED,
@@ -57,13 +59,19 @@ def open_or_make(env: Mapping[str, str], explicit: str | None = None) -> tuple[R
 
 
 def make_skill(
-    env: Mapping[str, str], explicit: str | None, skill_id: str, *, summary: str | None = None, lang: str = "js"
+    env: Mapping[str, str],
+    explicit: str | None,
+    skill_id: str,
+    *,
+    guard: Guard,
+    summary: str | None = None,
+    lang: str = "js",
 ) -> dict[str, Any]:
     """``new_skill`` in the registry of ``open_or_make``; ``registryCreated`` where there was none. A refusal makes nothing."""
     _entry(skill_id, skill_id, lang)
-    registry, created = open_or_make(env, explicit)
+    registry, created = open_or_make(env, explicit, guard=guard)
     try:
-        made = new_skill(registry, skill_id, summary=summary, lang=lang)
+        made = new_skill(registry, skill_id, guard=guard, summary=summary, lang=lang)
     except BaseException:
         if created and not read_document(registry.path)["skills"]:
             remove_files([registry.path])
@@ -71,7 +79,9 @@ def make_skill(
     return made | ({"registryCreated": True} if created else {})
 
 
-def new_skill(registry: Registry, skill_id: str, *, summary: str | None = None, lang: str = "js") -> dict[str, Any]:
+def new_skill(
+    registry: Registry, skill_id: str, *, guard: Guard, summary: str | None = None, lang: str = "js"
+) -> dict[str, Any]:
     """Make the skill's folder beside the others and add it to the registry; the answer of ``skills new``.
 
     Raises ``SKILL_ID_INVALID``, ``SKILL_ALREADY_EXISTS``, ``SKILLS_SCAFFOLD_FAILED``. Whatever fails, nothing half-made stays.
@@ -89,12 +99,13 @@ def new_skill(registry: Registry, skill_id: str, *, summary: str | None = None, 
     registry.place(skill_id, FOLDER)
     files = _files(entry, lang)
     try:
-        _make_folder(folder, files)
-        try:
-            _register(registry.path, entry)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        with guard.writing(folder):
+            _make_folder(folder, files)
+            try:
+                _register(registry.path, entry)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
     except OSError as exc:
         raise EngineError(
             ErrorCode.SKILLS_SCAFFOLD_FAILED,

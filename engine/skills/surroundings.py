@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from clawperator.engine.caller_profile import packed
+from clawperator.engine.policy import CALLER_PROFILE, load_profile
 from clawperator.engine.settings import WAIT_VARIABLE
 from clawperator.engine.skills.registry import BUILTIN, VARIABLE, Registry
 
@@ -21,13 +23,15 @@ def surroundings(
 ) -> dict[str, str]:
     """The variables of the script of ``skill_id``, which calls back by ``command``.
 
-    What was chosen here, by flags too, holds for the calls that the script makes: device, package, policy, logs, registry.
+    What was chosen here, by flags too, holds for the calls that the script makes: device, package, policy, logs, registry. The
+    profile of the policy binds them whatever they choose. Raises ``EngineError`` where the policy cannot be used.
     Where no device is chosen, the caller's own variables stay as they are.
     """
     chosen: dict[str, str] = {
         **dict.fromkeys(_COMMAND, command),
         **dict.fromkeys(_PACKAGE, settings.receiver_package),
         "CLAWPERATOR_SKILL_ID": skill_id,
+        CALLER_PROFILE: packed(load_profile(settings)),
         VARIABLE: BUILTIN if registry.source == BUILTIN else registry.path,
     }
     if device := device_id or settings.device_id:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from clawperator.engine.emulators.telling import Running, Telling
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.file_lock import FileLock
+from clawperator.engine.guard import Guard
 from clawperator.engine.progress import Tell, untold
 from clawperator.engine.settings import Settings
 from clawperator.engine.skills.checkout import StoppedError, Workshop
@@ -81,7 +82,9 @@ class SyncResult:
         return document
 
 
-async def sync(settings: Settings, *, ref: str, tell: Tell = untold, seconds: float = SECONDS) -> SyncResult:
+async def sync(
+    settings: Settings, *, ref: str, tell: Tell = untold, seconds: float = SECONDS, guard: Guard | None = None
+) -> SyncResult:
     """Clone the repository, or fetch and bring the checkout to ``ref``: a branch, a tag or a commit.
 
     ``seconds`` is what one git command may take. Raises ``EngineError`` USAGE (ref or URL are not allowed),
@@ -90,16 +93,17 @@ async def sync(settings: Settings, *, ref: str, tell: Tell = untold, seconds: fl
     """
     ref = checked_ref(ref)
     url, chosen = repository(settings.environment)
-    telling, began = Telling(JOB, tell), monotonic()
-    with telling.stage("check_git", seconds):
-        await require_git(settings.environment)
     folder = await asyncio.to_thread(os.path.realpath, checkout_folder(settings.environment))
-    async with _workshop(folder) as workshop:
-        job = _Job(settings.environment, workshop, telling, ref, seconds)
-        if await _in_thread(workshop.is_checkout):
-            result = await job.update(url if chosen else "", url)
-        else:
-            result = await job.clone(url)
+    telling, began = Telling(JOB, tell), monotonic()
+    with (guard or Guard(settings)).writing(folder):
+        with telling.stage("check_git", seconds):
+            await require_git(settings.environment)
+        async with _workshop(folder) as workshop:
+            job = _Job(settings.environment, workshop, telling, ref, seconds)
+            if await _in_thread(workshop.is_checkout):
+                result = await job.update(url if chosen else "", url)
+            else:
+                result = await job.clone(url)
     telling.done(result.message, monotonic() - began)
     return result
 

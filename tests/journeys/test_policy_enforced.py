@@ -94,8 +94,10 @@ async def test_what_is_refused_never_reaches_the_device(connect: Connect, policy
     with History.open(str(policy.parent / "h.db")) as history:
         refused = list(reversed(history.audit(events=("refused",))))
         assert [(entry.code, entry.denied, entry.profile) for entry in refused] == [
-            (code, f"{kind} {name}", "careful") for code, _, kind, name in REFUSED
+            *((code, f"{kind} {name}", "careful") for code, _, kind, name in REFUSED),
+            ("PACKAGE_DENIED", "package com.example", "careful"),
         ]
+        assert (refused[-1].operation, refused[-1].rule) == ("stop com.example", "package com.example")
         assert [entry.event for entry in history.audit(limit=2)] == ["result", "execute"]
 
 
@@ -131,6 +133,7 @@ async def test_a_policy_that_changes_holds_at_once_and_a_broken_one_stops_everyt
     with History.open(str(policy.parent / "h.db")) as history:
         assert [entry.code for entry in history.audit(events=("refused",))] == [
             "FILE_NOT_READABLE",
+            "POLICY_INVALID",
             "POLICY_INVALID",
             "POLICY_INVALID",
         ]

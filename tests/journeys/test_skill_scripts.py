@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.engine.skills.made import alive, made_registry, until
+from tests.engine.skills.made import NARROW, WIDENING, alive, check_bound, made_registry, until
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]
@@ -195,3 +195,13 @@ async def history(bench: Any, env: Mapping[str, str]) -> list[dict[str, Any]]:
     out, _ = await process.communicate()
     runs: list[dict[str, Any]] = json.loads(out)["executions"]
     return runs
+
+
+async def test_a_script_cannot_widen_its_callers_profile(connect: Connect, tmp_path: Path) -> None:
+    bench = await connect()
+    policy = tmp_path / "narrow.toml"
+    policy.write_text(NARROW)
+    registry = registry_of(tmp_path, "run.py", WIDENING)
+    run = await skills_run(bench, registry, "--device-id", bench.serial, "--policy", str(policy))
+    check_bound(run.document["output"])
+    assert bench.world.commands == 0

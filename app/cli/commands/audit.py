@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from clawperator.app.cli.arguments import Parser
 
-EVENTS = ("execute", "result", "refused", "compile")
+EVENTS = ("execute", "allowed", "result", "refused", "compile")
 _PAGE = 50
 _MOST = 10_000
 
@@ -21,9 +21,10 @@ _MOST = 10_000
 class Audit(Command):
     usage = "[--event <event>] [--limit <n>] [--before <number>] [--jsonl] [options]"
     notes = (
-        "Newest first. execute: somebody was admitted to a device; result: how that ended; refused: kept from it by rule, by the\n"
-        "policy or because it was taken; compile: an artifact of a skill became an execution, or could not (code).\n"
-        "No text of a screen is in it. --device-id takes one device's entries only. Where hasMore is true, --before with the\n"
+        "Newest first. execute: an execution was admitted to a device; allowed: an operation that is no execution was permitted;\n"
+        "result: how either ended; refused: the policy, a rule of the server or a lock was against it (rule); compile: an artifact\n"
+        "of a skill became an execution, or could not (code). Each says who (caller, profile), from where (face, peer), what\n"
+        "(operation, actionTypes) and the verdict. No text of a screen is in it. --device-id takes one device's entries only. Where hasMore is true, --before with the\n"
         "last number shows what is older."
     )
     examples = ("", "--event refused --output pretty", "--limit 1000 --jsonl")

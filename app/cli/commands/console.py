@@ -140,7 +140,7 @@ def _open(options: Namespace) -> int:
     _prepare()
     from dataclasses import replace
 
-    from clawperator.app.cli.session import settings
+    from clawperator.app.cli.chosen import settings
     from clawperator.app.console.start import connect, run
 
     chosen = replace(settings(options), read_only=options.read_only)

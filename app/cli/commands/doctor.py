@@ -41,7 +41,7 @@ class Doctor(Command):
         from clawperator.app.cli.session import run
         from clawperator.engine.doctor.run import report
 
-        with junit_file(options.junit) as write_junit:
+        with junit_file(options) as write_junit:
             found = run(options, lambda engine: _examine(engine, options))
             if options.junit is not None:
                 write_junit(found.junit())
@@ -77,7 +77,10 @@ async def _examine(engine: Engine, options: Namespace) -> _Found:
 
     from clawperator.engine.events import CheckFinished
     from clawperator.engine.log_file import follow_bus, open_log
+    from clawperator.engine.policy import SETUP_OPERATOR
 
+    if options.fix:
+        engine.guard.permit(SETUP_OPERATOR, "run the fixes of the doctor")
     doctor = engine.doctor(full=options.full, strict=options.strict_version)
     doctor.project = options.project or ""
     found = _Found(doctor.ids, engine.settings.receiver_package, time.time())

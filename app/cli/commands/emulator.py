@@ -225,7 +225,7 @@ def _confirm_overwriting(options: Namespace) -> None:
 
 def _exists(options: Namespace, name: str) -> bool:
     """Whether there is a virtual device of this name; reads its files only."""
-    from clawperator.app.cli.session import settings
+    from clawperator.app.cli.chosen import settings
     from clawperator.engine.emulators.avds import avd_home, read_avd
 
     return read_avd(avd_home(settings(options).environment), name, ()).exists

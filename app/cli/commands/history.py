@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 
 from clawperator.app.cli import asking, diagnostics, output
+from clawperator.app.cli.chosen import FACE
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.values import duration, integer, invalid
-from clawperator.engine.errors import EngineError, ErrorCode, not_writable
+from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from clawperator.engine.settings import Settings
 
 _PAGE = 50
+_PRUNING = "remove runs from the history"
 _MOST = 10_000
 
 
@@ -109,13 +112,14 @@ class Export(Command):
         if options.run is not None or options.bundle is not None:
             return _bundle(options)
         where, chosen = _filter(options), _settings(options)
+        _permit_looking(chosen)
         with _open(chosen) as history:
             runs = _exported(history, where, safe=options.safe or chosen.safe_logs)
             if options.to is not None:
-                _permit_writing(chosen, options.to)
                 path = os.path.abspath(os.path.expanduser(options.to))
                 return Answer(
-                    {"ok": True, "path": path, **_write_lines(path, runs, replace=options.force)}, view="exported"
+                    {"ok": True, "path": path, **_write_lines(chosen, path, runs, replace=options.force)},
+                    view="exported",
                 )
             for run in runs:
                 output.print_json(run)
@@ -144,11 +148,17 @@ class Prune(Command):
         chosen = _settings(options)
         if older_than is None and megabytes is None:
             older_than, megabytes = chosen.history_days * 86_400.0, chosen.history_megabytes
+        from clawperator.engine.guard import Guard
+        from clawperator.engine.policy import WRITE_FILES
+
+        guard = Guard(chosen, FACE)
+        guard.permit(WRITE_FILES, _PRUNING)
         with _open(chosen) as history:
             if options.all:
                 question = f"Remove all {history.count()} runs of {history.path}?"
                 asking.confirm(options, question, refusal="history prune --all removes everything")
-            done = history.prune(older_than=older_than, megabytes=megabytes, everything=options.all)
+            with guard.acting(WRITE_FILES, _PRUNING) if os.path.exists(history.path) else nullcontext():
+                done = history.prune(older_than=older_than, megabytes=megabytes, everything=options.all)
             kept = history.count()
         document = {
             "ok": True,
@@ -177,7 +187,10 @@ def _settings(options: Namespace) -> Settings:
 
 
 def open_history(options: Namespace) -> History:
-    return _open(_settings(options))
+    """The history for showing it. Raises ``EngineError`` where the policy does not allow to look."""
+    chosen = _settings(options)
+    _permit_looking(chosen)
+    return _open(chosen)
 
 
 def _open(chosen: Settings) -> History:
@@ -251,36 +264,37 @@ def _bundle(options: Namespace) -> Answer:
         )
     if not (options.to is None and options.filter is None and options.since is None):
         raise EngineError(ErrorCode.USAGE, "use a run with --bundle OR --filter, --since and --to, not both")
+    from clawperator.engine.guard import Guard
     from clawperator.engine.history import bundle
 
     path, chosen = os.path.abspath(os.path.expanduser(options.bundle)), _settings(options)
-    _permit_writing(chosen, options.bundle)
+    _permit_looking(chosen)
     safe = options.safe or chosen.safe_logs
     with _open(chosen) as history:
         run = history.find(options.run).to_dict()
         for tree in () if safe else run["trees"]:
             tree["text"] = history.tree(tree["digest"])
-    written = bundle.write(path, run, safe=safe)
+    written = bundle.write(path, run, safe=safe, guard=Guard(chosen, FACE))
     document = {"ok": True, "path": path, "executions": 1, "files": written.files, "bytes": written.bytes}
     return Answer(document, view="exported")
 
 
-def _permit_writing(chosen: Settings, path: str) -> None:
-    from clawperator.engine.policy import WRITE_FILES, permit
+def _permit_looking(chosen: Settings) -> None:
+    """What was seen is for those who may look."""
+    from clawperator.engine.guard import Guard
 
-    permit(chosen, WRITE_FILES, f"write {path}")
+    Guard(chosen, FACE).permit("observe", "read the history")
 
 
-def _write_lines(path: str, runs: Iterator[Mapping[str, Any]], *, replace: bool) -> dict[str, int]:
-    """Write each run as a line. Raises ``EngineError`` (``not_writable``)."""
-    from clawperator.engine.files import new_file
+def _write_lines(chosen: Settings, path: str, runs: Iterator[Mapping[str, Any]], *, replace: bool) -> dict[str, int]:
+    """Write each run as a line. Raises ``EngineError`` as ``named_file`` does."""
+    from clawperator.engine.guard import Guard
+    from clawperator.engine.named_files import named_file
 
     written = size = 0
-    try:
-        with new_file(path, replace=replace) as stream:
-            for run in runs:
-                size += stream.write(output.encode(run) + b"\n")
-                written += 1
-    except OSError as exc:
-        raise not_writable(path, exc, what="--to", hint="" if replace else "Pass --force to replace a file.") from exc
+    hint = "" if replace else "Pass --force to replace a file."
+    with named_file(Guard(chosen, FACE), path, replace=replace, what="--to", hint=hint) as stream:
+        for run in runs:
+            size += stream.write(output.encode(run) + b"\n")
+            written += 1
     return {"executions": written, "bytes": size}

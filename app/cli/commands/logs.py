@@ -22,8 +22,8 @@ class Logs(Command):
 
     def run(self, options: Namespace) -> int:
         from clawperator.app.cli import diagnostics
+        from clawperator.app.cli.chosen import settings
         from clawperator.app.cli.log_tail import Tail
-        from clawperator.app.cli.session import settings
 
         with Tail(settings(options).log_dir, options.output or "json") as tail:
             try:

@@ -72,7 +72,7 @@ class Mcp(Command):
 def _engine(options: Namespace) -> Engine:
     from dataclasses import replace
 
-    from clawperator.app.cli.session import settings
+    from clawperator.app.cli.chosen import settings
     from clawperator.engine import Engine
 
     chosen: Settings = settings(options)

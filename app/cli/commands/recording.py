@@ -89,8 +89,8 @@ class Pull(Command):
 
         async def use(engine: Engine) -> dict[str, object]:
             package = package_name(engine.settings.receiver_package)
-            device = await engine.device()
-            fetched = await fetch(device, package, folder, session_id=options.session_id or "")
+            with engine.guard.writing(folder):
+                fetched = await fetch(await engine.device(), package, folder, session_id=options.session_id or "")
             return fetched.to_dict()
 
         try:
@@ -117,7 +117,7 @@ class Parse(Command):
         log = step_log(read_file(source))
         from clawperator.app.cli.output import encode
 
-        write_private(target, encode(log, indent=2) + b"\n")
+        write_private(options, target, encode(log, indent=2) + b"\n")
         for step in log["steps"]:
             diagnostics.note(summary(step)[:_LONGEST_SHOWN])
         document: dict[str, Any] = {"ok": True, "outputFile": target, "stepCount": len(log["steps"])}
@@ -165,7 +165,7 @@ class Draft(Command):
             android_api=integer("--android-api", options.android_api, 1, 10_000) or 0,
         )
         made = draft(_recording(source), facts, load_blocked(os.environ))
-        write_private(target, made.text.encode(), replace=options.overwrite)
+        write_private(options, target, made.text.encode(), replace=options.overwrite)
         document: dict[str, Any] = {
             "ok": True,
             "outputFile": target,
@@ -265,7 +265,7 @@ def _script(source: str, given: Mapping[str, Any], options: Namespace) -> Replay
         if wrong is not None:
             raise invalid(f"--vars: {wrong} must be a text that is not blank", f"vars.{wrong}")
         return script_of_plan(planned(_recording(source)), given)
-    from clawperator.app.cli.session import settings
+    from clawperator.app.cli.chosen import settings
     from clawperator.engine.policy import load_profile
     from clawperator.engine.skills.recipe.compile import compile_recipe
     from clawperator.engine.skills.recipe.source import read_source

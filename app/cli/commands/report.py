@@ -44,12 +44,11 @@ class Report(Command):
         def tell(part: str) -> None:
             note(f"report: {part}")
 
-        bundle = run(
+        bundle, size = run(
             options,
-            lambda engine: report.gather(engine, lines=_LINES if lines is None else lines, tell=tell),
+            lambda engine: report.make(engine, path, lines=_LINES if lines is None else lines, tell=tell),
             surroundings=lambda: _surroundings(options),
         )
-        size = report.write(bundle, path)
         return Answer({"ok": True, "path": path, "bytes": size, **bundle.to_dict()}, view="bundle")
 
 
@@ -67,7 +66,7 @@ def _target(wanted: str | None) -> str:
 @asynccontextmanager
 async def _surroundings(options: Namespace) -> AsyncIterator[Settings]:
     """The user's own settings; a file that cannot be used is no reason to have no report, and stands in it."""
-    from clawperator.app.cli.session import settings
+    from clawperator.app.cli.chosen import settings
     from clawperator.engine import Settings
 
     try:

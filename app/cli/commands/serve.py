@@ -41,7 +41,7 @@ class Serve(Command):
             from clawperator.app.extras import not_installed
 
             raise not_installed("server", f"The server needs the package '{exc.name}'") from exc
-        from clawperator.app.cli.session import settings
+        from clawperator.app.cli.chosen import settings
         from clawperator.engine import Engine
 
         def ready(listening: Listening) -> None:

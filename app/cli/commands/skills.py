@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clawperator.app.cli.chosen import guard
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.values import text_value
@@ -178,7 +179,8 @@ class New(Command):
         from clawperator.engine.skills.scaffold import make_skill
 
         explicit, lang = text_value("--registry", options.registry), options.lang or LANGUAGES[0]
-        return Answer(make_skill(os.environ, explicit, options.id, summary=summary, lang=lang), view="skill_made")
+        made = make_skill(os.environ, explicit, options.id, guard=guard(options), summary=summary, lang=lang)
+        return Answer(made, view="skill_made")
 
 
 class Index(Command):
@@ -216,7 +218,7 @@ class Index(Command):
                 ErrorCode.USAGE, "The skills that come along are not written to", hint="Name another registry."
             )
         at = indexing.chosen_time(options.generated_at, os.environ)
-        return Answer(indexing.write_index(root, generated_at=at).to_dict(), view="index_written")
+        return Answer(indexing.write_index(root, guard=guard(options), generated_at=at).to_dict(), view="index_written")
 
 
 def _usage(message: str, example: str) -> EngineError:

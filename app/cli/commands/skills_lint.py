@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clawperator.app.cli.chosen import guard
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.skills import add_registry_flag, registry
 from clawperator.app.cli.output import Answer
@@ -113,7 +114,7 @@ class InstallHook(Command):
         from clawperator.engine.skills.hook import install_hook
 
         folder = os.path.abspath(os.path.expanduser(options.repo or os.curdir))
-        path, changed = asyncio.run(install_hook(os.environ, folder, options.terms_file))
+        path, changed = asyncio.run(install_hook(os.environ, folder, options.terms_file, guard=guard(options)))
         message = "The hook is installed" if changed else "The hook was installed already"
         return Answer({"ok": True, "hookPath": path, "installed": changed, "message": message}, view="hook_installed")
 
@@ -134,7 +135,7 @@ def _add_terms_flag(parser: Parser) -> None:
 def _rules(options: Namespace) -> Rules:
     from datetime import datetime
 
-    from clawperator.app.cli.session import settings
+    from clawperator.app.cli.chosen import settings
     from clawperator.engine.policy import load_profile
     from clawperator.engine.skills.blocked import load_blocked
     from clawperator.engine.skills.lint import Rules
@@ -193,7 +194,7 @@ def _in_files(options: Namespace, rules: Rules, warnings: list[dict[str, str]]) 
     if options.id is None:
         from clawperator.engine.skills.scaffold import open_or_make
 
-        opened, created = open_or_make(os.environ, text_value("--registry", options.registry))
+        opened, created = open_or_make(os.environ, text_value("--registry", options.registry), guard=guard(options))
         if created:
             message = f"There was no registry: {opened.path} was made. `clawperator skills new` adds a skill to it."
             warnings.append({"code": "REGISTRY_CREATED", "path": opened.path, "message": message})

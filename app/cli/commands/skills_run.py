@@ -94,6 +94,7 @@ def _run_script(options: Namespace) -> Answer:
             expect_contains=options.expect_contains,
             validate=not options.skip_validate,
             tell=_listener(options),
+            guard=engine.guard,
         )
         return await _ended_with_us(work)
 

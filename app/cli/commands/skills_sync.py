@@ -69,12 +69,12 @@ def _sync(options: Namespace, ref: str) -> SyncResult:
     """Do it, telling its stages on stderr. No engine is needed, and none is started."""
     import asyncio
 
-    from clawperator.app.cli.session import settings
+    from clawperator.app.cli.chosen import guard, settings
     from clawperator.engine.skills.sync import sync
 
     with progress.shown(options) as tell:
         try:
-            return asyncio.run(sync(settings(options), ref=ref, tell=tell))
+            return asyncio.run(sync(settings(options), ref=ref, tell=tell, guard=guard(options)))
         except KeyboardInterrupt as exc:
             message = "Interrupted: the skills stay as they were"
             raise EngineError(ErrorCode.INTERRUPTED, message, hint="Repeat the command to fetch them.") from exc

@@ -59,7 +59,11 @@ class DraftFilesScreen(ConsoleScreen):
     async def _save(self, path: str, *, overwrite: bool = False) -> None:
         generation = self.keeper.draft.generation
         try:
-            where = await asyncio.to_thread(save_as, Path(path), self.keeper.text(), overwrite=overwrite)
+            where = await asyncio.to_thread(
+                save_as, Path(path), self.keeper.text(), guard=self.console.guard, overwrite=overwrite
+            )
+        except EngineError as exc:
+            self.console.say(Status.FAILED, exc.message, exc.code.value)
         except FileExistsError:
             words = f"{sentence(path)} exists. Its content would be gone."
             question = QuestionDialog("replace a file", words, "replace", self.console.symbols)

@@ -68,7 +68,7 @@ async def export(console: ConsoleApp, past: Past, record: RunRecord) -> None:
 async def _write(console: ConsoleApp, run: Mapping[str, Any], *, path: str, safe: bool) -> None:
     target = os.path.abspath(os.path.expanduser(path))  # noqa: ASYNC240
     try:
-        await asyncio.to_thread(write_run, Path(target), run, safe=safe)
+        await asyncio.to_thread(write_run, Path(target), run, guard=console.guard, safe=safe)
     except EngineError as exc:
         console.say(Status.FAILED, exc.message, exc.code.value)
     except (OSError, ValueError) as exc:

@@ -23,6 +23,7 @@ from clawperator.app.console.screens.dispatch import PathForm
 from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
+from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import spelling
 from clawperator.widgets import keys
 from clawperator.widgets.envelope_log import EnvelopeLog
@@ -274,7 +275,10 @@ class StreamScreen(TwoPaneScreen):
         console = self.console
         target = path or exporting.new_path(exporting.export_folder(), export.name, self.session.clock.now())
         try:
-            count = await asyncio.to_thread(exporting.write, target, export)
+            count = await asyncio.to_thread(exporting.write, target, export, console.guard)
+        except EngineError as exc:
+            console.say(Status.FAILED, exc.message, exc.code.value)
+            return
         except FileExistsError:
             console.say(Status.WARN, f"{sentence(str(target))} exists already. Nothing was written")
             return

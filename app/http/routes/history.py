@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict
 from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query, Request
@@ -30,6 +28,8 @@ _RUN = {
     "package": _TEXT,
     "status": {"type": "string", "enum": list(get_args(RunStatus))},
     "code": _TEXT,
+    "hint": _TEXT,
+    "retryable": {"type": "boolean"},
     "startedAt": _NUMBER_OR_NULL,
     "endedAt": _NUMBER_OR_NULL,
     "durationMs": _NUMBER_OR_NULL,
@@ -38,6 +38,7 @@ _RUN = {
     "timeoutMs": _COUNT,
     "outcome": {"anyOf": [ref("outcome"), {"type": "null"}]},
 }
+_WITH_CODE = ("hint", "retryable")
 _ENTRIES = {"type": "array", "items": {"type": "object"}}
 _CODES = (
     ErrorCode.CAPABILITY_DENIED,
@@ -68,7 +69,7 @@ def _history(request: Request) -> Any:
     responses=gives(
         ok_with(
             {
-                "runs": list_of(_RUN),
+                "runs": list_of(_RUN, optional=_WITH_CODE),
                 "count": {"type": "integer"},
                 "total": {"type": "integer"},
                 "version": {"type": "integer"},
@@ -114,7 +115,7 @@ async def tree(request: Request, digest: str) -> Response:
     operation_id="getRun",
     summary="One run: payload, steps, live lines, envelope, trees",
     description="`run` is its number, executionId or commandId.",
-    responses=gives(ok_with({"run": obj(_RUN, _RUN)}), *_CODES),
+    responses=gives(ok_with({"run": obj(_RUN, _RUN.keys() - set(_WITH_CODE))}), *_CODES),
     response_class=Response,
 )
 async def one(request: Request, run: str) -> Response:
@@ -131,14 +132,5 @@ async def one(request: Request, run: str) -> Response:
 )
 async def audit(request: Request, limit: _Limit = 50, before: _Before = None) -> Response:
     found = await _history(request).audit(limit, before)
-    entries = [{_camel(name): _plain(value) for name, value in asdict(entry).items()} for entry in found]
+    entries = [entry.to_dict() for entry in found]
     return ok(entries=entries, count=len(entries))
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value

@@ -124,6 +124,7 @@ async def run(request: Request, skill_id: str) -> Response:
             args=args,
             timeout_ms=timeout,
             expect_contains=expected,
+            guard=engine.guard,
         )
     return ok(**done.to_dict())
 

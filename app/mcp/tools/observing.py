@@ -169,7 +169,7 @@ SUGGEST = Tool(
 
 
 async def _screenshot(desk: Desk, call: Call, arguments: Arguments) -> Reply:
-    desk.admit(call, build.screenshot())
+    desk.admit(call, build.screenshot(), "take a screenshot")
     serial = (await desk.engine.device(arguments.get("deviceId"))).serial
     png = await desk.engine.picture(device_id=serial)
     image, size, screen = await asyncio.to_thread(_fitted, png, _whole(arguments, "maxSide", _SIDE))

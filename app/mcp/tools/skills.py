@@ -13,7 +13,6 @@ from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Arguments, Tool, wrong
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.questions import cut
-from clawperator.engine.policy import load_profile
 from clawperator.engine.skills.artifact import compile_artifact, describe_inputs
 from clawperator.engine.skills.play import play
 from clawperator.engine.skills.registry import Registry, open_registry
@@ -124,6 +123,7 @@ async def _script(desk: Desk, call: Call, arguments: Arguments) -> Reply:
                     timeout_ms=_limit(arguments),
                     expect_contains=arguments.get("expectContains"),
                     tell=lambda line: lines.take(line.text),
+                    guard=engine.guard,
                 )
         except asyncio.CancelledError:
             desk.remember(call, device or engine.settings.device_id, _ended(skill_id))
@@ -165,7 +165,7 @@ def _compile(desk: Desk, call: Call, registry: Registry, arguments: Arguments) -
     skill_id, artifact = arguments["skillId"], arguments["artifact"]
     variables = json.dumps(arguments["variables"]) if "variables" in arguments else None
     try:
-        profile = desk.profile(call) or load_profile(desk.engine.settings)
+        profile = desk.profile(call)
         compiled = compile_artifact(registry, skill_id, artifact, variables, profile=profile)
     except EngineError as exc:
         _note(desk, call, skill_id, artifact, error=exc)
@@ -181,7 +181,7 @@ def _note(desk: Desk, call: Call, skill_id: str, artifact: str, **facts: Any) ->
     from clawperator.engine.history.auditing import compiling
 
     row = compiling(skill_id=skill_id, artifact=artifact, face=desk.engine.face, caller=call.caller.name, **facts)
-    desk.engine.history.audit_compile(row)
+    desk.engine.history.put_audit(row)
 
 
 RUN = Tool(

@@ -16,7 +16,7 @@ import pytest
 
 from clawperator.engine import report
 from tests.app.cli.test_cli_end_to_end import LOOK, OPEN, READY, SERIAL, plan, simulation
-from tests.support import Spawn, patience
+from tests.support import OWNER, Spawn, patience
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli
@@ -199,7 +199,7 @@ def test_a_file_that_appears_meanwhile_stays(tmp_path: Path) -> None:
     target = tmp_path / "r.zip"
     target.write_text("mine")
     with pytest.raises(EngineError, match="cannot be written: it exists already"):
-        report.write(report.Bundle(), str(target))
+        report.write(report.Bundle(), str(target), OWNER)
     assert target.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [target]
 

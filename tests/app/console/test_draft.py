@@ -19,6 +19,7 @@ from clawperator.app.console.draft import Draft, DraftFile, DraftKeeper, read_te
 from clawperator.engine.executions.steps import step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
+from tests.support import OWNER
 
 TAP = step("tap", matcher=Matcher(text_equals="Wi‑Fi"))
 BACK = step("back")
@@ -154,7 +155,7 @@ def test_what_holds_no_steps_is_refused_and_changes_nothing(payload: object) -> 
 def test_a_saved_draft_is_a_payload_that_the_command_line_takes(tmp_path: Path) -> None:
     draft = Draft()
     draft.append(step("enter_text", matcher=Matcher(text_equals="\u202e☃ 'x'"), text="a\nb"))
-    path = save_as(tmp_path / "plan.json", json.dumps(draft.payload()))
+    path = save_as(tmp_path / "plan.json", json.dumps(draft.payload()), guard=OWNER)
     assert validate(read_payload(str(path))).payload == validate(draft.payload()).payload
     assert oct(path.stat().st_mode & 0o777) == oct(0o666 & ~_umask())
 
@@ -170,9 +171,9 @@ def test_a_file_is_replaced_only_when_that_is_wanted_and_then_keeps_its_mode(tmp
     path.write_text("precious")
     path.chmod(0o640)
     with pytest.raises(FileExistsError):
-        save_as(path, "new")
+        save_as(path, "new", guard=OWNER)
     assert path.read_text() == "precious"
-    save_as(path, "new", overwrite=True)
+    save_as(path, "new", guard=OWNER, overwrite=True)
     assert path.read_text() == "new"
     assert path.stat().st_mode & 0o777 == 0o640
 
@@ -182,7 +183,7 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
     target.write_text("old")
     link = tmp_path / "link.json"
     link.symlink_to(target)
-    save_as(link, "new", overwrite=True)
+    save_as(link, "new", guard=OWNER, overwrite=True)
     assert link.is_symlink()
     assert target.read_text() == "new"
 
@@ -190,7 +191,7 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "error"), [("gone/plan.json", FileNotFoundError), (".", IsADirectoryError)])
 def test_a_path_that_cannot_be_written_says_why(tmp_path: Path, name: str, error: type[OSError]) -> None:
     with pytest.raises(error):
-        save_as(tmp_path / name, "x")
+        save_as(tmp_path / name, "x", guard=OWNER)
 
 
 def test_too_much_and_no_text_are_refused_unread(tmp_path: Path) -> None:

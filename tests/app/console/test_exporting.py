@@ -14,6 +14,7 @@ from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.export_rows import item_object, line_object
 from clawperator.widgets.models.line_ring import LineRing
 from tests.app.console.support import DEVICE, NOON, agent_run, log_lines, mixed_stream
+from tests.support import OWNER
 
 NAMES = ["at", "device", "kind", "commandId", "raw", "parsed"]
 
@@ -67,7 +68,7 @@ def test_an_execution_is_told_with_its_steps_and_its_envelope() -> None:
 def test_one_object_per_line_for_the_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "state" / "exports" / "stream.jsonl"
     items = log().items
-    assert exporting.write(path, exporting.of_items(items, ring())) == len(items)
+    assert exporting.write(path, exporting.of_items(items, ring()), OWNER) == len(items)
     assert [row["commandId"] for row in read(path)] == [getattr(item, "command_id", None) for item in items]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -76,18 +77,18 @@ def test_an_existing_file_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text("precious")
     with pytest.raises(FileExistsError):
-        exporting.write(path, exporting.of_ring(ring()))
+        exporting.write(path, exporting.of_ring(ring()), OWNER)
     assert path.read_text() == "precious"
 
 
 def test_the_whole_ring_some_lines_or_one_execution(tmp_path: Path) -> None:
     lines = ring()
-    assert exporting.write(tmp_path / "ring", exporting.of_ring(lines)) == 100
-    assert exporting.write(tmp_path / "some", exporting.of_lines([3, 5, 8], lines)) == 3
+    assert exporting.write(tmp_path / "ring", exporting.of_ring(lines), OWNER) == 100
+    assert exporting.write(tmp_path / "some", exporting.of_lines([3, 5, 8], lines), OWNER) == 3
     assert [row["raw"].split(":")[0] for row in read(tmp_path / "some")] == [f"scan result {n}" for n in (3, 5, 8)]
     execution = next(log().executions)
     execution.log = LineSpan(20, 50)
-    assert exporting.write(tmp_path / "one", exporting.of_execution(execution, lines)) == 5
+    assert exporting.write(tmp_path / "one", exporting.of_execution(execution, lines), OWNER) == 5
     assert [row["kind"] for row in read(tmp_path / "one")] == ["execution", *["line"] * 4]
 
 
@@ -99,13 +100,13 @@ def test_what_is_written_stands_still_while_the_console_goes_on(tmp_path: Path) 
     live.apply(agent_run("cmd-1", NOON + 9))
     lines.extend(log_lines(1_000, start=100))
     assert len(next(both[0].objects())["parsed"]["steps"]) == 2
-    assert exporting.write(tmp_path / "ring", both[1]) == 100
+    assert exporting.write(tmp_path / "ring", both[1], OWNER) == 100
 
 
 def test_lines_that_have_left_the_ring_are_left_out(tmp_path: Path) -> None:
     lines = LineRing(160)
     lines.extend(log_lines(1_000))
-    assert exporting.write(tmp_path / "some", exporting.of_lines([1, lines.first, 999], lines)) == 2
+    assert exporting.write(tmp_path / "some", exporting.of_lines([1, lines.first, 999], lines), OWNER) == 2
 
 
 def test_names_of_files_are_tame_and_never_taken(tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_names_of_files_are_tame_and_never_taken(tmp_path: Path) -> None:
 def test_hostile_text_is_kept_as_it_is(tmp_path: Path) -> None:
     lines = LineRing(10)
     lines.extend([LogEntry("I", "t", b"\xff\xfe \x1b[31m\n\xed\xa0\xbd"), LogEntry("I", "t", "é中".encode())])
-    exporting.write(tmp_path / "x", exporting.of_ring(lines))
+    exporting.write(tmp_path / "x", exporting.of_ring(lines), OWNER)
     rows = read(tmp_path / "x")
     assert rows[0]["raw"] == lines[0].message
     assert rows[1]["raw"] == "é中"

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from clawperator.engine.history.store import History
 from tests.app.http.conftest import HOME, Serve, plan
 from tests.app.http.test_http_contract import error_of
 
@@ -154,9 +155,47 @@ async def test_a_profile_binds_its_token(serve: Serve, tmp_path: Path) -> None:
     assert (await served.execute()).json()["ok"] is True
     entries = (await served.client.get("/audit")).json()["entries"]
     assert [(entry["event"], entry["caller"]) for entry in entries] == [
-        ("result", "owner"), ("execute", "owner"), ("refused", "wall-screen"), ("refused", "wall-screen"),
-        ("result", "wall-screen"), ("execute", "wall-screen"),
+        ("result", "owner"), ("execute", "owner"), *[("refused", "wall-screen")] * 4, ("result", "wall-screen"), ("execute", "wall-screen"),
     ]  # fmt: skip
+    assert {(entry["peer"], entry["rule"]) for entry in entries if entry["event"] == "refused"} == {
+        ("127.0.0.1", "read_only")
+    }
+
+
+async def test_refused_requests_are_in_the_audit_within_a_bound(serve: Serve, tmp_path: Path) -> None:
+    """Who, from where, what, and the rule; a flood of wrong tokens is twenty entries and a count, and no token is in any."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"{TOKEN} owner\n")
+    tokens.chmod(0o600)
+    served = await serve("--token-file", str(tokens), token=TOKEN)
+    wrong = {"Authorization": "Bearer guessed-token-of-nobody"}
+    for _ in range(25):
+        refused = await served.client.get(f"/devices/{served.serial}/snapshot?secret=word", headers=wrong)
+        assert refused.status_code == 401
+    rows: list[tuple[dict[str, str], str, str]] = [
+        ({"Origin": "https://evil.example"}, "origin", "origin https://evil.example"),
+        ({"Sec-Fetch-Site": "cross-site"}, "site", "site cross-site"),
+        ({"Host": "evil.example"}, "host", "host evil.example"),
+    ]
+    for headers, _, _ in rows:
+        answer = await served.client.get(f"/devices/{served.serial}/snapshot", headers=headers)
+        assert error_of(answer) == (403, "ORIGIN_NOT_ALLOWED"), headers
+    entries = (await served.client.get("/audit", params={"limit": 100})).json()["entries"]
+    assert {(entry["event"], entry["verdict"], entry["peer"]) for entry in entries} == {
+        ("refused", "refused", "127.0.0.1")
+    }
+    assert {entry["operation"] for entry in entries} == {f"GET /devices/{served.serial}/snapshot"}
+    by_origin = [entry for entry in reversed(entries) if entry["code"] == "ORIGIN_NOT_ALLOWED"]
+    assert [(entry["rule"], entry["denied"]) for entry in by_origin] == [(rule, denied) for _, rule, denied in rows]
+    guessed = [entry for entry in entries if entry["code"] == "UNAUTHORIZED"]
+    assert [(entry["rule"], entry["caller"], entry["times"]) for entry in guessed] == [("token", "", 1)] * 20
+    assert all(entry["hint"] and entry["retryable"] is False for entry in entries)
+    served.stop()
+    await served.process.wait()
+    with History.open(str(tmp_path / "state" / "clawperator" / "history.db")) as history:
+        (last,) = history.audit(limit=1)
+    assert (last.code, last.times) == ("UNAUTHORIZED", 5)
+    assert "guessed" not in str(entries) + str(last)
 
 
 async def test_a_tree_that_is_known_is_not_for_everybody(serve: Serve, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.http.conftest import JSON, Serve, Served
 from tests.app.http.test_http_contract import error_of
-from tests.engine.skills.made import made_registry
+from tests.engine.skills.made import NARROW, WIDENING, check_bound, made_registry
 
 SKILL = "com.example.app.look"
 SAYS_ITS_ARGUMENTS = """#!/bin/sh
@@ -54,3 +54,27 @@ async def test_an_unknown_skill_keeps_its_id(served: Served) -> None:
         response = await served.client.request(method, path)
         assert error_of(response) == (404, "SKILL_NOT_FOUND")
         assert response.json()["error"]["skillId"] == "com.example.absent"
+
+
+async def test_a_script_cannot_widen_its_callers_profile(serve: Serve, tmp_path: Path) -> None:
+    """The server's own profile allows everything; the token's does not."""
+    policy, tokens = tmp_path / "server.toml", tmp_path / "tokens"
+    policy.write_text(NARROW.replace('"narrow"', '"wide"', 1) + "[profiles.wide]\n")
+    owner, guest = "owner-token-of-thirty-two-letters", "guest-token-of-thirty-two-letters"
+    tokens.write_text(f"{owner} owner\n{guest} guest narrow\n")
+    tokens.chmod(0o600)
+    made = made_registry(tmp_path / "root", {SKILL: {"run.py": WIDENING}})
+    flags = ("--token-file", str(tokens), "--policy", str(policy))
+    served = await serve(*flags, token=owner, env={"CLAWPERATOR_SKILLS_REGISTRY": made.path})
+    client, headers = served.client, {"Authorization": f"Bearer {guest}"}
+    answer = await client.post(f"/skills/{SKILL}/run", json={"deviceId": served.serial}, headers=headers)
+    check_bound(answer.json()["output"])
+    assert served.devices[0].commands == 0
+    entries = (await client.get("/audit", params={"limit": 200})).json()["entries"]
+    entries = [entry for entry in entries if entry["face"] == "http"]
+    (allowed,) = (entry for entry in entries if entry["event"] == "allowed")
+    assert allowed["operation"] == f"run the script of {SKILL}"
+    who = (allowed["caller"], allowed["peer"], allowed["profile"], allowed["rule"], allowed["verdict"])
+    assert who == ("guest", "127.0.0.1", "narrow", "capability run_skill", "allowed")
+    (result,) = (entry for entry in entries if entry["event"] == "result")
+    assert (result["operation"], result["code"]) == (allowed["operation"], "")

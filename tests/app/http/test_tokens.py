@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.app.http.tokens import Caller, Tokens, open_tokens
+from clawperator.app.http.tokens import Tokens, open_tokens
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.guard import Caller
 
 TOKEN = "0123456789abcdef"
 

@@ -10,6 +10,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.app.mcp.conftest import HOME, LOOK, Visit, document, plan
+from tests.engine.skills.made import NARROW, WIDENING, check_bound, made_registry
 
 SHOP = {"package": "com.example.shop", "screen": "search"}
 
@@ -134,3 +135,14 @@ async def test_a_broken_device_is_an_answer(visit: Visit) -> None:
         assert (first["code"], first["broadcastDispatchStatus"]) == ("RESULT_ENVELOPE_MALFORMED", "sent")
         second = await agent.refused("action", type="press_key", key="home")
         assert second["broadcastDispatchStatus"] in ("sent", "not_sent")
+
+
+async def test_a_script_cannot_widen_its_callers_profile(visit: Visit, tmp_path: Path) -> None:
+    place = await visit()
+    policy = tmp_path / "narrow.toml"
+    policy.write_text(NARROW)
+    made = made_registry(tmp_path / "root", {"com.example.app.look": {"run.py": WIDENING}})
+    async with place.talk("--policy", str(policy), "--registry", made.path) as agent:
+        ran = await agent.ok("skill_run", skillId="com.example.app.look", deviceId=place.serial)
+    check_bound(ran["output"])
+    assert place.devices[0].commands == 0

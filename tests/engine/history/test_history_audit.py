@@ -76,7 +76,7 @@ def test_an_old_file_gets_the_new_columns_and_keeps_what_it_has(old: str) -> Non
         history.put(a_run("third"), an_entry(command_id="third", skill_id="com.example.x", caller="ann"))
         newest = history.audit(limit=1)[0]
         assert (newest.number, newest.skill_id, newest.caller) == (4, "com.example.x", "ann")
-    assert version(old) == len(schema.STEPS) == 3
+    assert version(old) == len(schema.STEPS) == 4
 
 
 def test_whoever_had_the_old_file_open_goes_on_writing_it(old: str) -> None:
@@ -101,7 +101,7 @@ def test_the_first_version_reads_our_file_and_writes_nothing(path: str, monkeypa
         assert history.find("ours").summary.status == "success"
         with pytest.raises(EngineError, match="newer"):
             history.put(a_run("theirs"))
-    assert version(path) == 3
+    assert version(path) == 4
 
 
 def test_a_step_that_fails_in_the_middle_leaves_the_old_file(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_two_who_open_an_old_file_bring_it_up_to_date_once(old: str) -> None:
     async def opened() -> None:
         rooms = [HistoryRoom(old, EventBus()) for _ in range(4)]
         for index, room in enumerate(rooms):
-            room.audit_compile(an_entry(command_id=f"c{index}"))
+            room.put_audit(an_entry(command_id=f"c{index}"))
         await asyncio.gather(*(asyncio.to_thread(room.close) for room in rooms))
         assert not [trouble for room in rooms for trouble in room.troubles]
 
@@ -148,7 +148,8 @@ def test_an_entry_as_json() -> None:
     assert json.loads(json.dumps(entry.to_dict())) == {
         "number": 1, "at": 5.0, "event": "execute", "executionId": "e", "commandId": "c", "taskId": "", "deviceId": "",
         "mode": "", "source": "", "face": "", "actionTypes": ["click"], "code": "", "durationMs": None, "caller": "",
-        "skillId": "", "recipeId": "", "artifact": "", "profile": "", "denied": "",
+        "skillId": "", "recipeId": "", "artifact": "", "profile": "", "denied": "", "operation": "", "peer": "", "rule": "",
+        "times": 1, "verdict": "allowed",
     }  # fmt: skip
     assert replace(entry, duration_ms=5.0).to_dict()["durationMs"] == 5.0
 
@@ -169,7 +170,7 @@ def test_what_was_compiled(path: str) -> None:
     assert (row.event, row.command_id, row.task_id, row.mode) == ("compile", "cmd-abc", "task-abc", "artifact_compiled")
     assert (row.action_types, row.code, row.duration_ms, row.face) == (("open_app", "click"), "", 3.0, "cli")
     room = HistoryRoom(path, EventBus())
-    room.audit_compile(row)
+    room.put_audit(row)
     room.close()
     assert not room.troubles
     with History.open(path) as history:

@@ -18,6 +18,7 @@ from clawperator.engine.history import bundle
 from clawperator.engine.history.rows import LineRow
 from clawperator.engine.history.store import History
 from tests.engine.history.support import a_run, a_tree
+from tests.support import OWNER
 
 SECRET = "my bank says 1234"
 
@@ -43,7 +44,7 @@ def read(path: Path) -> dict[str, str]:
 def test_everything_of_a_run_has_its_file(tmp_path: Path) -> None:
     run = a_kept_run(tmp_path, trees=three_trees())
     target = tmp_path / "run.zip"
-    done = bundle.write(str(target), run)
+    done = bundle.write(str(target), run, guard=OWNER)
     found = read(target)
     assert list(found) == [
         "README.txt", "run.json", "payload.json", "envelope.json", "lines.txt", "trees/001.xml", "trees/002.xml",
@@ -65,7 +66,7 @@ def test_everything_of_a_run_has_its_file(tmp_path: Path) -> None:
 def test_only_its_user_can_read_it(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        bundle.write(str(tmp_path / "run.zip"), a_kept_run(tmp_path))
+        bundle.write(str(tmp_path / "run.zip"), a_kept_run(tmp_path), guard=OWNER)
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "run.zip").stat().st_mode) == 0o600
@@ -76,7 +77,7 @@ def test_safe_leaves_no_text_of_a_screen(tmp_path: Path) -> None:
     line = LineRow(1.0, "stage-retry", f"[x] stage_retry id={SECRET}", {"id": SECRET, "attempt": "2/5"})
     run = a_kept_run(tmp_path, trees=three_trees(), payload=payload, raw=(SECRET,), message=SECRET, lines=(line,))
     target = tmp_path / "run.zip"
-    bundle.write(str(target), run, safe=True)
+    bundle.write(str(target), run, safe=True, guard=OWNER)
     found = read(target)
     assert [name for name, text in found.items() if SECRET in text] == []
     assert not any(name.startswith("trees/") for name in found)
@@ -99,7 +100,7 @@ def test_nothing_is_overwritten_or_left_behind(tmp_path: Path, monkeypatch: pyte
     link.symlink_to(tmp_path / "nowhere")
     for path in (there, link, tmp_path, tmp_path / "no" / "folder.zip", tmp_path / "nul\0.zip"):
         with pytest.raises(EngineError) as caught:
-            bundle.write(str(path), run)
+            bundle.write(str(path), run, guard=OWNER)
         expected = ErrorCode.FILE_EXISTS if path in (there, link) else ErrorCode.FILE_NOT_WRITABLE
         assert caught.value.code is expected
     assert there.read_text() == "mine"
@@ -110,7 +111,7 @@ def test_nothing_is_overwritten_or_left_behind(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(EngineError, match="No space left"):
-        bundle.write(str(tmp_path / "full.zip"), run)
+        bundle.write(str(tmp_path / "full.zip"), run, guard=OWNER)
     assert not (tmp_path / "full.zip").exists()
 
 

@@ -67,3 +67,19 @@ def until(true: Callable[[], object]) -> None:
     while not true():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+WIDENING = (Path(__file__).parent / "widening.py").read_text()
+"""A script that tries to do more than its caller may."""
+NARROW = """version = 1
+activeProfile = "narrow"
+[profiles.narrow.capabilities]
+allow = ["observe", "run_skill"]
+"""
+
+
+def check_bound(output: str) -> None:
+    """Every way of ``WIDENING`` was refused."""
+    codes = json.loads(output)
+    unusual = {"broken": "USAGE", "nested run": "SKILL_EXECUTION_FAILED"}
+    assert {way: code for way, code in codes.items() if code != unusual.get(way, "CAPABILITY_DENIED")} == {}

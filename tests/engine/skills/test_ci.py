@@ -20,6 +20,7 @@ from clawperator.engine.skills.ci import CHECKS, run_ci
 from clawperator.engine.skills.indexing import write_index
 from clawperator.engine.skills.lint import Rules
 from clawperator.engine.skills.registry import Registry, builtin_path, load_registry
+from tests.support import OWNER
 
 TODAY = date(2026, 3, 1)
 SKILL = "com.example.shop.search"
@@ -133,7 +134,7 @@ def with_template(root: Path, template: object) -> str:
     (root / name).write_text(json.dumps(template))
     own = root / "skills" / SKILL / "skill.json"
     edit_json(own, {"artifacts": [*json.loads(own.read_text())["artifacts"], name]})
-    write_index(str(root))
+    write_index(str(root), guard=OWNER)
     return name
 
 
@@ -196,5 +197,5 @@ def test_an_empty_registry(tmp_path: Path) -> None:
     (tmp_path / "skills").mkdir()
     document = {"schemaVersion": "1.0", "generatedAt": "2026-03-01T00:00:00Z", "skills": []}
     (tmp_path / "skills" / "skills-registry.json").write_text(json.dumps(document))
-    write_index(str(tmp_path))
+    write_index(str(tmp_path), guard=OWNER)
     assert failed(tmp_path) == {}

@@ -15,6 +15,7 @@ from clawperator.engine.skills import indexing
 from clawperator.engine.skills.indexing import build_index, check_index, chosen_time, write_index
 from clawperator.engine.skills.registry import builtin_path, load_registry
 from tests.engine.skills.made import made_registry
+from tests.support import OWNER
 
 AT = "2026-03-01T00:00:00Z"
 IDS = ("com.b.read", "com.a.write", "com.a.read")
@@ -38,7 +39,7 @@ def change(root: Path, skill_id: str, **keys: Any) -> None:
 def refusal(root: Path) -> list[dict[str, str]]:
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     with pytest.raises(EngineError) as caught:
-        write_index(str(root))
+        write_index(str(root), guard=OWNER)
     assert caught.value.code is ErrorCode.SKILL_VALIDATION_FAILED
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
     problems: list[dict[str, str]] = caught.value.details["problems"]
@@ -47,7 +48,7 @@ def refusal(root: Path) -> list[dict[str, str]]:
 
 
 def test_every_file_of_the_index(root: Path) -> None:
-    written = write_index(str(root), generated_at=AT)
+    written = write_index(str(root), guard=OWNER, generated_at=AT)
     assert written.to_dict()["count"] == 3
     ids = sorted(IDS)
     registry = load_registry(str(root / "skills" / "skills-registry.json"))
@@ -71,7 +72,7 @@ def _index_files(root: Path) -> list[Path]:
 
 
 def test_the_manifest_knows_the_bytes_of_the_others(root: Path) -> None:
-    write_index(str(root), generated_at=AT)
+    write_index(str(root), guard=OWNER, generated_at=AT)
     manifest = generated(root, "manifest.json")
     assert manifest["totalSkills"] == 3
     facts = [*manifest["artifacts"].values(), *manifest["shards"]["byApp"], *manifest["shards"]["byPrefix"]]
@@ -85,7 +86,7 @@ def test_the_manifest_knows_the_bytes_of_the_others(root: Path) -> None:
 
 
 def test_the_same_folders_give_the_same_bytes(root: Path) -> None:
-    first = write_index(str(root), generated_at=AT)
+    first = write_index(str(root), guard=OWNER, generated_at=AT)
     assert build_index(str(root), generated_at=AT) == first
     assert build_index(str(root)) == first  # nothing changed, so the time stays
     change(root, "com.a.read", summary="Changed.")
@@ -97,7 +98,7 @@ def test_the_same_folders_give_the_same_bytes(root: Path) -> None:
 def test_the_registrys_own_keys_stay(root: Path) -> None:
     path = root / "skills" / "skills-registry.json"
     path.write_text(json.dumps({"$schema": "./s.json", "skills": [], "owner": "us"}))
-    write_index(str(root), generated_at=AT)
+    write_index(str(root), guard=OWNER, generated_at=AT)
     document = json.loads(path.read_text())
     assert next(iter(document)) == "$schema"
     assert (document["owner"], document["generatedAt"], len(document["skills"])) == ("us", AT, 3)
@@ -105,7 +106,7 @@ def test_the_registrys_own_keys_stay(root: Path) -> None:
 
 def test_a_repository_without_a_registry_gets_one(root: Path) -> None:
     (root / "skills" / "skills-registry.json").unlink()
-    write_index(str(root))
+    write_index(str(root), guard=OWNER)
     assert check_index(str(root)) == ()
 
 
@@ -124,7 +125,7 @@ def test_utility_skills_lie_deeper_and_generated_files_are_no_skills(root: Path)
 
 def test_differences(root: Path) -> None:
     assert {difference.kind for difference in check_index(str(root))} == {"missing", "stale"}
-    write_index(str(root), generated_at=AT)
+    write_index(str(root), guard=OWNER, generated_at=AT)
     assert check_index(str(root)) == ()
     folder = root / "skills" / "generated"
     (folder / "manifest.json").unlink()
@@ -136,7 +137,7 @@ def test_differences(root: Path) -> None:
         {"file": "skills/generated/manifest.json", "kind": "missing"},
         {"file": "skills/generated/skills-index.jsonl", "kind": "stale"},
     ]
-    write_index(str(root))
+    write_index(str(root), guard=OWNER)
     assert check_index(str(root)) == ()
     assert (folder / "notes.txt").exists()
 
@@ -168,7 +169,7 @@ def test_two_skills_of_one_id(root: Path) -> None:
 
 def test_half_a_surrogate_stays_what_it_is(root: Path) -> None:
     change(root, "com.b.read", note="\ud800")
-    write_index(str(root))
+    write_index(str(root), guard=OWNER)
     assert load_registry(str(root / "skills" / "skills-registry.json")).get("com.b.read")["note"] == "\ud800"
     assert check_index(str(root)) == ()
 
@@ -180,7 +181,7 @@ def test_links_lead_nowhere(root: Path, tmp_path_factory: pytest.TempPathFactory
     assert build_index(str(root)).count == 3
     (root / "skills" / "generated").symlink_to(elsewhere)
     with pytest.raises(EngineError) as caught:
-        write_index(str(root))
+        write_index(str(root), guard=OWNER)
     assert caught.value.code is ErrorCode.REGISTRY_READ_FAILED
     assert [path.name for path in elsewhere.iterdir()] == ["skill.json"]
 
@@ -191,7 +192,7 @@ def test_a_disk_that_takes_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(indexing, "write_file", full)
     with pytest.raises(EngineError, match="No space left on device") as caught:
-        write_index(str(root))
+        write_index(str(root), guard=OWNER)
     assert caught.value.details["path"].startswith(str(root))
 
 

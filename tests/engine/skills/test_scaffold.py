@@ -21,7 +21,7 @@ from clawperator.engine.skills.registry import Registry, load_registry
 from clawperator.engine.skills.scaffold import new_skill
 from clawperator.engine.skills.writing import write_file
 from tests.engine.skills.made import made_registry
-from tests.support import patience
+from tests.support import OWNER, patience
 
 ID = "com.example.app.read-status"
 NODES = "<?xml version='1.0'?><hierarchy><node text='a'><node text='b'/></node></hierarchy>"
@@ -38,14 +38,14 @@ def registry(tmp_path: Path) -> Registry:
 def error(registry: Registry, skill_id: str) -> EngineError:
     before = sorted(Path(registry.root).rglob("*"))
     with pytest.raises(EngineError) as caught:
-        new_skill(registry, skill_id)
+        new_skill(registry, skill_id, guard=OWNER)
     assert sorted(Path(registry.root).rglob("*")) == before
     return caught.value
 
 
 @pytest.mark.parametrize("lang", ["js", "py", "sh"])
 def test_a_new_skill(registry: Registry, lang: str) -> None:
-    answer = new_skill(registry, ID, summary="Read the status line.", lang=lang)
+    answer = new_skill(registry, ID, guard=OWNER, summary="Read the status line.", lang=lang)
     folder = Path(registry.root) / "skills" / ID
     assert (answer["created"], answer["skillId"], answer["registryPath"]) == (True, ID, registry.path)
     assert answer["skillPath"] == str(folder)
@@ -66,7 +66,7 @@ def test_a_new_skill(registry: Registry, lang: str) -> None:
 
 
 def test_the_default_summary(registry: Registry) -> None:
-    new_skill(registry, ID)
+    new_skill(registry, ID, guard=OWNER)
     assert load_registry(registry.path).get(ID)["summary"] == f"TODO: describe {ID}"
 
 
@@ -160,7 +160,7 @@ def stub(tmp_path: Path) -> Path:
 
 
 def ran(registry: Registry, lang: str, stub: str, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    new_skill(registry, ID, lang=lang)
+    new_skill(registry, ID, guard=OWNER, lang=lang)
     script = Path(registry.root) / "skills" / ID / "scripts" / "run.sh"
     return subprocess.run(
         [str(script), *arguments],

@@ -19,7 +19,7 @@ from clawperator.engine.skills.hook import install_hook, script
 from clawperator.engine.skills.lint import Rules, lint_history, lint_staged
 from clawperator.engine.skills.staged import StagedFile, committed_lines, staged_files
 from tests.engine.skills.repositories import NOBODY, Repository
-from tests.support import patience
+from tests.support import OWNER, patience
 
 RULES = Rules(date(2026, 3, 1), DEFAULT, Blocked())
 
@@ -151,7 +151,7 @@ async def test_outside_of_any_repository(tmp_path: Path, env: dict[str, str]) ->
     outside = tmp_path / "outside"
     outside.mkdir()
     fenced = {**env, "GIT_CEILING_DIRECTORIES": str(tmp_path)}
-    for work in (staged_files(fenced, str(outside)), install_hook(fenced, str(outside))):
+    for work in (staged_files(fenced, str(outside)), install_hook(fenced, str(outside), guard=OWNER)):
         with pytest.raises(EngineError) as caught:
             await work
         assert caught.value.code is ErrorCode.USAGE
@@ -161,41 +161,41 @@ async def test_outside_of_any_repository(tmp_path: Path, env: dict[str, str]) ->
 
 
 async def test_the_hook_is_installed_once(repository: Repository, env: dict[str, str]) -> None:
-    path, changed = await install_hook(env, str(repository.folder))
+    path, changed = await install_hook(env, str(repository.folder), guard=OWNER)
     hook = repository.folder / ".git" / "hooks" / "pre-commit"
     assert (Path(path), changed) == (hook, True)
     assert hook.read_text() == script()
     assert stat.S_IMODE(hook.stat().st_mode) & 0o111 == 0o111
-    assert await install_hook(env, str(repository.folder)) == (path, False)
+    assert await install_hook(env, str(repository.folder), guard=OWNER) == (path, False)
     hook.write_text(script().replace(sys.executable, "/old/python"))
-    assert await install_hook(env, str(repository.folder)) == (path, True)
+    assert await install_hook(env, str(repository.folder), guard=OWNER) == (path, True)
 
 
 async def test_somebody_elses_hook_stays(repository: Repository, env: dict[str, str]) -> None:
     hook = repository.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
     with pytest.raises(EngineError) as caught:
-        await install_hook(env, str(repository.folder))
+        await install_hook(env, str(repository.folder), guard=OWNER)
     assert (caught.value.code, caught.value.details) == (ErrorCode.FILE_EXISTS, {"path": str(hook)})
     assert hook.read_text() == "#!/bin/sh\nexit 0\n"
 
 
 async def test_where_git_looks_for_hooks(repository: Repository, env: dict[str, str], tmp_path: Path) -> None:
     repository.git("config", "core.hooksPath", str(tmp_path / "hooks"))
-    path, _ = await install_hook(env, str(repository.folder))
+    path, _ = await install_hook(env, str(repository.folder), guard=OWNER)
     assert path == str(tmp_path / "hooks" / "pre-commit")
     below = repository.folder / "below"
     below.mkdir()
     repository.git("config", "--unset", "core.hooksPath")
-    path, _ = await install_hook(env, str(below))
+    path, _ = await install_hook(env, str(below), guard=OWNER)
     assert path == str(repository.folder / ".git" / "hooks" / "pre-commit")
 
 
 async def test_the_hook_names_its_own_list(repository: Repository, env: dict[str, str], tmp_path: Path) -> None:
     terms = tmp_path / "my terms.txt"
-    path, changed = await install_hook(env, str(repository.folder), str(terms))
+    path, changed = await install_hook(env, str(repository.folder), str(terms), guard=OWNER)
     assert changed
     assert f"--terms-file '{terms}'" in Path(path).read_text()  # noqa: ASYNC240
-    assert (await install_hook(env, str(repository.folder), str(terms))) == (path, False)
+    assert (await install_hook(env, str(repository.folder), str(terms), guard=OWNER)) == (path, False)
 
 
 async def test_the_history_is_looked_through(repository: Repository, env: dict[str, str]) -> None:
@@ -224,7 +224,7 @@ async def test_a_commit_is_refused(repository: Repository, env: dict[str, str], 
     blocked.parent.mkdir()
     blocked.write_text("Anna\n")
     surrounded = {**env, "PATH": f"{binaries}{os.pathsep}{env['PATH']}"}
-    await install_hook(env, str(repository.folder))
+    await install_hook(env, str(repository.folder), guard=OWNER)
 
     def commit(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = ["git", "-C", str(repository.folder), "commit", "--message", "x", *arguments]

@@ -1,0 +1,86 @@
+"""The audit's entries about requests that were refused before their route: bounded, so that a flood leaves a count."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.guard import ANYBODY
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+    from clawperator.engine.facade import Engine
+    from clawperator.engine.guard import Caller
+
+CALLER = "clawperator.caller"
+"""The key of the ASGI scope under which routes find the ``Caller``."""
+ENTRIES = 20
+"""Entries per window and error code."""
+WINDOW_SECONDS = 60.0
+_RECORDED = frozenset({ErrorCode.UNAUTHORIZED, ErrorCode.ORIGIN_NOT_ALLOWED, ErrorCode.RATE_LIMITED})
+_SENT_BY = ("host", "origin", "site")
+_LONGEST_PATH = 128
+
+
+@dataclass(slots=True)
+class _Window:
+    """The refusals of one code in one minute: how many were written, and the last of those that were only counted."""
+
+    end: asyncio.TimerHandle
+    written: int = 0
+    suppressed: int = 0
+    last: tuple[EngineError, Caller, str] | None = None
+
+
+class Refusals:
+    """Records refused requests; beyond ``ENTRIES`` per window and code they become one entry with a count, when it ends."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._windows: dict[ErrorCode, _Window] = {}
+
+    def add(self, scope: MutableMapping[str, Any], error: EngineError) -> None:
+        """Record that ``error`` refused a request, where it is one that no route answers for."""
+        if error.code not in _RECORDED:
+            return
+        window = self._windows.get(error.code)
+        if window is None:
+            timer = asyncio.get_running_loop().call_later(WINDOW_SECONDS, self._end, error.code)
+            window = self._windows[error.code] = _Window(timer)
+        caller = caller_in(scope)
+        if window.written < ENTRIES:
+            window.written += 1
+            self._record(error, caller, operation_of(scope))
+        else:
+            window.suppressed += 1
+            window.last = error, caller, operation_of(scope)
+
+    def close(self) -> None:
+        """Record what was only counted so far."""
+        for code in list(self._windows):
+            self._end(code)
+
+    def _end(self, code: ErrorCode) -> None:
+        window = self._windows.pop(code)
+        window.end.cancel()
+        if window.last is not None:
+            self._record(*window.last, count=window.suppressed)
+
+    def _record(self, error: EngineError, caller: Caller, what: str, *, count: int = 1) -> None:
+        denied = next((f"{name} {error.details[name]}" for name in _SENT_BY if name in error.details), "")
+        self._engine.under(caller).guard.refused(error, what, denied=denied, count=count)
+
+
+def caller_in(scope: MutableMapping[str, Any]) -> Caller:
+    """Who sent the request; a token that is not valid names nobody."""
+    client = scope.get("client")
+    caller: Caller = scope.get(CALLER) or ANYBODY._replace(peer=client[0] if client else "")
+    return caller
+
+
+def operation_of(scope: MutableMapping[str, Any]) -> str:
+    """Method and path of a request, without its query."""
+    return f"{scope['method']} {scope['path'][:_LONGEST_PATH]}"
