@@ -21,6 +21,7 @@ from clawperator.engine.executions.run import RunOptions
 from clawperator.engine.guard import ANYBODY, Caller
 from clawperator.engine.log_file import open_log
 from clawperator.engine.observe.trees import LastTrees
+from clawperator.engine.policy import Profile, load_profile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -163,6 +164,10 @@ class Room:
         """Give the engine under the caller's profile for something that the server waits for before it ends."""
         with self.flight():
             yield self.engine.under(caller_of(request))
+
+    def profile(self, caller: Caller) -> Profile:
+        """The profile that binds ``caller``: the policy's active one where their token names none."""
+        return load_profile(self.engine.settings, caller.profile)
 
 
 def _outcome(event: ExecutionFinished) -> tuple[str, str]:
