@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.app.cli import output
 from clawperator.engine.events import CommandProgress, EnvelopeSeen, LogAttached, LogGap, SnapshotSeen
+from clawperator.engine.executions import build
 
 if TYPE_CHECKING:
     from clawperator.engine import Engine
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 async def follow(engine: Engine, *, limit: int | None, trees: bool, fmt: str) -> None:
     """Print a line per event of the chosen device, for ever or until ``limit`` lines are out."""
+    engine.admit(build.snapshot(), "watch a device")  # what happens on a screen is for those who may look at it
     device = await engine.device()
     with engine.events.subscribe() as subscription:
         tail = asyncio.create_task(engine.watch_log(device.serial), name="watch")

@@ -168,13 +168,14 @@ class Wireless:
         A device that waits for its dialog to be confirmed, or that is asleep, has until ``timeout``.
         """
         wanted = address.strip()
-        if not is_announced_serial(wanted):
-            target = str(parse_endpoint(wanted, default_port=DEFAULT_DEVICE_PORT))
-            return await self._connect(await self._known_as(target), timeout, tell)
-        for service in await self.services():
-            if service.serial == wanted:
-                return await self.connect_service(service, timeout=timeout, tell=tell)
-        raise nothing_found(CONNECTABLE, wanted, 0)
+        with self._acting(f"connect to {wanted}"):
+            if not is_announced_serial(wanted):
+                target = str(parse_endpoint(wanted, default_port=DEFAULT_DEVICE_PORT))
+                return await self._connect(await self._known_as(target), timeout, tell)
+            for service in await self.services():
+                if service.serial == wanted:
+                    return await self._connect_service(service, timeout, tell)
+            raise nothing_found(CONNECTABLE, wanted, 0)
 
     async def _known_as(self, target: str) -> str:
         """The serial of the device at this address where it is connected by its name already: it must not be listed twice."""
@@ -191,6 +192,10 @@ class Wireless:
 
         A server that knows no names gets the address.
         """
+        with self._acting(f"connect to {service.serial}"):
+            return await self._connect_service(service, timeout, tell)
+
+    async def _connect_service(self, service: MdnsService, timeout: float, tell: Tell) -> Connected:
         try:
             return await self._connect(service.serial, timeout, tell)
         except EngineError as error:
@@ -200,7 +205,7 @@ class Wireless:
 
     async def _connect(self, target: str, timeout: float, tell: Tell) -> Connected:
         end = monotonic() + timeout
-        with self._acting(f"connect to {target}"), step(tell, "connect", timeout, target) as say:
+        with step(tell, "connect", timeout, target) as say:
             try:
                 words = await self._server.connect_device(target, timeout=timeout)
             except AdbTimeoutError:

@@ -13,10 +13,12 @@ from clawperator.engine.contracts.values import SESSION_ID
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import Stage, Tell, untold
 from clawperator.engine.recordings.reading import MAX_FILE_BYTES
+from clawperator.engine.settings import package_name
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.device import AdbDevice
     from clawperator.engine.adb.sync import FileStat
+    from clawperator.engine.facade import Engine
 
 SUFFIX = ".ndjson"
 _POINTER = "latest"
@@ -36,6 +38,14 @@ class Fetched:
 
     def to_dict(self) -> dict[str, object]:
         return {"ok": True, "localPath": self.path, "sessionId": self.session_id, "bytes": self.bytes}
+
+
+async def pull(engine: Engine, folder: str, *, session_id: str = "") -> Fetched:
+    """``fetch`` a recording of the engine's device. What was typed is in it: besides writing files, it needs ``record``."""
+    engine.guard.permit("record", "fetch a recording")
+    with engine.guard.writing(folder):
+        package = package_name(engine.settings.receiver_package)
+        return await fetch(await engine.device(), package, folder, session_id=session_id)
 
 
 async def fetch(device: AdbDevice, package: str, folder: str, *, session_id: str = "", tell: Tell = untold) -> Fetched:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 from clawperator.engine.files import open_regular
 from clawperator.engine.guard import Guard
+from clawperator.engine.policy import WRITE_FILES
 from clawperator.engine.skills.git import QUICK_SECONDS, Git, GitError, require_git
 
 NAME = "pre-commit"
@@ -30,6 +31,11 @@ async def install_hook(
     Raises ``EngineError``: SKILLS_GIT_NOT_FOUND; USAGE where there is no repository; FILE_EXISTS for another hook, and
     those of ``not_writable``.
     """
+    with guard.acting(WRITE_FILES, f"install a hook in the git repository of {folder}"):
+        return await _install(env, folder, terms_file)
+
+
+async def _install(env: Mapping[str, str], folder: str, terms_file: str | None) -> tuple[str, bool]:
     await require_git(env)
     git = Git(env, folder, surrounded=True)
     try:
@@ -39,8 +45,7 @@ async def install_hook(
             ErrorCode.USAGE, f"{folder} is in no git repository: {exc}", details={"path": folder}
         ) from exc
     path = os.path.normpath(os.path.join(folder, hooks, NAME))  # noqa: ASYNC240 -- asks no file system
-    with guard.writing(path):
-        return path, await asyncio.to_thread(_write, path, terms_file)
+    return path, await asyncio.to_thread(_write, path, terms_file)
 
 
 def script(terms_file: str | None = None) -> str:

@@ -80,18 +80,14 @@ class Pull(Command):
         from clawperator.app.cli.flat_words import flat_error
         from clawperator.app.cli.session import run
         from clawperator.engine import Engine
-        from clawperator.engine.recordings.fetching import fetch
-        from clawperator.engine.settings import package_name
+        from clawperator.engine.recordings.fetching import pull
 
         folder = path_value("--out", options.out) or FOLDER
         if options.session_id is not None and not options.session_id:
             raise invalid("--session-id value must not be blank")
 
         async def use(engine: Engine) -> dict[str, object]:
-            package = package_name(engine.settings.receiver_package)
-            with engine.guard.writing(folder):
-                fetched = await fetch(await engine.device(), package, folder, session_id=options.session_id or "")
-            return fetched.to_dict()
+            return (await pull(engine, folder, session_id=options.session_id or "")).to_dict()
 
         try:
             return Answer(run(options, use), view="recording_pulled")

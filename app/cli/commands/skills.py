@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli.chosen import guard
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
 from clawperator.app.cli.values import text_value
@@ -176,7 +175,11 @@ class New(Command):
         summary = text_value("--summary", options.summary)
         import os
 
-        from clawperator.engine.skills.scaffold import make_skill
+        from clawperator.app.cli.chosen import guard
+
+        explicit, lang = text_value("--registry", options.registry), options.lang or LANGUAGES[0]
+        made = make_skill(os.environ, explicit, options.id, guard=guard(options), summary=summary, lang=lang)
+        return Answer(made, view="skill_made")
 
         explicit, lang = text_value("--registry", options.registry), options.lang or LANGUAGES[0]
         made = make_skill(os.environ, explicit, options.id, guard=guard(options), summary=summary, lang=lang)
@@ -217,6 +220,8 @@ class Index(Command):
             raise EngineError(
                 ErrorCode.USAGE, "The skills that come along are not written to", hint="Name another registry."
             )
+        from clawperator.app.cli.chosen import guard
+
         at = indexing.chosen_time(options.generated_at, os.environ)
         return Answer(indexing.write_index(root, guard=guard(options), generated_at=at).to_dict(), view="index_written")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli.chosen import guard
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.skills import add_registry_flag, registry
 from clawperator.app.cli.output import Answer
@@ -111,6 +110,7 @@ class InstallHook(Command):
         import asyncio
         import os
 
+        from clawperator.app.cli.chosen import guard
         from clawperator.engine.skills.hook import install_hook
 
         folder = os.path.abspath(os.path.expanduser(options.repo or os.curdir))
@@ -192,6 +192,7 @@ def _in_files(options: Namespace, rules: Rules, warnings: list[dict[str, str]]) 
     if options.file is not None:
         return lint_files([(os.path.expanduser(options.file), options.file)], rules)
     if options.id is None:
+        from clawperator.app.cli.chosen import guard
         from clawperator.engine.skills.scaffold import open_or_make
 
         opened, created = open_or_make(os.environ, text_value("--registry", options.registry), guard=guard(options))

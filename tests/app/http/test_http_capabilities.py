@@ -22,7 +22,6 @@ NEEDS_NOTHING = {
     "/doctor",
     "/skills",
     "/skills/{skill_id}",
-    "/audit",
     "/android/emulators",
     "/android/emulators/running",
 }
@@ -74,6 +73,7 @@ ASKED = (
     Asked("GET", "/history", ("observe",)),
     Asked("GET", "/history/{run}", ("observe",)),
     Asked("GET", "/history/trees/{digest}", ("observe",)),
+    Asked("GET", "/audit", ("observe",)),
     Asked("POST", "/skills/{skill_id}/run", ("run_skill",)),
     Asked("POST", "/android/emulators/create", ("manage_emulators",)),
     Asked("POST", "/android/emulators/{name}/start", ("manage_emulators",)),

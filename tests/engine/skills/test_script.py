@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from clawperator.engine import EngineError, ErrorCode, Settings
+from clawperator.engine.caller_profile import packed
+from clawperator.engine.policy import DEFAULT, load_profile
 from clawperator.engine.skills.own_command import own_command
 from clawperator.engine.skills.registry import BUILTIN, Registry
 from clawperator.engine.skills.script import choose_script
@@ -184,6 +186,7 @@ def test_what_both_generations_look_for(tmp_path: Path) -> None:
         "CLAWPERATOR_DEVICE_ID": "serial-1",
         "DEVICE_ID": "serial-1",
         "CLAWPERATOR_SKILL_ID": "com.example.app.read",
+        "CLAWPERATOR_CALLER_PROFILE": packed(DEFAULT),
         "CLAWPERATOR_SKILLS_REGISTRY": made.path,
         "CLAWPERATOR_LOG_LEVEL": "info",
     }
@@ -191,10 +194,12 @@ def test_what_both_generations_look_for(tmp_path: Path) -> None:
 
 def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> None:
     made = replace(registry(tmp_path, "a.sh"), source=BUILTIN)
+    policy = tmp_path / "p.toml"
+    policy.write_text('version = 1\nactiveProfile = "watching"\n[profiles.watching]\nread_only = true\n')
     env = surroundings(
         settings(
             device_id="chosen-before",
-            policy_path="/p.toml",
+            policy_path=str(policy),
             safe_logs=True,
             log_dir="/logs",
             log_level="debug",
@@ -215,7 +220,8 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
         "DEVICE_ID": "chosen-before",
         "CLAWPERATOR_SKILL_ID": "com.example.app.read",
         "CLAWPERATOR_SKILLS_REGISTRY": "builtin",
-        "CLAWPERATOR_POLICY": "/p.toml",
+        "CLAWPERATOR_POLICY": str(policy),
+        "CLAWPERATOR_CALLER_PROFILE": packed(load_profile(Settings(policy_path=str(policy)))),
         "CLAWPERATOR_POLICY_PROFILE": "watching",
         "CLAWPERATOR_SAFE_LOGS": "1",
         "CLAWPERATOR_LOG_DIR": "/logs",
