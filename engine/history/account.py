@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from clawperator.engine.contracts.limits import MAX_PAYLOAD_BYTES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
+from clawperator.engine.guard import Caller
 from clawperator.engine.history.packing import to_json
 from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, TreeRow, step_rows
 
@@ -60,7 +61,7 @@ def begun(attempt: Attempt, face: str) -> tuple[Run, AuditRow]:
     """The row of a run that has just been dispatched, and that it was asked for."""
     row, payload = _row(attempt, face, "running"), _payload(attempt)
     planned = outcome_of(planned_steps(payload)).steps
-    audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt)
+    audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt.caller)
     return Run(row, payload=payload, steps=step_rows(planned)), audit
 
 
@@ -73,7 +74,7 @@ def died(note: Mapping[str, Any]) -> tuple[Run, AuditRow]:
     if not all(isinstance(value, str | int | float) for value in row):
         raise TypeError
     outcome = unknown_outcome((_name(step), _name(kind)) for step, kind in note["steps"])
-    audit = _audit(row, "execute", float(note["at"]), note["payload"], note["caller"])
+    audit = _audit(row, "execute", float(note["at"]), note["payload"], Caller(*map(_name, note["caller"])))
     run = Run(row, DIED, note["payload"], steps=step_rows(outcome.steps), outcome=outcome.to_dict())
     return run, audit._replace(action_types=tuple(dict.fromkeys(step.type for step in outcome.steps if step.type)))
 
@@ -90,14 +91,14 @@ def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]
     row = row._replace(code=code, ended_at=ending.at, duration_ms=ending.duration_ms)
     payload, trace = _payload(attempt), attempt.trace
     event = "refused" if status == "refused" else "result"
-    last = _audit(row, event, ending.at, payload, attempt)
+    last = _audit(row, event, ending.at, payload, attempt.caller)
     denied = _denial(ending.result)
     last = last._replace(code=code, duration_ms=ending.duration_ms, profile=denied.profile, denied=denied.subject)
     if event == "refused":
         last = last._replace(rule=rule_of(code, _details(ending.result.get("error") or {})))
     audit = [last]
     if event == "result" and not trace.was_dispatched:
-        audit.insert(0, _audit(row, "execute", attempt.at, payload, attempt))
+        audit.insert(0, _audit(row, "execute", attempt.at, payload, attempt.caller))
     if not row.command_id:
         return audit, None
     run = Run(row, message, payload, ending.result.get("envelope"), tuple(trace.raw), warnings=tuple(attempt.warnings))
@@ -252,7 +253,7 @@ _RULES: Mapping[str, str] = {
 """Codes with one rule behind them."""
 
 
-def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None, attempt: Attempt) -> AuditRow:
+def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None, caller: Caller) -> AuditRow:
     types = tuple(dict.fromkeys(kind for _, kind in planned_steps(payload) if kind))
     return AuditRow(
         at,
@@ -265,6 +266,6 @@ def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None
         row.source,
         row.face,
         types,
-        caller=_name(attempt.caller.name),
-        peer=_name(attempt.caller.peer),
+        caller=_name(caller.name),
+        peer=_name(caller.peer),
     )

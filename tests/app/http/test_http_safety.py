@@ -155,7 +155,7 @@ async def test_a_profile_binds_its_token(serve: Serve, tmp_path: Path) -> None:
     assert (await served.execute()).json()["ok"] is True
     entries = (await served.client.get("/audit")).json()["entries"]
     assert [(entry["event"], entry["caller"]) for entry in entries] == [
-        ("result", "owner"), ("execute", "owner"), *[("refused", "wall-screen")] * 4, ("result", "wall-screen"), ("execute", "wall-screen"),
+        ("result", "owner"), ("execute", "owner"), *[("refused", "wall-screen")] * 5, ("result", "wall-screen"), ("execute", "wall-screen"),
     ]  # fmt: skip
     assert {(entry["peer"], entry["rule"]) for entry in entries if entry["event"] == "refused"} == {
         ("127.0.0.1", "read_only")

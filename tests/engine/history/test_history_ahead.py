@@ -19,6 +19,7 @@ DISPATCH = """
 import os, sys
 from clawperator.engine.bus import EventBus
 from clawperator.engine.executions.attempt import Attempt
+from clawperator.engine.guard import Caller
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.history.recorder import Recorder
 from clawperator.engine.history.room import HistoryRoom
@@ -29,7 +30,7 @@ room.write = lambda *_: None  # the thread of the history never has its turn
 payload = {"commandId": command_id, "taskId": "t", "source": "tests", "expectedFormat": "android-ui-automator",
            "timeoutMs": 5000, "actions": [{"id": "a", "type": "enter_text", "params":
            {"matcher": {"textEquals": "Name"}, "text": "hunter2"}}]}
-attempt = Attempt(room._events, payload, [Recorder(room, "cli")], "somebody")
+attempt = Attempt(room._events, payload, [Recorder(room, "cli")], Caller("somebody", peer="192.0.2.1"))
 attempt.admit(validate(payload), "operator", "com.clawperator.operator")
 attempt.start("emulator-5554")
 attempt.trace.dispatched()
@@ -65,7 +66,8 @@ def test_whoever_opens_the_history_next_makes_a_row_of_it(path: str) -> None:
         assert record.payload is not None
         assert (record.payload["commandId"], record.steps[0].type) == ("cmd-1", "enter_text")
         (entry,) = history.audit()
-        assert (entry.event, entry.caller, entry.action_types) == ("execute", "somebody", ("enter_text",))
+        assert (entry.event, entry.caller, entry.peer) == ("execute", "somebody", "192.0.2.1")
+        assert entry.action_types == ("enter_text",)
     assert notes(path) == []
     with History.open(path) as history:
         assert history.count() == 1
