@@ -20,6 +20,7 @@ from clawperator.app.console.skill_jobs import SkillJobs, commit_of, trouble_of
 from clawperator.app.console.skill_wishes import Way, Wish, arguments_of, command_words, variables_of, ways_of
 from clawperator.app.console.skilling import Skilling
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.guard import Guard
 from clawperator.engine.settings import Settings
 from clawperator.engine.skills.registry import BUILTIN
 from clawperator.engine.skills.run import OutputLine
@@ -90,8 +91,9 @@ def jobs_of(tmp_path: Path, *, policy: str = "", env: dict[str, str] | None = No
     home.mkdir(exist_ok=True)
     around = {"HOME": str(home), "PATH": os.environ["PATH"], **(env or {})}
     flags: dict[str, Any] = {"policy_path": policy, "log_dir": str(tmp_path / "logs")}
-    engine: Any = SimpleNamespace(history=None)
-    return SkillJobs(engine, Settings.resolve(flags, around), **more)
+    settings = Settings.resolve(flags, around)
+    engine: Any = SimpleNamespace(history=None, guard=Guard(settings))
+    return SkillJobs(engine, settings, **more)
 
 
 def jobs_with(tmp_path: Path, path: Path, **more: Any) -> SkillJobs:
