@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from clawperator.engine.guard import Caller
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.guard import Caller
 
 INTERVAL = 0.1
 """Seconds per token and address, after the first ``BURST``."""

@@ -77,11 +77,11 @@ class OperatorApp:
 
         ``sha256`` is the hex digest that it must have; '' takes it from ``<source>.sha256``. Errors as ``download.fetch``.
         """
-        permit(self._settings, _SETUP, "fetch the Operator app")
-        from clawperator.engine.operator.download import fetch
-        from clawperator.engine.operator.setup import checked_digest
+        with self._guard.acting(SETUP_OPERATOR, "fetch the Operator app"):
+            from clawperator.engine.operator.download import fetch
+            from clawperator.engine.operator.setup import checked_digest
 
-        return await fetch(source, checked_digest(sha256), self._settings.environment, tell)
+            return await fetch(source, checked_digest(sha256), self._settings.environment, tell)
 
     async def grant(self, *, force: bool = False, tell: Tell = untold) -> GrantReport:
         """Give the installed app its permissions (doctor contract §8), and return once it has answered a handshake.

@@ -176,10 +176,7 @@ class New(Command):
         import os
 
         from clawperator.app.cli.chosen import guard
-
-        explicit, lang = text_value("--registry", options.registry), options.lang or LANGUAGES[0]
-        made = make_skill(os.environ, explicit, options.id, guard=guard(options), summary=summary, lang=lang)
-        return Answer(made, view="skill_made")
+        from clawperator.engine.skills.scaffold import make_skill
 
         explicit, lang = text_value("--registry", options.registry), options.lang or LANGUAGES[0]
         made = make_skill(os.environ, explicit, options.id, guard=guard(options), summary=summary, lang=lang)

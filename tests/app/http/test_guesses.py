@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clawperator.app.http.guesses import BURST, INTERVAL, LONGEST_WAIT, Guesses
-from clawperator.app.http.tokens import Caller
 from clawperator.engine.errors import EngineError
+from clawperator.engine.guard import Caller
 
 
 def test_an_address_that_guesses_waits_ever_longer() -> None:
