@@ -146,6 +146,7 @@ ASKED = (
     Asked("doctor", ("--junit", "{folder}/doctor.xml"), FILE),
     Asked("operator setup", (), SETUP),
     Asked("operator install", (), SETUP),
+    Asked("operator fetch", ("--from", "{dump}", "--sha256", "0" * 64), SETUP),
     Asked("grant-device-permissions", (), SETUP),
     Asked("emulator create", (), AVD),
     Asked("emulator start", ("pixel",), AVD),
