@@ -50,7 +50,7 @@ def remove(history: str, execution_id: str) -> None:
 def left(history: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the notes of processes that died: the path, and what was noted, empty where that cannot be read."""
     try:
-        names = os.listdir(_folder(history))
+        names = [] if os.path.islink(_folder(history)) else os.listdir(_folder(history))
     except OSError:
         return
     for name in names:

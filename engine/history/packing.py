@@ -10,6 +10,14 @@ _LEVEL = 3
 """Of zlib: a tree shrinks to a tenth, nearly as far as with the best level, in a quarter of its time."""
 
 
+LARGEST = 128 * 1024 * 1024
+"""Bytes of one text: more than a tree or an envelope can have, so that no row of a foreign file fills the memory."""
+
+
+class DamagedRowError(ValueError):
+    """What lies in the file was not put there by us."""
+
+
 def to_json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), default=str)
 
@@ -20,8 +28,13 @@ def pack(value: object) -> bytes:
 
 
 def unpack(data: bytes | None) -> Any:
-    """The JSON data behind ``data``; ``None`` where there is none."""
-    return None if data is None else json.loads(zlib.decompress(data))
+    """The JSON data behind ``data``; ``None`` where there is none. Raises ``DamagedRowError``."""
+    if data is None:
+        return None
+    try:
+        return json.loads(_inflated(data))
+    except (ValueError, RecursionError) as exc:
+        raise DamagedRowError(str(exc)) from exc
 
 
 def pack_text(text: str) -> bytes:
@@ -29,7 +42,22 @@ def pack_text(text: str) -> bytes:
 
 
 def unpack_text(data: bytes) -> str:
-    return zlib.decompress(data).decode("utf-8", "surrogatepass")
+    """The text behind ``data``. Raises ``DamagedRowError``."""
+    try:
+        return _inflated(data).decode("utf-8", "surrogatepass")
+    except ValueError as exc:
+        raise DamagedRowError(str(exc)) from exc
+
+
+def _inflated(data: bytes) -> bytes:
+    stream = zlib.decompressobj()
+    try:
+        text = stream.decompress(data, LARGEST)
+    except (zlib.error, TypeError) as exc:
+        raise DamagedRowError(str(exc)) from exc
+    if not stream.eof:
+        raise DamagedRowError("it is cut short or too large")
+    return text
 
 
 def digest(text: str) -> str:

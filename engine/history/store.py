@@ -29,6 +29,9 @@ MEGABYTE = 1_000_000
 _PRUNE_EVERY = 32
 """Looking whether something must go costs little, but not nothing: every so many runs."""
 
+_OF_FOREIGN_DATA = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+"""What a row or note may raise that is damaged, of another version or not ours at all: it may hold anything."""
+
 
 class History:
     """Open it with ``open``. Everything raises ``EngineError`` (HISTORY_UNAVAILABLE) where the file cannot be used.
@@ -122,15 +125,16 @@ class History:
 
     def _mark_interrupted(self, now: float = -math.inf) -> None:
         for path, note in ahead.left(self.path):
-            with suppress(ValueError, TypeError, KeyError):  # damaged, or of another version
+            with suppress(*_OF_FOREIGN_DATA):
                 run, audit = died(note)
                 kept = self._kept(run)
                 self._write(partial(writing.put_died, run=kept, audit=audit))
             with suppress(OSError):
                 os.unlink(path)
-        dead = self._do(lambda db: writing.dead_runs(db, now))
-        if dead:
-            self._write(lambda db: writing.mark_interrupted(db, dead))
+        with self._taking_apart():
+            dead = self._do(lambda db: writing.dead_runs(db, now))
+            if dead:
+                self._write(lambda db: writing.mark_interrupted(db, dead))
 
     def tidy(self, number: int, *, days: float, megabytes: float) -> None:
         """After run ``number``: every now and then a little of what is too old or too much goes."""
@@ -168,18 +172,18 @@ class History:
         """Up to ``limit`` runs that ``where`` means, newest first; from below number ``before`` on, where given."""
         from clawperator.engine.history import reading
 
-        return self._do(lambda db: reading.runs(db, where, limit, before))
+        return self._read(lambda db: reading.runs(db, where, limit, before))
 
     def count(self, where: Filter | None = None) -> int:
         from clawperator.engine.history import reading
 
-        return self._do(lambda db: reading.count(db, where))
+        return self._read(lambda db: reading.count(db, where))
 
     def find(self, key: str | int) -> RunRecord:
         """The run with that number, executionId, or (the newest) commandId. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
         from clawperator.engine.history import reading
 
-        record = self._do(lambda db: reading.find(db, key))
+        record = self._read(lambda db: reading.find(db, key))
         if record is None:
             raise self._not_found(f"The history holds no run {key}", str(key))
         return record
@@ -189,10 +193,10 @@ class History:
         from clawperator.engine.history import reading
         from clawperator.engine.history.packing import unpack_text
 
-        found = self._do(lambda db: reading.contents(db, digest))
+        found = self._read(lambda db: reading.contents(db, digest))
         if len(found) != 1:
             raise self._not_found(f"The history holds {'several trees' if found else 'no tree'} {digest}", digest)
-        return unpack_text(found[0])
+        return self._read(lambda _: unpack_text(found[0]))
 
     def audit(
         self, limit: int = 200, before: int | None = None, *, events: Sequence[str] = (), device_id: str = ""
@@ -200,7 +204,7 @@ class History:
         """The newest entries of the audit first; only of some ``events``, only of one device, where given."""
         from clawperator.engine.history import reading
 
-        return self._do(lambda db: reading.audit(db, limit, before, events, device_id))
+        return self._read(lambda db: reading.audit(db, limit, before, events, device_id))
 
     def export(self, where: Filter | None = None, *, trees: bool = True) -> Iterator[dict[str, Any]]:
         """Every run that ``where`` means, oldest first, whole and as JSON data: ``text`` stands in each of its ``trees``.
@@ -209,7 +213,7 @@ class History:
         """
         from clawperator.engine.history import reading
 
-        for number in self._do(lambda db: reading.numbers(db, where)):
+        for number in self._read(lambda db: reading.numbers(db, where)):
             with _forgiving():  # somebody may have pruned it meanwhile
                 run = self.find(number).to_dict()
                 for tree in run["trees"] if trees else ():
@@ -249,6 +253,18 @@ class History:
             return done
 
         return self._do(write)
+
+    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._taking_apart():
+            return self._do(work)
+
+    @contextmanager
+    def _taking_apart(self) -> Iterator[None]:
+        """For what takes rows apart."""
+        try:
+            yield
+        except _OF_FOREIGN_DATA as exc:
+            raise opening.unavailable(self.path, f"a row of it is damaged ({exc})") from exc
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do ``work``, once more with a new file where this one is damaged."""

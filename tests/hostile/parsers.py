@@ -10,17 +10,24 @@ import json
 import math
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import suppress
 from datetime import date
 from functools import partial
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
+from pydantic import ValidationError
 from starlette.requests import Request
 
 from clawperator.app.cli import values
+from clawperator.app.console import pictures
+from clawperator.app.console.draft_file import read_text
+from clawperator.app.console.remote import wire
+from clawperator.app.console.theming import read_theme
 from clawperator.app.http import bodies
 from clawperator.app.http.tokens import open_tokens
 from clawperator.app.mcp import stdio
@@ -42,6 +49,7 @@ from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy import nodes, questions, selectors, tree, views
 from clawperator.engine.hierarchy.diff import compare
 from clawperator.engine.history import account, bundle, packing
+from clawperator.engine.history.store import History
 from clawperator.engine.logcat import lines as log_lines
 from clawperator.engine.logcat import progress, text, users
 from clawperator.engine.logcat.binary import BinaryLogParser
@@ -247,6 +255,33 @@ def filtered(line: str) -> None:
         term.found_in("a" * 2_000)
 
 
+def history_file(path: str) -> None:
+    """Everything that is read of a history, and one more run written into it."""
+    with History.open(path) as history:
+        for run in history.runs():
+            run.to_dict()
+            with suppress(EngineError):
+                history.find(run.number).to_dict()
+        list(history.export())
+        [row.to_dict() for row in history.audit()]
+        history.prune(older_than=0)
+
+
+def write_ahead(path: str) -> None:
+    """What a process that died has noted becomes a row, or goes."""
+    os.mkdir(f"{path}.db.begun")
+    os.rename(path, f"{path}.db.begun/execution-999999999")
+    with History.open(f"{path}.db") as history:
+        [run.to_dict() for run in history.runs()]
+        [row.to_dict() for row in history.audit()]
+    assert os.listdir(f"{path}.db.begun") == []
+
+
+def remote_answer(kind: type[wire.Wire], data: bytes) -> None:
+    with suppress(ValidationError):
+        wire.read(kind, data)
+
+
 def skill_registry(path: str) -> None:
     found = registry.load_registry(path)
     search(found, keyword="shop")
@@ -255,10 +290,21 @@ def skill_registry(path: str) -> None:
 
 
 def screenshot(data: bytes) -> None:
-    try:
-        _fitted(_png(data), 64)
-    except CaptureError:
-        return
+    for picture in (data, with_checksums(data)):
+        pictures.read_picture(picture, SERIAL, 1.0)
+        with suppress(EngineError, CaptureError):
+            _fitted(_png(picture), 64)
+
+
+def with_checksums(data: bytes) -> bytes:
+    """The PNG file with the checksum that each chunk should have: without it nothing behind the first change is read."""
+    made, at = data[:8], 8
+    while at + 12 <= len(data):
+        end = at + 8 + int.from_bytes(data[at : at + 4], "big")
+        body = data[at + 4 : end]
+        made += data[at : at + 4] + body + zlib.crc32(body).to_bytes(4, "big")
+        at = end + 4
+    return made + data[at:]
 
 
 def shell_words(data: bytes) -> None:
@@ -444,6 +490,14 @@ PARSERS: dict[str, Parser] = {
     "recording": Parser([lambda data: reading.read_recording(io.BytesIO(data)), *file_of(reading.read_file), drafted], [own.RECORDING]),
     "step-log": Parser([step_log.read_step_log], [json.dumps(step_log.step_log(reading.read_recording(io.BytesIO(own.RECORDING)))).encode()]),
     "exports": Parser(text_of(exported, redact.without_messages), [b'File "/home/u/x.py", line 3, in f\nValueError: secret', *LOGS[:3]]),
+    "history-file": Parser(file_of(history_file), [own.history()]),
+    "history-ahead": Parser(file_of(write_ahead), [json.dumps(own.NOTE).encode()]),
+    "remote-engine": Parser(
+        [partial(remote_answer, kind) for kind in wire.Wire.__subclasses__()],
+        [json.dumps(value).encode() for value in (own.ENVELOPE, {"ok": True, "envelope": own.ENVELOPE, "deviceId": SERIAL})],
+    ),
+    "theme": Parser(file_of(lambda path: read_theme(Path(path))), [own.THEME]),
+    "draft": Parser(file_of(lambda path: read_text(Path(path))), [json.dumps(own.EXECUTION).encode()], (ValueError,)),
     "http-body": Parser(
         request_of(
             bodies.execution_of, bodies.device_of, bodies.package_of, bodies.path_of, bodies.timeout_of, bodies.wait_of,

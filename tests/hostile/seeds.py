@@ -5,14 +5,19 @@ from __future__ import annotations
 import io
 import json
 import os
+import sqlite3
 import struct
+import tempfile
+from contextlib import closing
 from pathlib import Path
 
 from PIL import Image
 
+from clawperator.engine.history.store import History
 from clawperator.engine.skills import registry
 from tests.engine.logcat.conftest import make_record
 from tests.hostile.fuzzing import MAX_INPUT
+from tests.past_runs import a_run, failed, put
 
 DATA = Path(__file__).parent.parent / "data"
 BUILTIN = Path(registry.builtin_path()).parent
@@ -99,6 +104,13 @@ RECORDING = b"\n".join(
         {"type": "press_key", "ts": 5, "seq": 5, "key": "back", "snapshot": None},
     )
 )  # fmt: skip
+NOTE = {
+    "process": "x", "at": 1.7e9, "caller": "cli", "steps": [["c", "click"]], "payload": ONE_CLICK,
+    "row": {
+        "execution_id": "e", "command_id": "c", "task_id": "t", "source": "s", "mode": "direct", "device_id": SERIAL, "backend": "operator",
+        "face": "cli", "pid": 1, "package": PACKAGE, "started_at": 1.7e9, "action_count": 1, "timeout_ms": 1_000,
+    },
+}  # fmt: skip
 SETTINGS = b"""
 device_id = "emulator-5554"
 log_level = "info"
@@ -122,6 +134,15 @@ allow = ["observe", "click"]
 deny = ["purchase_risk"]
 [profiles.ci.packages]
 allow = ["com.example.*"]
+"""
+THEME = b"""
+name = "mine"
+primary = "#5fb3f3"
+background = "#101418"
+foreground = "#f2f5f8"
+dark = true
+[variables]
+border = "#2e3845"
 """
 SCENARIO = b"""
 speed: 0
@@ -153,3 +174,15 @@ def png() -> bytes:
     stream = io.BytesIO()
     Image.new("RGB", (90, 160), "red").save(stream, "PNG")
     return stream.getvalue()
+
+
+def history() -> bytes:
+    """A file with two runs, one of which failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "history.db")
+        with History.open(str(path)) as store:
+            put(store, a_run(1, trees=["<hierarchy/>"]))
+            put(store, failed(a_run(2)))
+        with closing(sqlite3.connect(path)) as db:
+            db.executescript("PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM")
+        return path.read_bytes()

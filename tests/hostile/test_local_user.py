@@ -24,6 +24,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.flight import SingleFlight
 from clawperator.engine.history.opening import connect
+from clawperator.engine.history.store import History
 from clawperator.engine.log_file import LogFile, today_path
 from clawperator.engine.skills.blocked import load_blocked
 from clawperator.engine.skills.salt import FILE, installation_salt
@@ -175,6 +176,15 @@ def test_the_mode_of_a_file_behind_a_link_stays(name: str, tmp_path: Path, other
         connect(str(tmp_path / "history.db"))
     assert caught.value.code is ErrorCode.HISTORY_UNAVAILABLE
     assert untouched(other)
+
+
+def test_notes_behind_a_link_are_not_removed(tmp_path: Path) -> None:
+    others = tmp_path / "others"
+    others.mkdir()
+    (others / "letter-999999999").touch()
+    (tmp_path / "history.db.begun").symlink_to(others)
+    History.open(str(tmp_path / "history.db")).close()
+    assert os.listdir(others) == ["letter-999999999"]
 
 
 # -- another user

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
 import random
 import re
@@ -21,6 +22,7 @@ import clawperator.engine
 
 from .fuzzing import Parser, again, check, hold, made, run
 from .parsers import PARSERS
+from .seeds import NOTE, history
 
 SECONDS = 300
 INPUTS = 100
@@ -41,6 +43,8 @@ FOUND = [
     ("adb-server", b"OKAY" + b"FAIL" * 2_000),
     ("adb-sync", b"DENT" + bytes(12) + b"\xff\xff\xff\xff"),
     ("adb-sync", (b"DENT" + bytes(12) + b"\1\0\0\0x") * 101_000),
+    ("history-ahead", json.dumps({**NOTE, "payload": "no object"}).encode()),
+    ("history-file", history().replace(b"\x78\x5e", b"\x78\0")),
     ("filters", b"a+" * 180),
     ("filters", b"a{,4294967294}b" * 34),
     ("outcome", '{"stepResults":[{"id":"r","actionType":"read_text","success":true,"data":{"all":"true","count":"²"}}]}'.encode()),
