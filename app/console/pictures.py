@@ -36,8 +36,8 @@ CHOICES = ("auto", "kitty", "sixel", "blocks", "off")
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_SIDE = 16_384
-MAX_PIXELS = 40_000_000
-"""An 8K screen has 33 million pixels; decoded they take three bytes each for a moment."""
+MAX_PIXELS = 16_000_000
+"""Twice a 4K screen; decoded they take four bytes each for a moment."""
 KEPT_SIDE = 1_280
 """The longer side of what is kept: finer than any pane of a terminal, 2 MB for a phone's screen."""
 

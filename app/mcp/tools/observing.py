@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from clawperator.app.mcp.desk import Call, Desk
 
 _SIDE = 1_280
-_MOST_PIXELS = 80_000_000  # pillow warns on stderr above 89 million
+_MOST_PIXELS = 16_000_000
+"""Twice a 4K screen; decoded they take four bytes each."""
 _FAR = 10**9
 _LONGEST_WAIT_MS = MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS
 
@@ -201,10 +202,11 @@ def _fitted(png: bytes, side: int) -> tuple[bytes, tuple[int, int], tuple[int, i
             if max(screen) <= side:
                 picture.verify()
                 return png, screen, screen
-            picture.thumbnail((side, side), Image.Resampling.LANCZOS)
-            written = io.BytesIO()
-            picture.save(written, "PNG")
-            return written.getvalue(), picture.size, screen
+            plain = picture.convert("RGB")  # palettes and other chunks of the file end here
+        plain.thumbnail((side, side), Image.Resampling.LANCZOS)
+        written = io.BytesIO()
+        plain.save(written, "PNG")
+        return written.getvalue(), plain.size, screen
     except (OSError, SyntaxError, ValueError) as exc:
         message = f"The device's picture cannot be read: {exc}"
         raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, message) from exc
