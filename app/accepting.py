@@ -167,13 +167,17 @@ class Acceptor:
 
     def _pause(self, exc: OSError) -> None:
         """No descriptor is left, or the like: take one from a client that waits, or try again later."""
-        now = time.monotonic()
-        if not self._told_at or now - self._told_at > _SILENT_SECONDS:
-            self._told_at = now
-            self._tell(f"Connections cannot be accepted: {exc.strerror}; idle ones are closed, others have to wait")
         if not self._table.make_room():
             self._loop.remove_reader(self._listener)
             self._retry = self._loop.call_later(_RETRY_SECONDS, self._listen)
+        self._loop.call_soon(self._say, exc)  # by then the descriptor is free, and saying something may need one
+
+    def _say(self, exc: OSError) -> None:
+        now = time.monotonic()
+        if not self._told_at or now - self._told_at > _SILENT_SECONDS:
+            with suppress(OSError, ImportError):  # without a descriptor for it: it is said at the next try
+                self._tell(f"Connections cannot be accepted: {exc.strerror}; idle ones are closed, others have to wait")
+                self._told_at = now
 
 
 def address_key(host: str) -> str:

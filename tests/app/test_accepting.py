@@ -70,12 +70,18 @@ def test_what_counts_as_one_address(one: str, other: str, same: bool) -> None:
 async def test_without_descriptors_it_tries_again_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clawperator.app.accepting._RETRY_SECONDS", 0.01)
     said: list[str] = []
+    tellings = iter([OSError(errno.EMFILE, "Too many open files"), None, None, None])
     served = asyncio.Event()
 
     class Protocol(asyncio.Protocol):
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             served.set()
             transport.close()
+
+    def tell(line: str) -> None:
+        if (failure := next(tellings)) is not None:
+            raise failure  # saying it needs a descriptor as well
+        said.append(line)
 
     class Listener(socket.socket):
         tries = 0
@@ -89,7 +95,7 @@ async def test_without_descriptors_it_tries_again_and_says_so_once(monkeypatch: 
     listener = Listener()
     listener.bind(("127.0.0.1", 0))
     listener.listen()
-    acceptor = Acceptor(listener, Protocol, Table(2), tell=said.append)
+    acceptor = Acceptor(listener, Protocol, Table(2), tell=tell)
     with socket.socket() as client:
         client.setblocking(False)
         await asyncio.get_running_loop().sock_connect(client, listener.getsockname())
