@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clawperator.engine.events import EngineEvent
 
 
-MAX_BYTES = 24 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 """What waits for one reader, besides the newest event."""
 _ENTRY_COST = 250
 """Bytes that a log line takes besides its text."""
@@ -27,8 +27,8 @@ _ENTRY_COST = 250
 def _size(event: EngineEvent) -> int:
     """About how many bytes ``event`` takes: what a device has a say in."""
     texts = (getattr(event, name, "") for name in ("xml", "raw", "text"))
-    entries = getattr(event, "entries", ())
-    return sum(map(len, texts)) + sum(len(entry.payload) + _ENTRY_COST for entry in entries)
+    fields, entries = getattr(event, "fields", {}), getattr(event, "entries", ())
+    return sum(map(len, (*texts, *fields.values()))) + sum(len(entry.payload) + _ENTRY_COST for entry in entries)
 
 
 class Subscription:

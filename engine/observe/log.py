@@ -45,6 +45,8 @@ _ATTACHMENTS = 5
 """How often in a row a stream may end without an entry before it is given up."""
 _PAUSE_SECONDS = 0.1
 _STDOUT = 1
+_AT_ONCE = 64 * 1024
+"""Bytes of the log that are read before other tasks have their turn: a thousand short lines may be an event each."""
 
 
 class LogListener(Protocol):
@@ -254,13 +256,19 @@ class DeviceLog:
             await self._open_witness()
             async for channel, data in stream:
                 if channel == _STDOUT:
-                    began = time.perf_counter()
-                    entries = parser.feed(data)
-                    self._take(self._unknown(entries) if self._known else entries, data)
-                    self.reading += time.perf_counter() - began
+                    for at in range(0, len(data), _AT_ONCE):
+                        self._read_part(parser, data[at : at + _AT_ONCE])
+                        if len(data) > _AT_ONCE:
+                            await asyncio.sleep(0)
                 else:
                     complaint = (complaint + data)[:2048]
         return complaint.decode(errors="replace").strip()
+
+    def _read_part(self, parser: BinaryLogParser | TextLogParser, data: bytes) -> None:
+        began = time.perf_counter()
+        entries = parser.feed(data)
+        self._take(self._unknown(entries) if self._known else entries, data)
+        self.reading += time.perf_counter() - began
 
     async def _open_witness(self) -> None:
         """Connect to the adb server beside the stream: who of the two has ended tells a lost server from a lost device."""
