@@ -233,7 +233,7 @@ def read_picture(png: bytes, device_id: str, at: float) -> Picture:
     if problem:
         return Picture(device_id, at, size, problem=problem)
     try:
-        image = _decode(png)
+        image = _decode(png, size)
     except _DAMAGE:
         return Picture(device_id, at, size, problem="the device sent a damaged picture")
     if _is_black(image):
@@ -259,10 +259,14 @@ def _measure(png: bytes) -> tuple[tuple[int, int], str]:
     return (width, height), ""
 
 
-def _decode(png: bytes) -> Image:
+def _decode(png: bytes, size: tuple[int, int]) -> Image:
+    """Raise one of ``_DAMAGE`` also for a file whose later header claims another size."""
     from PIL import Image
+    from PIL.PngImagePlugin import PngImageFile
 
-    with Image.open(io.BytesIO(png), formats=["PNG"]) as file:
+    with PngImageFile(io.BytesIO(png)) as file:  # Image.open would judge the size by itself, on stderr
+        if file.size != size:
+            raise ValueError("two sizes")
         image = file.convert("RGB")
     image.thumbnail((KEPT_SIDE, KEPT_SIDE), Image.Resampling.BOX)
     return image

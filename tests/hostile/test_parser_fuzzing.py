@@ -11,6 +11,7 @@ import json
 import pkgutil
 import random
 import re
+import struct
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +23,7 @@ import clawperator.engine
 
 from .fuzzing import Parser, again, check, hold, made, run
 from .parsers import PARSERS
-from .seeds import NOTE, history
+from .seeds import NOTE, history, png
 
 SECONDS = 300
 INPUTS = 100
@@ -36,6 +37,7 @@ NOT_FUZZED = {
 }
 """Functions that read by their names, and why what they get needs no fuzzing."""
 
+HEADER = struct.pack(">I4sIIBBBBB4x", 13, b"IHDR", 400_000, 400_000, 8, 2, 0, 0, 0)
 FOUND = [
     ("logcat-words", b"u0_a" + b"9" * 5_000),
     ("logcat-text", b"9" * 5_000 + b".1  1  1 I tag: x\n"),
@@ -45,6 +47,7 @@ FOUND = [
     ("adb-sync", (b"DENT" + bytes(12) + b"\1\0\0\0x") * 101_000),
     ("history-ahead", json.dumps({**NOTE, "payload": "no object"}).encode()),
     ("history-file", history().replace(b"\x78\x5e", b"\x78\0")),
+    ("screenshot", png()[:33] + HEADER + png()[33:]),
     ("filters", b"a+" * 180),
     ("filters", b"a{,4294967294}b" * 34),
     ("outcome", '{"stepResults":[{"id":"r","actionType":"read_text","success":true,"data":{"all":"true","count":"²"}}]}'.encode()),

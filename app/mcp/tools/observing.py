@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
-import struct
 from typing import TYPE_CHECKING, Any
 
 from mcp_types import ImageContent
@@ -191,14 +190,12 @@ async def _screenshot(desk: Desk, call: Call, arguments: Arguments) -> Reply:
 def _fitted(png: bytes, side: int) -> tuple[bytes, tuple[int, int], tuple[int, int]]:
     """The picture with no side longer than ``side``; its size and the screen's. Raises ``EngineError``."""
     from PIL import Image
+    from PIL.PngImagePlugin import PngImageFile
 
-    width, height = struct.unpack_from(">II", png.ljust(24, b"\0"), 16)
-    if width * height > _MOST_PIXELS:
-        message = f"The device's picture is too large: {width} by {height} pixels"
-        raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, message)
     try:
-        with Image.open(io.BytesIO(png), formats=("PNG",)) as picture:
+        with PngImageFile(io.BytesIO(png)) as picture:  # Image.open would judge the size by itself, on stderr
             screen = picture.size
+            _require_small(*screen)
             if max(screen) <= side:
                 picture.verify()
                 return png, screen, screen
@@ -210,6 +207,12 @@ def _fitted(png: bytes, side: int) -> tuple[bytes, tuple[int, int], tuple[int, i
     except (OSError, SyntaxError, ValueError) as exc:
         message = f"The device's picture cannot be read: {exc}"
         raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, message) from exc
+
+
+def _require_small(width: int, height: int) -> None:
+    if width * height > _MOST_PIXELS:
+        message = f"The device's picture is too large: {width} by {height} pixels"
+        raise EngineError(ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT, message)
 
 
 SCREENSHOT = Tool(
