@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 _TELLING = r"(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie|credential)"
-_NAMED = re.compile(
-    rf"(?i)([A-Z0-9_.-]{{0,64}}{_TELLING}[A-Z0-9_.-]{{0,64}}[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?)([^\s\"',;&}}]+)"
+_NAMED = re.compile(  # possessive: what may follow a name is no part of it, so a shorter name is never worth a try
+    rf"(?i)({_TELLING}[A-Z0-9_.-]{{0,64}}+[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?)([^\s\"',;&}}]+)"
 )
 _SECRET_KEY = re.compile(rf"(?i){_TELLING}")
 _PEM = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL)

@@ -30,6 +30,7 @@ def redactor() -> Redactor:
         ("Authorization: Bearer abc.def-ghi12", "Authorization: <secret> <secret>"),
         ('password = "hunter2", x', 'password = "<secret>", x'),
         ("export MY_API_KEY=abc;ls", "export MY_API_KEY=<secret>;ls"),
+        ("x-token-id_tokens: abc", "x-token-id_tokens: <secret>"),
         ("https://user:pass@host.example/x", "https://<secret>@host.example/x"),
         ("ghp_abcdefghijklmnopqrst", "<secret>"),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "<secret>"),
@@ -148,8 +149,10 @@ def test_a_second_time_changes_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        *(pytest.param(slow, marks=pytest.mark.ci) for slow in ("a", "token")),
+        "a",
         "a.",
+        "token",
+        "api_key-",
         "a@",
         "x=",
         "/home/",

@@ -119,7 +119,7 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
 
 @pytest.fixture(scope="module")
 def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of one server for a whole file, before one device: for requests that leave nothing behind."""
+    """The address of one server for a whole file, before one device: for requests that no other test notices."""
     home = tmp_path_factory.mktemp("standing")
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_STATE_HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     with ExitStack() as stack:

@@ -49,14 +49,13 @@ async def test_an_execution_answers_with_the_envelope(serve: Serve) -> None:
     ]
 
 
-async def test_a_failed_plan_is_a_successful_transport(serve: Serve) -> None:
-    served = await serve()
+async def test_a_failed_plan_is_a_successful_transport(client: httpx.AsyncClient) -> None:
     click = {
         "id": "c",
         "type": "click",
         "params": {"matcher": {"textEquals": "not there"}, "retry": {"maxAttempts": 1}},
     }
-    response = await served.execute(click)
+    response = await client.post("/execute", json={"execution": plan(click)})
     assert response.status_code == 200
     assert response.json()["envelope"]["status"] == "failed"
     assert response.json()["envelope"]["errorCode"] == "NODE_NOT_FOUND"
@@ -64,7 +63,7 @@ async def test_a_failed_plan_is_a_successful_transport(serve: Serve) -> None:
     assert error["hint"].endswith(
         "What comes near now: POST /match with `selector` as in details.selector and `explain`: true."
     )
-    near = await served.client.post("/match", json={"selector": error["details"]["selector"], "explain": True})
+    near = await client.post("/match", json={"selector": error["details"]["selector"], "explain": True})
     assert near.json()["count"] == 0
 
 
@@ -72,26 +71,25 @@ def compiled(*plans: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"executions": [{**each, "commandId": f"part-{index}"} for index, each in enumerate(plans)], **more}
 
 
-async def test_a_compiled_artifact_is_executed_whole(serve: Serve) -> None:
-    served = await serve()
+async def test_a_compiled_artifact_is_executed_whole(client: httpx.AsyncClient) -> None:
     matcher = {"matcher": {"textEquals": "not there"}, "retry": {"maxAttempts": 1}}
     missing = {"id": "later", "type": "click", "params": matcher}
     three = compiled(plan(HOME), plan(missing), plan(HOME), optional=["later"])
-    report = await served.client.post("/execute", json={"execution": three})
+    report = await client.post("/execute", json={"execution": three})
     done = report.json()
     assert (report.status_code, done["ok"], done["planned"], done["errors"]) == (200, True, 3, [])
     names = [execution["envelope"]["commandId"] for execution in done["executions"]]
     assert names == ["part-0", "part-1", "part-2"]
-    broken = await served.client.post("/execute", json={"execution": compiled(plan(HOME), plan(missing), plan(HOME))})
+    broken = await client.post("/execute", json={"execution": compiled(plan(HOME), plan(missing), plan(HOME))})
     assert (broken.status_code, broken.json()["ok"], len(broken.json()["executions"])) == (200, False, 2)
     assert broken.json()["errors"][0]["code"] == "NODE_NOT_FOUND"
     assert "clawperator match" not in broken.json()["errors"][0]["hint"]
-    checked = await served.client.post("/execute?validateOnly=true", json={"execution": three})
+    checked = await client.post("/execute?validateOnly=true", json={"execution": three})
     assert (checked.json()["validated"], len(checked.json()["executions"])) == (True, 3)
-    wrong = await served.client.post("/execute", json={"execution": compiled(plan(HOME), {"actions": []})})
+    wrong = await client.post("/execute", json={"execution": compiled(plan(HOME), {"actions": []})})
     assert wrong.json()["error"]["details"]["path"].startswith("executions.1")
     away = compiled(plan({"id": "p", "type": "take_screenshot", "params": {"path": "/etc/x.png"}}))
-    refused = await served.client.post("/execute", json={"execution": away})
+    refused = await client.post("/execute", json={"execution": away})
     assert refused.json()["error"]["code"] == "INVALID_PATH"
 
 
@@ -159,10 +157,9 @@ async def test_a_body_that_does_not_say_its_length_is_counted(client: httpx.Asyn
     assert (await client.get("/healthz")).status_code == 200
 
 
-async def test_a_large_execution_is_refused(serve: Serve) -> None:
-    served = await serve()
+async def test_a_large_execution_is_refused(client: httpx.AsyncClient) -> None:
     texts = [{"id": f"t{n}", "type": "wait_for_node", "params": {"matcher": {"textEquals": "x" * 500, "textContains": "y" * 500, "resourceId": "z" * 500}}} for n in range(48)]  # fmt: skip
-    assert error_of(await served.execute(*texts)) == (413, "PAYLOAD_TOO_LARGE")
+    assert error_of(await client.post("/execute", json={"execution": plan(*texts)})) == (413, "PAYLOAD_TOO_LARGE")
 
 
 async def test_bad_artifacts_and_entries_are_warnings(serve: Serve, tmp_path: Path) -> None:
@@ -291,11 +288,10 @@ async def test_observing_needs_no_body(serve: Serve, tmp_path: Path) -> None:
     assert picture == await asyncio.to_thread(Path(data["path"]).read_bytes)
 
 
-async def test_the_flat_aliases_speak_of_the_operator(serve: Serve) -> None:
-    served = await serve()
+async def test_the_flat_aliases_speak_of_the_operator(client: httpx.AsyncClient) -> None:
     body = {"operatorPackage": "com.example.absent"}
-    assert error_of(await served.client.post("/snapshot", json=body)) == (500, "OPERATOR_NOT_INSTALLED")
-    assert error_of(await served.client.post("/observe/snapshot", json=body)) == (500, "RECEIVER_NOT_INSTALLED")
+    assert error_of(await client.post("/snapshot", json=body)) == (500, "OPERATOR_NOT_INSTALLED")
+    assert error_of(await client.post("/observe/snapshot", json=body)) == (500, "RECEIVER_NOT_INSTALLED")
 
 
 async def test_a_live_tree_is_sent_once(serve: Serve) -> None:
@@ -315,18 +311,15 @@ async def test_a_live_tree_is_sent_once(serve: Serve) -> None:
     assert executions == 1  # all but the first were answered from what was known
 
 
-async def test_matching_and_suggesting_agree(serve: Serve) -> None:
-    served = await serve()
-    found = (await served.client.post("/match", json={"selector": {"textEquals": "Shop"}})).json()
+async def test_matching_and_suggesting_agree(client: httpx.AsyncClient) -> None:
+    found = (await client.post("/match", json={"selector": {"textEquals": "Shop"}})).json()
     assert found["count"] == 1
     node = found["matches"][0]
-    suggested = (await served.client.post("/suggest", json={"node": node["path"], "maxAgeMs": 60_000})).json()
+    suggested = (await client.post("/suggest", json={"node": node["path"], "maxAgeMs": 60_000})).json()
     best = suggested["candidates"][0]
-    checked = (await served.client.post("/match", json={"selector": best["selector"], "maxAgeMs": 60_000})).json()
+    checked = (await client.post("/match", json={"selector": best["selector"], "maxAgeMs": 60_000})).json()
     assert [match["path"] for match in checked["matches"]] == [node["path"]]
-    nothing = (
-        await served.client.post("/match", json={"selector": {"textEquals": "Nowhere"}, "maxAgeMs": 60_000})
-    ).json()
+    nothing = (await client.post("/match", json={"selector": {"textEquals": "Nowhere"}, "maxAgeMs": 60_000})).json()
     assert nothing["count"] == 0
     assert nothing["explain"]["verdict"]
 

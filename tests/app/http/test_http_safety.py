@@ -219,14 +219,14 @@ async def test_a_tree_that_is_known_is_not_for_everybody(serve: Serve, tmp_path:
     assert (await served.client.get("/devices", headers=blind_eye)).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/etc/x.png", "../x.png", "a/../../x.png", "~/../../x", "\0", "."])
-async def test_pictures_stay_in_their_folder(serve: Serve, tmp_path: Path, path: str) -> None:
+async def test_pictures_stay_in_their_folder(serve: Serve, tmp_path: Path) -> None:
     served = await serve("--screenshots-dir", str(tmp_path / "shots"))
-    assert error_of(await served.client.post("/observe/screenshot", json={"path": path})) == (400, "INVALID_PATH")
-    shot = {"id": "p", "type": "screenshot", "params": {"path": path}}
-    refused = await served.execute(HOME, shot)
-    assert error_of(refused) == (400, "INVALID_PATH")
-    assert refused.json()["error"]["details"]["path"] == "actions.1.params.path"
+    for path in ("/etc/x.png", "../x.png", "a/../../x.png", "~/../../x", "\0", "."):
+        answer = await served.client.post("/observe/screenshot", json={"path": path})
+        assert error_of(answer) == (400, "INVALID_PATH"), path
+        refused = await served.execute(HOME, {"id": "p", "type": "screenshot", "params": {"path": path}})
+        assert error_of(refused) == (400, "INVALID_PATH"), path
+        assert refused.json()["error"]["details"]["path"] == "actions.1.params.path"
     assert (await served.client.get("/history")).json()["count"] == 0
 
 

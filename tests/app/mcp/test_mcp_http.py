@@ -29,7 +29,7 @@ BEGIN = {
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [MODES[0], pytest.param(MODES[1], marks=pytest.mark.ci)])
 async def test_the_same_tools(visit: Visit, listen: Listen, mode: str) -> None:
     place = await visit()
     server = await listen(place)

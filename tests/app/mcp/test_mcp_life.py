@@ -90,7 +90,9 @@ async def test_the_end_of_stdin_ends_it(visit: Visit) -> None:
         assert await wire.words() == ""
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, *(pytest.param(other, marks=pytest.mark.ci) for other in (signal.SIGINT, signal.SIGHUP))]
+)
 async def test_a_signal_ends_it_though_the_client_stays(visit: Visit, number: signal.Signals) -> None:
     place = await visit()
     async with wired(place) as wire:

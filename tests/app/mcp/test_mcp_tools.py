@@ -18,7 +18,7 @@ TOOLS = {
 ACTING = {"action", "execute", "skill_run"}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [MODES[0], pytest.param(MODES[1], marks=pytest.mark.ci)])
 async def test_what_is_offered(visit: Visit, mode: str) -> None:
     place = await visit()
     async with place.talk(mode=mode) as agent:
