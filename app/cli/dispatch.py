@@ -120,22 +120,25 @@ def _explain(topic: str) -> Answer | int:
 
 
 def _finish(outcome: Answer | EngineError | int, fmt: str, *, leaving: bool) -> int:
-    """Print the outcome. A signal meanwhile ends the printing and no second document begins."""
+    """Print the outcome. A signal meanwhile ends the printing and no second document begins; one when all is out changes nothing."""
+    progress = output.Progress()
     try:
-        exit_code = outcome if isinstance(outcome, int) else _printed(outcome, fmt)
+        exit_code = outcome if isinstance(outcome, int) else _printed(outcome, fmt, progress)
         if leaving:
             interrupts.end(exit_code)
     except KeyboardInterrupt:
-        return interrupts.INTERRUPTED
+        if isinstance(outcome, int) or not progress.whole:
+            return interrupts.INTERRUPTED
+        exit_code = diagnostics.exit_code(outcome)
+        if leaving:
+            interrupts.end(exit_code)
     return exit_code
 
 
-def _printed(outcome: Answer | EngineError, fmt: str) -> int:
+def _printed(outcome: Answer | EngineError, fmt: str, progress: output.Progress) -> int:
+    answer = output.Answer(outcome.to_dict(), view="error") if isinstance(outcome, EngineError) else outcome
     try:
-        if isinstance(outcome, EngineError):
-            output.print_answer(output.Answer(outcome.to_dict(), view="error"), fmt)
-        else:
-            output.print_answer(outcome, fmt)
+        output.print_answer(answer, fmt, progress)
     except output.CannotWriteError as exc:
         return _unheard(exc)
     return diagnostics.exit_code(outcome)

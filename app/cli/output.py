@@ -6,6 +6,7 @@ Text from devices is hostile. In JSON it can hide nothing, because ``engine/invi
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from io import StringIO
@@ -13,6 +14,7 @@ from io import StringIO
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from io import RawIOBase
     from typing import Any
 
     from rich.console import RenderableType
@@ -48,6 +50,20 @@ class Answer:
         self.indent = indent
 
 
+class Progress:
+    """How much of what is written stdout has taken: exact wherever a signal may raise ``KeyboardInterrupt``."""
+
+    def __init__(self) -> None:
+        self.size = -1
+        """Bytes, once they are known."""
+        self.taken: list[int] = []
+
+    @property
+    def whole(self) -> bool:
+        """Everything is out."""
+        return sum(self.taken) == self.size
+
+
 class CannotWriteError(Exception):
     """stdout does not take the answer; ``exit_code`` is what the process ends with."""
 
@@ -74,12 +90,12 @@ def stated_format(arguments: Iterable[str]) -> str:
     return answer
 
 
-def print_answer(answer: Answer, fmt: str) -> None:
+def print_answer(answer: Answer, fmt: str, progress: Progress) -> None:
     """Write one command's answer in the asked-for format (``json`` or ``pretty``)."""
     if fmt == "pretty":
-        print_pretty(answer.view, answer.data)
+        _write(drawn(answer.view, answer.data), progress)
     else:
-        print_json(answer.document, indent=answer.indent)
+        _write(encode(answer.document, indent=answer.indent) + b"\n", progress)
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any], *, indent: int | None = None) -> None:
@@ -183,7 +199,7 @@ def is_terminal() -> bool:
         return False
 
 
-def _write(data: bytes) -> None:
+def _write(data: bytes, progress: Progress | None = None) -> None:
     """Write bytes whole: the encoding of the answer is UTF-8 wherever it goes."""
     stream = sys.stdout
     if stream is None:
@@ -193,26 +209,24 @@ def _write(data: bytes) -> None:
             stream.write(data.decode())
             return
         stream.flush()
-        stream.buffer.write(data)
-        stream.buffer.flush()
-    except (
-        KeyboardInterrupt
-    ):  # the reader pauses: what it has not taken must not be waited for when the interpreter exits
-        _abandon()
-        raise
+        buffer: Any = stream.buffer
+        _pass_on(data, getattr(buffer, "raw", buffer), progress or Progress())
     except BrokenPipeError as exc:
-        _abandon()
         raise CannotWriteError("the reader of stdout is gone", READER_GONE) from exc
     except (OSError, ValueError) as exc:
-        _abandon()
         raise CannotWriteError(f"stdout cannot be written: {exc}", 1) from exc
 
 
-def _abandon() -> None:
-    """Point stdout at nothing, or the interpreter would complain about the unwritten rest when it exits."""
-    try:
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, sys.stdout.fileno())
-        os.close(nothing)
-    except (OSError, ValueError):
-        pass  # a replaced stdout without a descriptor holds nothing back
+def _pass_on(data: bytes, raw: RawIOBase, progress: Progress) -> None:
+    """Write past the buffer, which does not say what an interrupted write has left in it.
+
+    Between a write and the note of what it took no bytecode runs: a signal is heard before both or after both.
+    """
+    progress.size = len(data)
+    rest = memoryview(data)
+    while rest:
+        progress.taken.extend(filter(None, map(raw.write, (rest,))))
+        done = sum(progress.taken)
+        if done == len(data) - len(rest):
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        rest = memoryview(data)[done:]

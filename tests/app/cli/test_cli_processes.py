@@ -262,6 +262,16 @@ clawperator.app.cli.dispatch.dispatch = dispatch
 number = sys.argv.pop(1)
 sys.exit(main())
 """
+ONCE_IT_IS_READ = """
+import fcntl, os, sys
+from clawperator.app.cli.main import main
+
+reader, number = int(sys.argv.pop(1)), int(sys.argv.pop(1))
+fcntl.fcntl(reader, fcntl.F_SETOWN, os.getpid())
+fcntl.fcntl(reader, fcntl.F_SETSIG, number)  # the kernel sends it in the middle of the write
+fcntl.fcntl(reader, fcntl.F_SETFL, os.O_ASYNC)
+sys.exit(main())
+"""
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
@@ -297,6 +307,21 @@ class TestInterrupts:
         done = subprocess.run([*words, "devices"], capture_output=True, timeout=patience(50), check=False)
         assert (done.returncode, done.stderr) == (130, b"")
         assert json.loads(done.stdout)["code"] == "INTERRUPTED"
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is to send the signal: F_SETSIG")
+    @pytest.mark.usefixtures("lonely")
+    @pytest.mark.parametrize("number", ENDING)
+    @pytest.mark.parametrize(
+        ("words", "code"), [("config show", 0), ("config show --output pretty", 0), ("no-such-command", 1)]
+    )
+    def test_when_the_answer_is_out(self, words: str, code: int, number: signal.Signals) -> None:
+        reader, writer = os.pipe()
+        with open(reader, "rb") as answer:
+            command = [sys.executable, "-c", ONCE_IT_IS_READ, str(reader), str(int(number)), *words.split()]
+            done = subprocess.run(command, stdout=writer, pass_fds=[reader], timeout=patience(50), check=False)
+            os.close(writer)
+            assert answer.read().endswith(b"\n")
+        assert done.returncode == code
 
     @pytest.mark.usefixtures("lonely")
     def test_what_is_ignored_stays_ignored(self, silent_adb: socket.socket, spawn: Spawn) -> None:
