@@ -1,8 +1,8 @@
 """adb's own words → the project's error codes, once, at the border.
 
-``EngineError`` is what everybody raises; two subclasses exist because callers act differently on them: a conversation
-that broke (:class:`TransportError`) leaves the outcome of a command unknown, and one of those ran into our own deadline
-(:class:`AdbTimeoutError`).
+``EngineError`` is what everybody raises; three subclasses exist because callers act differently on them: a conversation
+that broke (:class:`TransportError`) leaves the outcome of a command unknown, one of those ran into our own deadline
+(:class:`AdbTimeoutError`), and an answer was too large to keep (:class:`OversizedError`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ class TransportError(EngineError):
 
 class AdbTimeoutError(TransportError):
     """Our deadline passed first; the connection has been closed."""
+
+
+class OversizedError(EngineError):
+    """The device's answer is larger than what is kept of one; asking again would end the same way."""
 
 
 # Looked for in this order: "device unauthorized" texts also advise on servers, "more than one device" names emulators.
@@ -56,10 +60,10 @@ def broken(what: str, *, serial: str = "") -> TransportError:
     return TransportError(code, what, details={"deviceId": serial} if serial else None)
 
 
-def endless(what: str, limit: int, *, serial: str) -> EngineError:
+def endless(what: str, limit: int, *, serial: str) -> OversizedError:
     """The device sends more than the ``limit`` (bytes) of what is kept of one answer."""
     size = f"{limit // 2**20} MiB" if limit >= 2**20 else f"{limit} bytes"
-    return EngineError(
+    return OversizedError(
         ErrorCode.DEVICE_SHELL_UNAVAILABLE,
         f"{what}: the device's answer is larger than {size}",
         details={"deviceId": serial, "limit": limit},

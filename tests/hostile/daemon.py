@@ -91,13 +91,14 @@ class Attack:
 class HostileServer:
     """Listens on ``port`` of the loopback address.
 
-    ``attacked`` is set when an attack has begun, ``soaked`` when one of its floods has poured ``SOAK`` bytes: a client takes them.
+    ``attacked`` is set when an attack has begun (``attacks_begun`` counts them), ``soaked`` when one of its floods has poured ``SOAK`` bytes: a client takes them.
     """
 
     behind: int
     attacks: Sequence[Attack]
     attacked: threading.Event = field(default_factory=threading.Event)
     soaked: threading.Event = field(default_factory=threading.Event)
+    attacks_begun: int = 0
     _open: list[socket.socket] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -146,6 +147,7 @@ class HostileServer:
             client.sendall(b"OKAY")
         if service == "sync:":
             _refer_to_the_file(client)
+        self.attacks_begun += 1
         self.attacked.set()
         client.sendall(attack.opening)
         if attack.answer is not None:

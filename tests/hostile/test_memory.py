@@ -112,6 +112,12 @@ def test_a_command_stays_small(simulator: int, run: Run, tmp_path: Path, name: s
     assert not [left for left in tmp_path.rglob("*") if left.suffix in (".part", ".png", ".ndjson")]
 
 
+def test_an_answer_that_is_too_large_is_read_once(simulator: int, run: Run) -> None:
+    with hostile(simulator, Attack("pm list", FLOODS["short lines"])) as server:
+        assert run(server, "packages", "list", seconds=15).code == "DEVICE_SHELL_UNAVAILABLE"
+        assert server.attacks_begun == 1
+
+
 @pytest.mark.parametrize(
     "name", [name if name == "doubtful records" else pytest.param(name, marks=pytest.mark.ci) for name in LOGS]
 )

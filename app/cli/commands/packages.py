@@ -7,7 +7,7 @@ import os
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
 from clawperator.engine.adb import blocking
-from clawperator.engine.adb.failures import AdbTimeoutError
+from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
 from clawperator.engine.environment import (
     DEVICE_VARIABLES,
     LOG_LEVEL_VARIABLE,
@@ -60,7 +60,7 @@ def _read(options: Namespace) -> list[str] | None:
     command = ["pm", "list", "packages", *(["-3"] if options.third_party else [])]
     try:
         output, _, exit_code = blocking.shell(serial, command)
-    except AdbTimeoutError:  # the engine would only wait as long once more
+    except (AdbTimeoutError, OversizedError):  # the engine would only wait, or read, as long once more
         raise
     except EngineError:
         return None
