@@ -99,7 +99,7 @@ class Scanner:
     async def lists(self) -> AsyncGenerator[tuple[DeviceEntry, ...]]:
         """The list of adb whenever it changes, and the last one again after ``poll`` seconds without a change."""
         async with aclosing(self.server.track_devices(reconnect=True)) as pushed:
-            latest: tuple[DeviceEntry, ...] = ()
+            latest: tuple[DeviceEntry, ...] | None = None  # as long as adb has sent no list, nothing is known
             coming = asyncio.ensure_future(anext(pushed))
             try:
                 while True:
@@ -107,7 +107,8 @@ class Scanner:
                     if done:
                         latest = coming.result()
                         coming = asyncio.ensure_future(anext(pushed))
-                    yield latest
+                    if latest is not None:
+                        yield latest
             finally:
                 coming.cancel()
                 with suppress(asyncio.CancelledError, EngineError, StopAsyncIteration):

@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from clawperator.engine.adb.presence import DeviceEntry
+from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.emulators import avds, console, lifecycle, provision, telling, words
 from clawperator.engine.emulators.avds import Avd, avd_home, decode_ini, describe, is_name, parse_ini, read_avd, recipe
 from clawperator.engine.emulators.image import is_listed
 from clawperator.engine.emulators.limits import Limits
 from clawperator.engine.emulators.manager import listed_names
-from clawperator.engine.emulators.running import RunningEmulator
+from clawperator.engine.emulators.running import RunningEmulator, Scanner
 from clawperator.engine.emulators.sdk import MAX_STDERR, MAX_STDOUT, Ran, Sdk
 from clawperator.engine.emulators.sdk import Heard as Output
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -506,3 +511,18 @@ async def test_a_console_that_is_silent_or_absent() -> None:
     for other in (serial, "emulator-", "emulator-99999", "emulator-٣", "emulator-123456", "192.0.2.1:5555"):
         with pytest.raises(EngineError):
             await console.ask(other, "avd name", {}, timeout=5)
+
+
+async def test_nothing_is_known_before_adb_has_sent_a_list() -> None:
+    """An emulator that was stopped is not gone because adb is slow to answer."""
+    entry = DeviceEntry("emulator-5554", "device")
+
+    class Slow(AdbServer):
+        async def track_devices(self, **_: Any) -> AsyncGenerator[tuple[DeviceEntry, ...]]:
+            await asyncio.sleep(0.1)  # five times the time after which a list is given again
+            yield (entry,)
+            await asyncio.Event().wait()
+
+    scanner = Scanner(Slow("localhost", 1, ""), {}, "", (), Limits(poll=0.02))
+    async with aclosing(scanner.lists()) as lists:
+        assert [await anext(lists) for _ in range(2)] == [(entry,), (entry,)]
