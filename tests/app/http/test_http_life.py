@@ -69,18 +69,27 @@ async def test_killed_in_the_middle_it_starts_again(serve: Serve) -> None:
         assert (await again.client.post("/execute", json=body)).json()["envelope"]["status"] == "success"
 
 
-async def test_two_servers_and_a_command_line_share_a_device(serve: Serve) -> None:
+async def test_two_servers_and_a_command_line_share_a_device(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     served = await serve()
+    refused = asyncio.Event()
+    clock = served.devices[0].clock
+    sleep = clock.sleep
+
+    async def nap_until_refused(seconds: float) -> None:
+        await (refused.wait() if seconds == 7.0 else sleep(seconds))
+
+    monkeypatch.setattr(clock, "sleep", nap_until_refused)
     async with AsyncExitStack() as stack:
         other = await start(stack, served.devices, served.env, ())
         await other.devices_listed(1)
-        running = asyncio.create_task(served.execute(nap(2_000), command="first"))
+        running = asyncio.create_task(served.execute(nap(7_000), command="first", timeout_ms=100_000))
         await in_flight(other.client)
         assert error_of(await other.execute(command="second")) == (423, "EXECUTION_CONFLICT_IN_FLIGHT")
         command = (sys.executable, "-m", "clawperator.app.cli", "back", "--json")
         line = await asyncio.create_subprocess_exec(*command, env=served.env, stdout=asyncio.subprocess.PIPE)
         output, _ = await line.communicate()
         assert (line.returncode, json.loads(output)["code"]) == (1, "EXECUTION_CONFLICT_IN_FLIGHT")
+        refused.set()
         assert (await running).json()["ok"] is True
     commands = [run["commandId"] for run in (await served.client.get("/history?filter=status:success")).json()["runs"]]
     assert commands == ["first"]
