@@ -203,8 +203,9 @@ class Gate:
             return
         key = caller.name or caller.peer
         now = self._clock()
-        left, at = self._buckets.pop(key, (2 * self._rate, now))
-        left = min(2 * self._rate, left + (now - at) * self._rate)
+        most = max(2 * self._rate, 1.0)  # below 1, no request would ever pass
+        left, at = self._buckets.pop(key, (most, now))
+        left = min(most, left + (now - at) * self._rate)
         if len(self._buckets) >= _KNOWN:
             self._buckets.popitem(last=False)
         self._buckets[key] = (max(left - 1, 0.0), now)
