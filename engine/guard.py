@@ -76,6 +76,10 @@ class Guard:
         with self.acting(WRITE_FILES, f"write {path}"):
             yield
 
+    def allows(self, capability: str) -> bool:
+        """Whether the caller's profile has ``capability``; a refusal is left to what follows, and none is recorded."""
+        return load_profile(self._settings).allows_capability(capability)
+
     def permit(self, capability: str, what: str, *, device_id: str = "") -> None:
         """Raise what ``policy.permit`` raises, after recording the refusal."""
         with self.refusals(what, device_id=device_id):

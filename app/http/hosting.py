@@ -24,6 +24,7 @@ from clawperator.engine.settings import home_folder
 
 if TYPE_CHECKING:
     from clawperator.app.http.gate import App
+    from clawperator.engine.guard import Guard
 
 _CLOSE_SECONDS = 2
 """After the last result, connections have so long to take it."""
@@ -48,14 +49,15 @@ Ready = Callable[[Listening], object]
 class Host:
     """Where and for whom to serve. ``tokens`` are what the gate has to ask for; ``None`` for nothing.
 
-    Raises ``EngineError``: ADDRESS_UNAVAILABLE where it cannot listen, TOKEN_FILE_INVALID, USAGE. ``close`` it in the end.
+    Raises ``EngineError``: ADDRESS_UNAVAILABLE where it cannot listen, TOKEN_FILE_INVALID, USAGE, and those of ``guard`` for a
+    token file that is missing. ``close`` it in the end.
     """
 
-    def __init__(self, options: ServeOptions) -> None:
+    def __init__(self, options: ServeOptions, guard: Guard) -> None:
         self.options = options
         self._listening = _listen(options)  # before a token file is made for it
         try:
-            self.tokens, self._warnings = _safety(options)
+            self.tokens, self._warnings = _safety(options, guard)
         except BaseException:
             self.close()
             raise
@@ -185,7 +187,7 @@ def _listen(options: ServeOptions) -> socket.socket:
     return listener
 
 
-def _safety(options: ServeOptions) -> tuple[Tokens | None, list[str]]:
+def _safety(options: ServeOptions, guard: Guard) -> tuple[Tokens | None, list[str]]:
     """The tokens to ask for, and what has to be said aloud."""
     exposed = not is_loopback(options.host)
     if options.no_auth:
@@ -200,7 +202,8 @@ def _safety(options: ServeOptions) -> tuple[Tokens | None, list[str]]:
     if not exposed and not options.token_file:
         return None, []
     path = os.path.expanduser(options.token_file) or token_path()
-    tokens, made = open_tokens(path)
+    # The file of our own needs no capability; one that the caller names does.
+    tokens, made = open_tokens(path, guard if options.token_file else None)
     warnings = [f"Requests need the token in {path}{' (made just now)' if made else ''}: Authorization: Bearer <token>"]
     if exposed:
         warnings.append(

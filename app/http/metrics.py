@@ -35,7 +35,7 @@ class Histogram:
 
 
 class Metrics:
-    """One per server; ``gauges`` are asked when somebody looks."""
+    """One per server; counts and gauges of others are asked when somebody looks."""
 
     def __init__(self) -> None:
         self.started = time.time()
@@ -44,10 +44,15 @@ class Metrics:
         self._executions: Counter[tuple[str, str]] = Counter()
         self._execution_seconds = Histogram()
         self._lines: Counter[str] = Counter()
+        self._counts: list[tuple[str, str, Callable[[], float]]] = []
         self._gauges: list[tuple[str, str, Callable[[], float]]] = []
 
     def gauge(self, name: str, about: str, ask: Callable[[], float]) -> None:
         self._gauges.append((name, about, ask))
+
+    def count(self, name: str, about: str, ask: Callable[[], float]) -> None:
+        """Like ``gauge``, for what only grows."""
+        self._counts.append((name, about, ask))
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         self._requests[(method, route, str(status))] += 1
@@ -97,5 +102,7 @@ class Metrics:
         yield took
         yield counted("log_lines", "Lines of device logs", ("fate",), self._lines)
         yield GaugeMetricFamily("clawperator_start_time_seconds", "When the server started", value=self.started)
+        for name, about, ask in self._counts:
+            yield CounterMetricFamily(f"clawperator_{name}", about, value=ask())
         for name, about, ask in self._gauges:
             yield GaugeMetricFamily(f"clawperator_{name}", about, value=ask())

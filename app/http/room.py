@@ -18,7 +18,7 @@ from clawperator.engine.events import AdbServerLost, DevicesChanged, ExecutionFi
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.in_flight import InFlight
 from clawperator.engine.executions.run import RunOptions
-from clawperator.engine.guard import ANYBODY, Caller
+from clawperator.engine.guard import ANYBODY, Caller, Guard
 from clawperator.engine.log_file import open_log
 from clawperator.engine.observe.trees import LastTrees
 from clawperator.engine.policy import Profile, load_profile
@@ -158,6 +158,10 @@ class Room:
     def admit(self, request: Request, payload: object) -> None:
         """Hold what is done without an execution against the caller's profile, as if it were ``payload``."""
         self.engine.under(caller_of(request)).admit(payload, operation_of(request.scope))
+
+    def guard(self, request: Request) -> Guard:
+        """The policy for whoever sent ``request``."""
+        return self.engine.under(caller_of(request)).guard
 
     @contextmanager
     def acting(self, request: Request) -> Iterator[Engine]:

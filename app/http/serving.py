@@ -22,9 +22,12 @@ async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Te
 
     Raises ``EngineError``: ADDRESS_UNAVAILABLE where it cannot listen, TOKEN_FILE_INVALID, USAGE; before anything is served.
     """
-    host = Host(options)
+    host = Host(options, engine.guard)
     try:
         room = Room(engine, options, tell)
+        room.metrics.count(
+            "connections_refused", "Connections closed because there were too many", lambda: host.connections.refused
+        )
 
         def report(fault: str) -> None:
             room.log.write("error", "serve.http.error", fault.rstrip().rpartition("\n")[2])

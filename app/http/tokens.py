@@ -11,10 +11,11 @@ import hmac
 import os
 import re
 import secrets
+from contextlib import nullcontext
 
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
 from clawperator.engine.files import open_regular, private_folder, write_file
-from clawperator.engine.guard import Caller
+from clawperator.engine.guard import Caller, Guard
 
 _BYTES = 32
 _SHORTEST = 16
@@ -49,14 +50,14 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
-def open_tokens(path: str) -> tuple[Tokens, bool]:
-    """The tokens of ``path``, and whether the file was made just now.
+def open_tokens(path: str, guard: Guard | None = None) -> tuple[Tokens, bool]:
+    """The tokens of ``path``, and whether the file was made just now. ``guard`` has to permit that it is made.
 
-    Raises ``EngineError``: TOKEN_FILE_INVALID for a file that others may read or that has a wrong line, and those of
-    ``not_writable`` and ``not_readable``.
+    Raises ``EngineError``: TOKEN_FILE_INVALID for a file that others may read or that has a wrong line, those of
+    ``Guard.writing``, of ``not_writable`` and of ``not_readable``.
     """
     try:
-        made = _make(path)
+        made = _make(path, guard)
     except OSError as exc:
         raise not_writable(path, exc, what="The token file") from exc
     try:
@@ -66,12 +67,13 @@ def open_tokens(path: str) -> tuple[Tokens, bool]:
     return Tokens(_parse(text, path)), made
 
 
-def _make(path: str) -> bool:
+def _make(path: str, guard: Guard | None) -> bool:
     """Write a new token where there is no file yet."""
     if os.path.lexists(path):
         return False
-    private_folder(os.path.dirname(path) or ".")
-    write_file(path, f"{secrets.token_urlsafe(_BYTES)} owner\n".encode())
+    with guard.writing(path) if guard is not None else nullcontext():
+        private_folder(os.path.dirname(path) or ".")
+        write_file(path, f"{secrets.token_urlsafe(_BYTES)} owner\n".encode())
     return True
 
 

@@ -125,8 +125,9 @@ class Desk:
             following = Following(self.engine.events, payload, call.progress, self._seen)
             async with following:
                 try:
-                    call.ran = await self.engine.under(call.caller).execute(
-                        with_confined_pictures(payload, self._pictures),
+                    engine = self.engine.under(call.caller)
+                    call.ran = await engine.execute(
+                        with_confined_pictures(engine.guard, payload, self._pictures),
                         device_id=device_id or None,
                         timeout_ms=timeout_ms,
                         wait_ms=call.wait_ms,

@@ -93,7 +93,7 @@ async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Te
 
     Raises ``EngineError``: ADDRESS_UNAVAILABLE where it cannot listen, TOKEN_FILE_INVALID, USAGE; before anything is served.
     """
-    host = Host(options)
+    host = Host(options, engine.guard)
     try:
         app = McpApp(Desk(engine, pictures=options.screenshots_dir, tell=tell))
 

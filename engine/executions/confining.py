@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.aliases import canonical
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, not_writable
 from clawperator.engine.files import private_folder
+from clawperator.engine.policy import WRITE_FILES
+
+if TYPE_CHECKING:
+    from clawperator.engine.guard import Guard
 
 
 def confined(path: str, folder: str, name: str = "path") -> str:
@@ -35,15 +39,31 @@ def _refused(name: str, root: str) -> EngineError:
     )
 
 
-def with_confined_pictures(payload: Any, folder: str) -> Any:
-    """``payload`` with the path of every ``take_screenshot`` confined; anything that is no such payload as it is."""
+def make_picture_folder(guard: Guard, folder: str) -> None:
+    """Make ``folder`` unless the caller may not write: then the execution that names a file in it is refused.
+
+    Raises ``EngineError``: those of ``not_writable``.
+    """
+    if not guard.allows(WRITE_FILES):
+        return
+    try:
+        private_folder(folder)
+    except OSError as exc:
+        raise not_writable(folder, exc) from exc
+
+
+def with_confined_pictures(guard: Guard, payload: Any, folder: str) -> Any:
+    """``payload`` with the path of every ``take_screenshot`` confined; anything that is no such payload as it is.
+
+    ``folder`` is made where there is a path. Raises ``EngineError``: INVALID_PATH, and those of ``not_writable``.
+    """
     actions = payload.get("actions") if isinstance(payload, Mapping) else None
     if not isinstance(actions, list):
         return payload
-    return {**payload, "actions": [_confine(action, index, folder) for index, action in enumerate(actions)]}
+    return {**payload, "actions": [_confine(guard, action, index, folder) for index, action in enumerate(actions)]}
 
 
-def _confine(action: Any, index: int, folder: str) -> Any:
+def _confine(guard: Guard, action: Any, index: int, folder: str) -> Any:
     if not isinstance(action, Mapping):
         return action
     kind, params = action.get("type"), action.get("params")
@@ -52,5 +72,5 @@ def _confine(action: Any, index: int, folder: str) -> Any:
     path = params.get("path")
     if not isinstance(path, str) or not path:
         return action
-    private_folder(folder)
+    make_picture_folder(guard, folder)
     return {**action, "params": {**params, "path": confined(path, folder, f"actions.{index}.params.path")}}

@@ -237,3 +237,15 @@ def test_slow_bodies(server: Attacked) -> None:
     with suppress(BlockingIOError):
         while True:
             assert stream.recv(65_536), "a stream stays"
+
+
+def test_refused_connections_are_counted(server: Attacked) -> None:
+    before = server.descriptors()
+    hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)[1]
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (before + 6, hard))
+    halves = [server.connect(REQUEST) for _ in range(20)]
+    shown = answer(server.connect(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")).decode()
+    count = next(line for line in shown.splitlines() if line.startswith("clawperator_connections_refused_total "))
+    assert float(count.split()[1]) >= 10
+    for client in halves:
+        reset(client)

@@ -15,12 +15,11 @@ from clawperator.app.http.answers import answer, in_route_words, retry_after, st
 from clawperator.app.http.describing import YES, gives, obj, ok_with, ref, takes
 from clawperator.app.http.room import Room, caller_of
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
-from clawperator.engine.errors import EngineError, ErrorCode, not_writable
+from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import ExecutionResult
-from clawperator.engine.executions.confining import confined, with_confined_pictures
+from clawperator.engine.executions.confining import confined, make_picture_folder, with_confined_pictures
 from clawperator.engine.executions.run import RunOptions
-from clawperator.engine.files import private_folder
 from clawperator.engine.flat_names import flat_named
 from clawperator.engine.skills import compiled_json
 from clawperator.engine.skills.compiled import is_compiled
@@ -116,7 +115,7 @@ async def execute(
     device, package = bodies.device_of(body), bodies.package_of(body)
     if is_compiled(payload):
         return await _execute_compiled(request, body, payload, validate_only=validate_only)
-    payload = with_confined_pictures(payload, room.options.screenshots_dir)
+    payload = with_confined_pictures(room.guard(request), payload, room.options.screenshots_dir)
     if validate_only:
         checked = room.engine.validate(payload)
         return answer({"ok": True, "validated": True, "execution": checked.payload})
@@ -148,8 +147,10 @@ class _Executor:
         self.settings = room.engine.settings
 
     async def execute(self, payload: Any, /, **how: Any) -> ExecutionResult:
-        confined_payload = with_confined_pictures(payload, self._room.options.screenshots_dir)
-        return await self._room.execute(self._request, confined_payload, wait_ms=self._wait_ms, **how)
+        room = self._room
+        guard, folder = room.guard(self._request), room.options.screenshots_dir
+        confined_payload = with_confined_pictures(guard, payload, folder)
+        return await room.execute(self._request, confined_payload, wait_ms=self._wait_ms, **how)
 
 
 async def _observe(request: Request, payload: dict[str, Any], options: RunOptions) -> dict[str, Any]:
@@ -158,10 +159,7 @@ async def _observe(request: Request, payload: dict[str, Any], options: RunOption
     body = await bodies.read_object(request, required=False)
     device, package = bodies.device_of(body), bodies.package_of(body)
     if (path := bodies.path_of(body)) is not None:
-        try:
-            private_folder(room.options.screenshots_dir)
-        except OSError as exc:
-            raise not_writable(room.options.screenshots_dir, exc) from exc
+        make_picture_folder(room.guard(request), room.options.screenshots_dir)
         payload["actions"][0]["params"] = {"path": confined(path, room.options.screenshots_dir)}
     wait = bodies.wait_of(body)
     result = await room.execute(

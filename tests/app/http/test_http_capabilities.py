@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from clawperator.engine.policy import CAPABILITIES
 from tests.app.http.conftest import HOME, Serve, plan
+from tests.support import patience
 
 SKILL = "com.android.settings.overview"
 OWNER = "owner-token-of-thirty-two-letters"
@@ -120,3 +127,48 @@ async def test_every_route_refuses_what_its_caller_may_not(serve: Serve, tmp_pat
             assert told == (403, "CAPABILITY_DENIED", capability), (asked, error)
     audit = (await served.client.get("/audit", params={"limit": 200})).json()["entries"]
     assert {entry["event"] for entry in audit} == {"refused"}, "nothing of what was refused was sent"
+
+
+NO_FILES = f'version = 1\n[profiles.default.capabilities]\nallow = {list(CAPABILITIES)}\ndeny = ["write_files"]\n'
+
+
+async def test_no_folder_is_made_for_a_picture_that_is_refused(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "config" / "clawperator").mkdir(parents=True)
+    (tmp_path / "config" / "clawperator" / "policy.toml").write_text(NO_FILES)
+    served = await serve()
+    for route, body in (
+        ("/observe/screenshot", {"path": "a.png"}),
+        ("/execute", does("take_screenshot", path="a.png")),
+    ):
+        refused = await served.client.post(route, json=body)
+        assert refused.json()["error"]["code"] == "CAPABILITY_DENIED"
+    assert not (tmp_path / ".clawperator" / "screenshots").exists()
+
+
+@pytest.mark.parametrize("words", ["serve", "mcp --http"])
+async def test_a_token_file_is_not_made_without_the_capability(tmp_path: Path, words: str) -> None:
+    file, tokens = tmp_path / "policy.toml", tmp_path / "new" / "tokens"
+    file.write_text(NO_FILES)
+    command = (
+        sys.executable,
+        "-m",
+        "clawperator.app.cli",
+        *words.split(),
+        "--port",
+        "auto",
+        "--token-file",
+        str(tokens),
+    )
+    process = await asyncio.create_subprocess_exec(
+        *(*command, "--policy", str(file)),
+        env={**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(patience(20)):
+            output, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert json.loads(output)["code"] == "CAPABILITY_DENIED"
+    assert not tokens.parent.exists()
