@@ -515,7 +515,10 @@ def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:
 
 
 _UNUSABLE = {
-    DeviceState.UNAUTHORIZED: (ErrorCode.DEVICE_UNAUTHORIZED, "is unauthorized: it does not trust this computer yet"),
+    DeviceState.UNAUTHORIZED: (
+        ErrorCode.DEVICE_UNAUTHORIZED,
+        "is unauthorized: it has not authorized this computer yet",
+    ),
     DeviceState.AUTHORIZING: (ErrorCode.DEVICE_UNAUTHORIZED, "waits for the debugging dialog to be confirmed"),
     DeviceState.NO_PERMISSIONS: (ErrorCode.ADB_NO_USB_PERMISSIONS, "may not be opened by this user"),
     DeviceState.OFFLINE: (ErrorCode.DEVICE_OFFLINE, "is offline"),

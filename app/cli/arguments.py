@@ -256,44 +256,48 @@ def build_parser(command: Command) -> Parser:
 def add_globals(parser: Parser, formats: Sequence[str] = FORMATS) -> None:
     """The options that every command takes (the ones that ``find_command`` steps over)."""
     parser.value(
-        "--device-id", "--device", metavar="<serial>", about="which device", suggest="devices", everywhere=True
+        "--device-id", "--device", metavar="<serial>", about="use this device", suggest="devices", everywhere=True
     )
     parser.value(
-        "--receiver-package", "--operator-package", metavar="<package>", about="which Operator app", everywhere=True
+        "--receiver-package",
+        "--operator-package",
+        metavar="<package>",
+        about="use this Operator app package",
+        everywhere=True,
     )
     parser.value(
         "--output",
         "--format",
         metavar=f"<{'|'.join(formats)}>",
         choices=formats,
-        about="one JSON document (default), or text for eyes",
+        about="print JSON or human-readable output [json]",
         everywhere=True,
     )
-    parser.switch("--json", about="the same as --output json", everywhere=True)
+    parser.switch("--json", about="print JSON (same as --output json)", everywhere=True)
     parser.value(
         "--timeout-ms",
         "--timeout",
         metavar="<ms>",
-        about="time for the whole execution, 1000 to 120000",
+        about="limit the whole execution to this time, 1000 to 120000",
         everywhere=True,
     )
     parser.value(
         "--wait",
         metavar="<ms>",
-        about="wait so long for a device that is in use, first come first served [0]",
+        about="wait up to this long for a device that is in use [0]",
         everywhere=True,
     )
     parser.value(
         "--log-level",
         metavar="<level>",
         choices=LOG_LEVELS,
-        about="what the log file gets: debug, info (default), warn, error",
+        about="set the log file's level: debug, info, warn, error [info]",
         everywhere=True,
     )
-    parser.switch("--verbose", about="tell the story on stderr", everywhere=True)
-    parser.switch("--help", "-h", about="explain the command", everywhere=True)
+    parser.switch("--verbose", about="log progress to stderr", everywhere=True)
+    parser.switch("--help", "-h", about="show this help", everywhere=True)
     parser.switch("--version", about="print the version", everywhere=True)
-    parser.switch("--no-daemon", about="accepted and ignored: some skills send it", everywhere=True)
+    parser.switch("--no-daemon", about="ignored; accepted for compatibility with existing skills", everywhere=True)
 
 
 def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Sequence[str] = ()) -> Namespace:
@@ -309,7 +313,7 @@ def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Seq
     elif after_dashes:
         raise EngineError(ErrorCode.USAGE, f"clawperator {words} takes no arguments after '--'")
     if options.json and options.output == "pretty":
-        raise EngineError(ErrorCode.USAGE, "--json and --output pretty contradict each other")
+        raise EngineError(ErrorCode.USAGE, "--json and --output pretty cannot be combined")
     for flag, text in (("--device-id", options.device_id), ("--receiver-package", options.receiver_package)):
         if text is not None and not text.strip():
             raise EngineError(ErrorCode.USAGE, f"{flag} value must not be blank")

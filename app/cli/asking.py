@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def configure(parser: Parser) -> None:
     """The flags of a command that asks."""
-    parser.switch("--yes", about="do not ask")
-    parser.switch("--no-input", about="never ask: refuse instead")
+    parser.switch("--yes", about="confirm without asking")
+    parser.switch("--no-input", about="fail instead of asking")
 
 
 def may_ask(options: Namespace) -> bool:
@@ -32,6 +32,6 @@ def confirm(options: Namespace, question: str, *, refusal: str) -> None:
     if options.yes:
         return
     if not may_ask(options):
-        raise EngineError(ErrorCode.NOT_CONFIRMED, f"{refusal}: give --yes to confirm it")
+        raise EngineError(ErrorCode.NOT_CONFIRMED, f"{refusal}. Pass --yes to confirm")
     if not diagnostics.ask(question):
-        raise EngineError(ErrorCode.NOT_CONFIRMED, "Not confirmed: nothing was done")
+        raise EngineError(ErrorCode.NOT_CONFIRMED, "Not confirmed. Nothing was changed")

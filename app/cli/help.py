@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _INTRODUCTION = """\
-clawperator drives Android devices, deterministically: one payload in, one JSON document out.
+clawperator drives Android devices deterministically: one payload in, one JSON document out.
 
 usage: clawperator <command> [options]
 """
@@ -27,17 +27,17 @@ examples:
   clawperator execute --execution plan.json --validate-only
 
 More help:
-  clawperator help <command>                 one command
-  clawperator help options                   options of every command, environment variables, exit codes
-  clawperator help flat                      short forms that skill scripts call: snapshot, click, type, …
-  clawperator help errors [NODE_NOT_FOUND]   all error codes, or what one means
+  clawperator help <command>                 help for one command
+  clawperator help options                   global options, environment variables, exit codes
+  clawperator help flat                      short commands for skill scripts: snapshot, click, type, …
+  clawperator help errors [NODE_NOT_FOUND]   all error codes, or details of one
 """
 
 _ENVIRONMENT = """
 environment:
-  CLAWPERATOR_DEVICE_ID, ANDROID_SERIAL     the device where no --device-id is given
-  CLAWPERATOR_OPERATOR_PACKAGE              the Operator app where no --receiver-package is given
-  ADB_PATH                                  the adb program, to start a server where none runs
+  CLAWPERATOR_DEVICE_ID, ANDROID_SERIAL     default for --device-id
+  CLAWPERATOR_OPERATOR_PACKAGE              default for --receiver-package
+  ADB_PATH                                  path of the adb program, used to start the adb server
 
 Exit codes: 0 success, 1 error or failed execution, 130 interrupted.
 """
@@ -69,10 +69,10 @@ def error_text(name: str) -> str:
 
 
 _RETRY = {
-    Retry.NO: "the same call fails again until something is changed",
+    Retry.NO: "the same call fails again until the cause is fixed",
     Retry.WAIT: "repeat the same call after a delay; nothing was sent",
     Retry.OBSERVE: "the device may have acted: take a snapshot, then decide",
-    Retry.SETUP: "run the doctor or the setup, then repeat",
+    Retry.SETUP: "run clawperator doctor or operator setup, then repeat",
 }
 
 
@@ -113,20 +113,20 @@ def _flat_text() -> str:
     in_sections = {word for words in SECTIONS.values() for word in words}
     flat = [words for words in COMMANDS if words.partition(" ")[0] not in in_sections]
     return (
-        "Short forms of the same actions, for skill scripts that call them. Their answers differ in details: a failed step\n"
-        f"makes the exit code 1, and close is a success.\n\n{_rows(flat)}\n`clawperator help <command>` explains one.\n"
+        "Short forms of the same actions, for skill scripts. Their results differ slightly: a failed step sets exit code 1,\n"
+        f"and close succeeds.\n\n{_rows(flat)}\nRun `clawperator help <command>` for details.\n"
     )
 
 
 def _errors_text() -> str:
     width = max(map(len, ErrorCode)) + 2
     rows = "".join(f"  {code:<{width}}{code.meaning}\n" for code in sorted(ErrorCode))
-    return f"Error codes:\n{rows}\n`clawperator help errors <code>` explains one.\n"
+    return f"Error codes:\n{rows}\nRun `clawperator help errors <code>` for details.\n"
 
 
 def _group_text(group: str) -> str:
     rows = _rows([f"{group} {word}" for word in subcommands(group)])
-    return f"usage: clawperator {GROUPS[group]}\n\ncommands:\n{rows}\n`clawperator help {group} <word>` explains one.\n"
+    return f"usage: clawperator {GROUPS[group]}\n\ncommands:\n{rows}\nRun `clawperator help {group} <command>` for details.\n"
 
 
 def _rows(commands: list[str]) -> str:

@@ -20,26 +20,24 @@ LISTENING = ("host", "port", "token_file", "no_auth", "allow_origin", "allow_hos
 
 def add_listening_flags(parser: Parser, port: int) -> None:
     """``port`` is the one that is taken where none is named."""
-    parser.value("--host", metavar="<address>", about="the address to listen on (default 127.0.0.1)")
-    parser.value("--port", metavar="<n|auto>", about=f"the port (default {port}; auto takes a free one)")
+    parser.value("--host", metavar="<address>", about="listen on this address [127.0.0.1]")
+    parser.value("--port", metavar="<n|auto>", about=f"listen on this port, or auto for a free one [{port}]")
     parser.value(
-        "--token-file", metavar="<file>", about="ask for a token of this file; made where there is none", file=True
+        "--token-file", metavar="<file>", about="require a token from this file; it is created if missing", file=True
     )
-    parser.switch("--no-auth", about="ask for no token although others can reach the address")
-    parser.value("--allow-origin", metavar="<origin>", about="let pages of these origins call it; several with commas")
+    parser.switch("--no-auth", about="require no token, even on an address that other hosts can reach")
+    parser.value("--allow-origin", metavar="<origin>", about="allow requests from these web origins (comma-separated)")
+    parser.value("--allow-host", metavar="<name>", about="accept these additional Host names (comma-separated)")
+    parser.value("--rate", metavar="<n>", about="limit requests per second and client [100; no limit on loopback]")
     parser.value(
-        "--allow-host", metavar="<name>", about="further names that the server answers to; several with commas"
-    )
-    parser.value(
-        "--rate", metavar="<n>", about="requests per second and caller (default: 100 off loopback, else no limit)"
-    )
-    parser.value(
-        "--grace", metavar="<seconds>", about="how long the end waits for executions (default: as they may take)"
+        "--grace", metavar="<seconds>", about="wait this long for running executions on shutdown [their timeouts]"
     )
 
 
 def add_screenshots_flag(parser: Parser) -> None:
-    parser.value("--screenshots-dir", metavar="<folder>", about="where requests may have pictures written", file=True)
+    parser.value(
+        "--screenshots-dir", metavar="<folder>", about="allow requests to save screenshots in this folder", file=True
+    )
 
 
 def listening_options(options: Namespace, port: int) -> ServeOptions:
@@ -51,7 +49,7 @@ def listening_options(options: Namespace, port: int) -> ServeOptions:
     if rate is None:
         rate = 0.0 if is_loopback(host) else EXPOSED_RATE
     elif rate < 0:
-        raise EngineError(ErrorCode.USAGE, "--rate must not be negative", hint="0 stands for no limit.")
+        raise EngineError(ErrorCode.USAGE, "--rate must not be negative", hint="Use 0 for no limit.")
     return ServeOptions(
         host=host,
         port=port if options.port is None else _port(options.port),
@@ -95,7 +93,7 @@ def _port(text: str) -> int:
     try:
         port = integer("--port", text, 1, 65_535)
     except EngineError as exc:
-        hint = "--port auto takes a free one."
+        hint = "Use --port auto to select a free port."
         raise EngineError(ErrorCode.USAGE, "Invalid port number. Must be 1-65535.", hint=hint) from exc
     assert port is not None
     return port

@@ -35,7 +35,7 @@ def add_snapshot_flag(parser: Parser) -> None:
     parser.value(
         "--snapshot",
         metavar="<file|->",
-        about="look at a saved dump or answer (- is stdin), not at a device",
+        about="read a saved dump or result instead of a device (- is stdin)",
         file=True,
     )
 

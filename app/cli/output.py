@@ -212,7 +212,7 @@ def _write(data: bytes, progress: Progress | None = None) -> None:
         buffer: Any = stream.buffer
         _pass_on(data, getattr(buffer, "raw", buffer), progress or Progress())
     except BrokenPipeError as exc:
-        raise CannotWriteError("the reader of stdout is gone", READER_GONE) from exc
+        raise CannotWriteError("the reader of stdout closed the pipe", READER_GONE) from exc
     except (OSError, ValueError) as exc:
         raise CannotWriteError(f"stdout cannot be written: {exc}", 1) from exc
 

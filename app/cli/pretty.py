@@ -209,7 +209,7 @@ def compatibility(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 def locks(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     if not data["locks"]:
-        yield safe_text("No device is taken.", GOOD)
+        yield safe_text("No device is locked.", GOOD)
         return
     table = plain_table("device", "state", "pid", "command", "source")
     for lock in data["locks"]:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 def places(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     table = plain_table("what", "path", "")
     for place in data["places"]:
-        exists = Text("there", GOOD) if place["exists"] else Text("not there", FAINT)
+        exists = Text("there", GOOD) if place["exists"] else Text("missing", FAINT)
         table.add_row(place["what"], safe_text(place["path"]), exists)
     yield table
 
 
 def settings(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield safe_text(data["path"] if data["exists"] else f"{data['path']} (not there)", FAINT)
-    table = plain_table("setting", "value", "chosen by")
+    yield safe_text(data["path"] if data["exists"] else f"{data['path']} (missing)", FAINT)
+    table = plain_table("setting", "value", "source")
     for row in data["settings"]:
         value = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"])
         chosen = row["source"] if not row["by"] else f"{row['source']}, {row['by']}"
@@ -36,7 +36,7 @@ def settings(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 def checked(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     if data["ok"]:
-        yield Text.assemble(("ok", GOOD), "  ", safe_text(data["path"]), "" if data["exists"] else "  (not there)")
+        yield Text.assemble(("ok", GOOD), "  ", safe_text(data["path"]), "" if data["exists"] else "  (missing)")
     for problem in data["problems"]:
         place = f"{data['path']}:{problem['line']}" if problem["line"] else data["path"]
         yield Text.assemble(safe_text(place), "  ", safe_text(problem["message"], BAD))
@@ -46,9 +46,9 @@ def checked(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 def bundle(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield Text.assemble(
-        ("written", GOOD), f"  {visible(data['path'])}, {data['bytes']:,} bytes; read it before you send it"
+        ("written", GOOD), f"  {visible(data['path'])}, {data['bytes']:,} bytes; review it before you send it"
     )
-    table = plain_table("in it", "bytes", "")
+    table = plain_table("contents", "bytes", "")
     for file in data["files"]:
         table.add_row(file["name"], f"{file['bytes']:,}", safe_text(file["about"], FAINT))
     yield table

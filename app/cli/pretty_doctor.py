@@ -37,7 +37,7 @@ def doctor(data: tuple[Mapping[str, Any], Iterable[str]]) -> Iterator[Renderable
     if passed := len(advisory) - len(findings):
         yield safe_text(f"\nAdditional passed checks: {passed}", lines=True)
     if report.get("fixResults"):
-        yield Text("\nFixes that were run:", "bold")
+        yield Text("\nFixes:", "bold")
         yield from _fixes(report["fixResults"])
     yield Text("")
     mark, style = _VERDICTS[report["verdict"]]

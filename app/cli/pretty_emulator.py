@@ -24,7 +24,7 @@ _COLUMNS = ("name", "state", "api", "abi", "profile", "play store", "supported")
 def avds(data: tuple[Sequence[Avd], Sequence[str]]) -> Iterator[RenderableType]:
     listed, abis = data
     if not listed:
-        yield safe_text("No virtual devices. `clawperator emulator provision` makes one.", UNSURE)
+        yield safe_text("No virtual devices. Create one with `clawperator emulator provision`.", UNSURE)
         return
     table = plain_table(*_COLUMNS)
     for avd in listed:
@@ -63,7 +63,7 @@ def avd(data: tuple[Avd, Sequence[str]]) -> Iterator[RenderableType]:
 def emulators(data: tuple[Sequence[RunningEmulator], Sequence[str]]) -> Iterator[RenderableType]:
     running, abis = data
     if not running:
-        yield safe_text("No emulator runs.", UNSURE)
+        yield safe_text("No emulator is running.", UNSURE)
         return
     table = plain_table("name", "serial", "state", "supported")
     for one in running:
@@ -77,17 +77,17 @@ def emulator_up(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def emulator_stopped(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield safe_text(f"{data['avdName']} was told to stop")
+    yield safe_text(f"{data['avdName']} is stopping")
     if details := data.get("details"):
         yield safe_text(f"  adb still lists {details['serial']}", UNSURE)
 
 
 def avd_deleted(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield safe_text(f"{data['avdName']} is deleted")
+    yield safe_text(f"{data['avdName']} was deleted")
 
 
 def provisioned(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    how = "created and started" if data["created"] else "started" if data["started"] else "ran already"
+    how = "created and started" if data["created"] else "started" if data["started"] else "already running"
     yield Text.assemble(
         (visible(data["avdName"]), "bold"), ("  ready", GOOD), f" as {visible(data['serial'])}", (f"  {how}", FAINT)
     )

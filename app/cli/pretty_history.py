@@ -22,7 +22,7 @@ _STYLES = {"success": GOOD, "failed": BAD, "refused": UNSURE, "interrupted": UNS
 
 def runs(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     if not data["executions"]:
-        yield safe_text("No run fits." if data["total"] else "No run is in the history, or none fits.", UNSURE)
+        yield safe_text("No matching runs." if data["total"] else "No runs in the history, or none match.", UNSURE)
         return
     table = plain_table("number", "began", "status", "command", "source", "device", "steps", "took", "code")
     for run in data["executions"]:
@@ -40,7 +40,7 @@ def runs(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield table
     if data["hasMore"]:
         last = data["executions"][-1]["number"]
-        yield safe_text(f"{data['total']} in all; --before {last} shows what is older", FAINT)
+        yield safe_text(f"{data['total']} in total; use --before {last} for older runs", FAINT)
 
 
 def _status(run: Mapping[str, Any]) -> Text:
@@ -64,11 +64,11 @@ def run(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         if run.get(key):
             yield safe_text(f"  {key}: {run[key]}", BAD if key in ("code", "message") else FAINT)
     yield safe_text(
-        f"  began: {_moment(run['startedAt'])}, took {_seconds(run['durationMs']) or 'an unknown time'}", FAINT
+        f"  began: {_moment(run['startedAt'])}, took {_seconds(run['durationMs']) or 'an unknown duration'}", FAINT
     )
     if late := run.get("lateResult"):
-        came = f"{_seconds(late['afterMs'])} after the end ({_moment(late['at'])})"
-        yield safe_text(f"  late result: {late['envelope'].get('status')}, came {came}", UNSURE)
+        came = f"{_seconds(late['afterMs'])} after the run ended ({_moment(late['at'])})"
+        yield safe_text(f"  late result: {late['envelope'].get('status')}, received {came}", UNSURE)
     if run["phases"]:
         spent = ", ".join(f"{name} {milliseconds:.0f}" for name, milliseconds in run["phases"].items())
         yield safe_text(f"  phases in ms: {spent}", FAINT)
@@ -118,13 +118,13 @@ def exported(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 def pruned(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     freed = (data["bytesBefore"] - data["bytesAfter"]) / 1_000_000
     yield safe_text(
-        f"Removed {data['removed']} runs and {data['trees']} trees, {freed:.1f} MB; {data['kept']} runs are left."
+        f"Deleted {data['removed']} runs and {data['trees']} trees, {freed:.1f} MB; {data['kept']} runs remain."
     )
 
 
 def audit(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     if not data["audit"]:
-        yield safe_text("The audit has no such entry.", UNSURE)
+        yield safe_text("No matching audit entries.", UNSURE)
         return
     table = plain_table("number", "at", "event", "command", "skill", "device", "by", "what", "took", "outcome")
     for entry in data["audit"]:
@@ -145,7 +145,7 @@ def audit(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         )
     yield table
     if data["hasMore"]:
-        yield safe_text(f"--before {data['audit'][-1]['number']} shows what is older", FAINT)
+        yield safe_text(f"use --before {data['audit'][-1]['number']} for older entries", FAINT)
 
 
 def _between(began: float | None, ended: float | None) -> float | None:

@@ -45,9 +45,9 @@ def _grants(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         if not grant["ok"]:
             words, style = f"failed: {grant.get('error', '')}", BAD
         elif grant.get("skipped"):
-            words, style = "not needed on this Android", FAINT
+            words, style = "not needed on this Android version", FAINT
         elif grant.get("alreadyEnabled"):
-            words, style = "was enabled already", FAINT
+            words, style = "already enabled", FAINT
         else:
             words, style = "granted", GOOD
         yield safe_text(f"  {label}: {words}", style)
@@ -65,7 +65,7 @@ def operator_status(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     service = data["accessibility"]
     table = plain_table("what", "state")
     for label, value in (
-        ("version fits", data["compatibility"]["compatible"]),
+        ("version compatible", data["compatibility"]["compatible"]),
         ("accessibility service enabled", service["enabled"]),
         ("accessibility service bound", service["bound"]),
         ("notifications", data["notification"]["granted"]),
@@ -74,11 +74,11 @@ def operator_status(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         table.add_row(safe_text(label), _yes(value))
     yield table
     if data["uiAutomationHeld"]:
-        yield safe_text("Another program holds UiAutomation, which keeps accessibility services from running.", UNSURE)
+        yield safe_text("Another program holds UiAutomation, which stops accessibility services.", UNSURE)
 
 
 def _yes(value: bool | None) -> Text:
-    return Text("not told", FAINT) if value is None else Text("yes", GOOD) if value else Text("no", BAD)
+    return Text("unknown", FAINT) if value is None else Text("yes", GOOD) if value else Text("no", BAD)
 
 
 def crash_log(data: Mapping[str, Any]) -> Iterator[RenderableType]:

@@ -18,8 +18,8 @@ _SOURCES = {"flag": "--policy", "env": "CLAWPERATOR_POLICY", "file": "settings"}
 
 
 def policy(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    place = data["path"] if data["exists"] else f"{data['path']} (not there: everything but purchase_risk is allowed)"
-    chosen = f"  chosen by {_SOURCES[data['source']]}" if data["source"] in _SOURCES else ""
+    place = data["path"] if data["exists"] else f"{data['path']} (missing: everything except purchase_risk is allowed)"
+    chosen = f"  source: {_SOURCES[data['source']]}" if data["source"] in _SOURCES else ""
     yield safe_text(place + chosen, FAINT)
     for profile in data["profiles"]:
         active = profile["name"] == data["activeProfile"]

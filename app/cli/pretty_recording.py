@@ -28,7 +28,7 @@ def recording_drafted(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     for each in data["inputs"]:
         yield safe_text(f"  input {each['name']}: {each['why']}")
     yield from _warnings(data)
-    yield safe_text("Read it before it is trusted, then: clawperator skills lint --file <file>", FAINT)
+    yield safe_text("Review the draft, then run: clawperator skills lint --file <file>", FAINT)
 
 
 def replayed(data: Mapping[str, Any]) -> Iterator[RenderableType]:

@@ -60,12 +60,12 @@ def play_report(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     for choice in data.get("choices", ()):
         if choice["matcher"] is not None:
             taken = json.dumps(choice["matcher"], ensure_ascii=False)
-            yield safe_text(f"step {choice['stepId']} took the node with {taken}", FAINT)
+            yield safe_text(f"step {choice['stepId']} used the node with {taken}", FAINT)
     for name, value in data.get("outputs", {}).items():
         yield Text.assemble("output  ", (visible(name), GOOD), f" = {visible(value)}")
     for entry in data.get("variance", ()):
         found = entry["found"].get("errorCode") or entry["found"].get("error")
-        yield safe_text(f"optional step {entry['stepId']} was left out: {found}", UNSURE)
+        yield safe_text(f"optional step {entry['stepId']} was skipped: {found}", UNSURE)
     for error in data["errors"]:
         yield safe_text(f"{error.get('code', 'error')}: {error['message']}", BAD)
         if "expected" in error.get("details", {}):

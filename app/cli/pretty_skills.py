@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _SOURCES = {
     "flag": "--registry",
     "env": "CLAWPERATOR_SKILLS_REGISTRY",
-    "cwd": "found from this folder",
+    "cwd": "current folder",
     "installed": "installed",
-    "builtin": "the skills that come along",
+    "builtin": "built-in skills",
 }
 _SPOKEN = ("id", "summary", "applicationId", "intent", "path", "skillFile", "scripts", "artifacts", "keywords")
 
@@ -29,7 +29,7 @@ _SPOKEN = ("id", "summary", "applicationId", "intent", "path", "skillFile", "scr
 def skills(data: tuple[Registry, Sequence[Mapping[str, Any]]]) -> Iterator[RenderableType]:
     registry, entries = data
     if not entries:
-        yield safe_text("No skill fits." if registry.skills else "The registry is empty.", UNSURE)
+        yield safe_text("No matching skills." if registry.skills else "The registry is empty.", UNSURE)
     else:
         table = plain_table("skill", "summary", "scripts", "artifacts")
         for entry in entries:
@@ -75,7 +75,7 @@ def skills_valid(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 def skill_made(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield Text.assemble(("[OK]", GOOD), f" {visible(data['skillId'])}")
     if data.get("registryCreated"):
-        yield safe_text(f"  There was no registry: {data['registryPath']} was made.", UNSURE)
+        yield safe_text(f"  Created a new registry: {data['registryPath']}", UNSURE)
     for file in data["files"]:
         yield safe_text(f"  {file}", FAINT)
     yield safe_text(data["next"])
@@ -88,7 +88,7 @@ def index_written(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 def index_checked(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     if not data["differences"]:
-        yield Text.assemble(("[OK]", GOOD), " the registry and its indexes are what the skills' folders say")
+        yield Text.assemble(("[OK]", GOOD), " the registry and its indexes match the skill folders")
     for difference in data["differences"]:
         yield Text.assemble((difference["kind"], BAD), f"  {visible(difference['file'])}")
     if data["differences"]:

@@ -22,4 +22,6 @@ def synced(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     for warning in data.get("warnings", ()):
         yield safe_text(f"  {warning['message']}", UNSURE)
     if data.get("envInstruction"):
-        yield safe_text(f"  Found by every command; for other programs: {data['envInstruction']}", FAINT)
+        yield safe_text(
+            f"  Clawperator commands find it automatically. For other programs: {data['envInstruction']}", FAINT
+        )

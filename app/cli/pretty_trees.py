@@ -56,7 +56,7 @@ def matches(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     """How many nodes a selector finds, which, and why not more."""
     count, off_screen = data["count"], data["offScreen"]
     number = f"{count} match" if count == 1 else f"{count} matches"
-    elsewhere = f", {off_screen} off the screen" if off_screen else ""
+    elsewhere = f", {off_screen} off screen" if off_screen else ""
     approximate = "  ≈ approximate" if data.get("approximate") else ""
     yield Text.assemble(
         (f"{number}{elsewhere}", GOOD if count == 1 else UNSURE),
@@ -110,7 +110,7 @@ def suggestions(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield safe_text(f"{node['role']} {_json(label) if label else node['class']} at {node['path']}", "bold")
     if others := data.get("others"):
         paths = ", ".join(others["paths"]) + (", …" if "truncated" in others else "")
-        yield safe_text(f"the first of {others['count'] + 1} that match; the others: {paths}", UNSURE)
+        yield safe_text(f"the first of {others['count'] + 1} matches; others: {paths}", UNSURE)
     yield from warnings(data)
     table = plain_table("", "matches", "selector", "kind", "flags", "why")
     for candidate in data["candidates"]:
@@ -130,7 +130,7 @@ def suggestions(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 def changes(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     """What became of each node, in document order."""
     counted = ", ".join(f"{count} {kind}" for kind, count in data["counts"].items() if count)
-    yield safe_text(counted or "no difference", "bold")
+    yield safe_text(counted or "no differences", "bold")
     for change in data["changes"]:
         mark, style = _CHANGES[change["kind"]]
         more = f" and {change['nodes'] - 1} inside" if "nodes" in change else ""

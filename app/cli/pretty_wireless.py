@@ -36,7 +36,7 @@ def connected(data: Mapping[str, Any]) -> Iterator[RenderableType]:
 def announced(services: Sequence[MdnsService]) -> Iterator[RenderableType]:
     """What `clawperator devices pair` and `connect` would find."""
     if not services:
-        yield safe_text("Nothing announces itself in the network.", UNSURE)
+        yield safe_text("No devices discovered on the network.", UNSURE)
         return
     table = plain_table("announced", "type", "address")
     for service in services:
@@ -46,6 +46,6 @@ def announced(services: Sequence[MdnsService]) -> Iterator[RenderableType]:
 
 def disconnected(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     if not data["disconnected"]:
-        yield safe_text("Nothing was connected over the network.", UNSURE)
+        yield safe_text("No network devices were connected.", UNSURE)
     for serial in data["disconnected"]:
         yield safe_text(f"Disconnected: {serial}", GOOD)

@@ -21,7 +21,7 @@ _SIGNS = {"running": "...", "done": "ok", "failed": "failed", "skipped": "skippe
 
 def configure(parser: Parser) -> None:
     """The flag of a command that takes its time."""
-    parser.switch("--json-progress", about="tell progress on stderr as JSON Lines")
+    parser.switch("--json-progress", about="write progress to stderr as JSON Lines")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 STEPS = ".steps.json"
 RECIPE = ".recipe.md"
-_WHERE = "Give the file that `clawperator record pull` or `record parse` wrote."
+_WHERE = "Pass a file written by `clawperator record pull` or `record parse`."
 
 
 def path_value(flag: str, text: str | None) -> str | None:
@@ -50,5 +50,5 @@ def write_private(options: Namespace, path: str, data: bytes, *, replace: bool =
     from clawperator.app.cli.chosen import guard
     from clawperator.engine.named_files import write_named_file
 
-    hint = "" if replace else "Give another --out, or --overwrite."
+    hint = "" if replace else "Choose another --out, or pass --overwrite."
     write_named_file(guard(options), path, data, replace=replace, hint=hint)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _FIELDS = (
     ("text", "textEquals", "its text"),
-    ("text-contains", "textContains", "a part of its text"),
+    ("text-contains", "textContains", "part of its text"),
     ("id", "resourceId", "its resource id"),
     ("desc", "contentDescEquals", "its content description"),
-    ("desc-contains", "contentDescContains", "a part of its content description"),
+    ("desc-contains", "contentDescContains", "part of its content description"),
     ("role", "role", "its role: button, textfield, switch, …"),
 )
 """Flag, matcher field, meaning."""
@@ -36,10 +36,10 @@ def add_selector_flags(parser: Parser, *, container: bool = False, text: bool = 
     bare = "--container" if container else "--selector"
     names = (bare, "--container-selector") if container else (bare,)
     code = ErrorCode.EXECUTION_VALIDATION_FAILED
-    parser.value(*names, metavar="<json>", about=f"the {noun} as a JSON matcher", code=code)
+    parser.value(*names, metavar="<json>", about=f"match the {noun} with this JSON matcher", code=code)
     for name, _, meaning in _FIELDS:
         if text or name != "text":
-            parser.value(f"{prefix}{name}", metavar="<s>", about=f"the {noun} by {meaning}", code=code)
+            parser.value(f"{prefix}{name}", metavar="<s>", about=f"match the {noun} by {meaning}", code=code)
 
 
 def selector(options: Namespace, *, container: bool = False, text: bool = True) -> dict[str, Any] | None:
@@ -62,7 +62,7 @@ def add_label_flags(parser: Parser) -> None:
     """Declare the family that names a label."""
     for name, _, meaning in _LABEL_FIELDS:
         code = ErrorCode.EXECUTION_VALIDATION_FAILED
-        parser.value(f"--{name}", metavar="<s>", about=f"the label by {meaning}", code=code)
+        parser.value(f"--{name}", metavar="<s>", about=f"match the label by {meaning}", code=code)
 
 
 def label(options: Namespace) -> dict[str, Any] | None:

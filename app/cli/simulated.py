@@ -66,9 +66,9 @@ async def _announced(simulation: Simulation) -> dict[str, Any]:
             await simulation.attach(port, host)
             return {"adbServer": f"{host}:{port}"}
     if all(port in SCANNED for port in simulation.ports):
-        hint = "The next adb server that starts lists these devices: adb start-server"
+        hint = "No adb server is running. The next one lists these devices: adb start-server"
     else:
-        hint = f"adb looks on the ports {SCANNED[0]} to {SCANNED[-1]} only. Choose --port there, or start adb and then sim again"
+        hint = f"adb only scans ports {SCANNED[0]} to {SCANNED[-1]}. Choose --port in that range, or start adb and run sim again"
     return {"adbServer": None, "hint": hint}
 
 

@@ -46,7 +46,7 @@ def timeout_ms(text: str | None) -> float | None:
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED,
             "timeoutMs must be a finite number",
-            hint="Give --timeout-ms in milliseconds, 1000 to 120000.",
+            hint="Pass --timeout-ms in milliseconds, 1000 to 120000.",
         )
     return value
 

@@ -192,7 +192,7 @@ def _safety(options: ServeOptions, guard: Guard) -> tuple[Tokens | None, list[st
     exposed = not is_loopback(options.host)
     if options.no_auth:
         if options.token_file:
-            raise EngineError(ErrorCode.USAGE, "--no-auth and --token-file contradict each other")
+            raise EngineError(ErrorCode.USAGE, "--no-auth and --token-file cannot be combined")
         if not exposed:
             return None, []
         words = (

@@ -34,7 +34,7 @@ _TOOL_WORDS = {
     "Run `clawperator skills sync`.": "The skills of this server are incomplete; `skills_search` lists the others.",
     "Run `clawperator skills install`, or check CLAWPERATOR_SKILLS_REGISTRY.": "This server's registry cannot be read.",
     "Run `clawperator skills validate` for the skill, or fetch the skills again.": "The file of this server cannot be read.",
-    "Quote the JSON for the shell.": "Send `variables` as an object of strings, numbers and booleans.",
+    "Pass a JSON object, quoted for the shell.": "Send `variables` as an object of strings, numbers and booleans.",
 }
 """What hints say on a command line, and what they say to a client of MCP."""
 

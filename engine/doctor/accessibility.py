@@ -69,7 +69,7 @@ def enabled(switch: Part, listed: Part, device_id: str, package: str) -> Check:
         "warn",
         summary,
         _NOT_RUNNING,
-        "Android switches it off after a crash, and when the app is stopped or updated.",
+        "Android switches it off after a crash and when the app is stopped or updated.",
         "Switch the accessibility service on",
         granting(device_id, package, force=there),
         SETTINGS_SCREEN,
@@ -97,31 +97,31 @@ def bound(dump: Part, listed: Part, device_id: str, package: str) -> Check:
         "crashed": len(state.crashed),
         "uiAutomation": state.ui_automation,
     }
-    count = f"{len(state.bound)} of {switched_on} services run."
+    count = f"{len(state.bound)} of {switched_on} services are running."
     if not state.known:
-        return unreadable(check_id, "Whether the accessibility service runs", dump.text)
+        return unreadable(check_id, "The state of the accessibility service", dump.text)
     if running:
-        return Check(check_id, "pass", "The Operator's accessibility service runs", evidence=evidence)
+        return Check(check_id, "pass", "The Operator's accessibility service is running", evidence=evidence)
     if running is None:
-        summary = "Which accessibility services run could not be read"
+        summary = "The running accessibility services could not be read"
         return Check(check_id, "warn", summary, detail=count, evidence=evidence)
     title, fix = "Switch the service off and on again", granting(device_id, package, force=True)
     if state.ui_automation:
-        reason, title, fix = "UiAutomation is held by another program", "End the program that holds UiAutomation", ()
+        reason, title, fix = "UiAutomation is held by another program", "Stop the program that holds UiAutomation", ()
     elif service in state.crashed:
         reason = "Android lists it as crashed"
     elif service in state.binding:
         reason, title, fix = (
-            "it is being started",
-            "Wait a moment",
+            "it is starting",
+            "Wait",
             manual("Wait three seconds, then run doctor again."),
         )
     else:
-        reason = "Android does not list it among the running ones"
+        reason = "Android does not list it as running"
     return Check(
         check_id,
         "warn",
-        "The Operator's accessibility service is switched on but does not run",
+        "The Operator's accessibility service is switched on but not running",
         _NOT_RUNNING,
         f"{reason[0].upper()}{reason[1:]}. {count}",
         title,
@@ -136,14 +136,14 @@ def _count(value: str) -> int:
 
 
 def ui_automation(dump: Part, processes: str, device_id: str, package: str) -> Check:
-    """Who holds UiAutomation: while a client has it, Android stops accessibility services (android-facts 7e).
+    """The holder of UiAutomation: while a client has it, Android stops accessibility services (android-facts 7e).
 
     ``processes`` is the text of ``ps``, with whichever columns the device prints.
     """
     check_id = "readiness.uiautomation"
     state = parse_accessibility(dump.text)
     if not state.known:
-        return unreadable(check_id, "Who holds UiAutomation", dump.text)
+        return unreadable(check_id, "The holder of UiAutomation", dump.text)
     found = clients(processes)
     evidence = {
         "held": state.ui_automation,
@@ -154,20 +154,20 @@ def ui_automation(dump: Part, processes: str, device_id: str, package: str) -> C
     named = ", ".join(client.label for client in found[:5])
     stopped = state.is_bound(service_of(package)) is False
     if not state.ui_automation and not (found and stopped):
-        detail = f"{named} runs but is not connected" if named else ""
-        return Check(check_id, "pass", "Nobody holds UiAutomation", detail=detail, evidence=evidence)
+        detail = f"{named} is running but not connected" if named else ""
+        return Check(check_id, "pass", "UiAutomation is free", detail=detail, evidence=evidence)
     if not stopped:
         holder = named or "another program"
-        detail = "It leaves accessibility services alone."
+        detail = "It does not stop accessibility services."
         return Check(check_id, "pass", f"UiAutomation is held by {holder}", detail=detail, evidence=evidence)
-    steps = [_ending(client, device_id) for client in found[:5]] or ["End the test program, or reboot the device."]
+    steps = [_ending(client, device_id) for client in found[:5]] or ["Stop the test program, or reboot the device."]
     return Check(
         check_id,
         "warn",
-        f"UiAutomation is held by {named or 'a program that the device does not name'}",
+        f"UiAutomation is held by {named or 'an unknown program'}",
         _NOT_RUNNING,
-        "While it is, Android keeps accessibility services from running.",
-        "End that program",
+        "Android stops accessibility services while it is held.",
+        "Stop that program",
         manual(*steps),
         evidence=evidence,
     )

@@ -38,16 +38,16 @@ async def gradle(
     task, code, passed, failed = _STEPS[check_id]
     script = _gradlew(project)
     if not script:
-        where = f"There is no gradlew in {project}" if project else "It is not known where its Android project is"
+        where = f"There is no gradlew in {project}" if project else "The Android project's folder is unknown"
         step = "Pass --project <folder of the Operator's Android project>, or set CLAWPERATOR_ANDROID_PROJECT."
-        return Check(check_id, "fail", failed, code, where, "Name the Android project", manual(step))
+        return Check(check_id, "fail", failed, code, where, "Specify the Android project", manual(step))
     surroundings = {**env, **({"ANDROID_SERIAL": device_id} if device_id else {})}
     title, fix = "Read Gradle's output", manual(f"Run ./gradlew {task} in {project} and read its output.")
     try:
         ran = await run_tool(["./gradlew", task], surroundings, seconds=seconds, folder=project)
     except OSError as exc:
         why = f"./gradlew cannot be run: {exc.strerror}"
-        return Check(check_id, "fail", failed, code, why, "Make gradlew runnable", manual(f"chmod +x {script}"))
+        return Check(check_id, "fail", failed, code, why, "Make gradlew executable", manual(f"chmod +x {script}"))
     except TimeoutError:
         return Check(check_id, "fail", failed, code, f"Gradle took more than {seconds:.0f} s", title, fix)
     if ran.exit_code:
@@ -81,6 +81,6 @@ async def launch(device: AdbDevice, package: str) -> Check:
         f"{package} could not be started",
         ErrorCode.ANDROID_APP_LAUNCH_FAILED,
         complaint or result.error_text,
-        "Choose the variant that was built",
+        "Choose the built variant",
         manual("A debug build needs --receiver-package with its .dev id. Or install the app again."),
     )

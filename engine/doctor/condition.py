@@ -33,7 +33,7 @@ def screen(power: Part, policy: Part, device_id: str) -> Check:
     check_id = "device.screen"
     wakefulness = _WAKEFULNESS.search(power.text) or _POWER.search(power.text)
     if wakefulness is None:
-        return unreadable(check_id, "Whether the screen is on", power.text)
+        return unreadable(check_id, "The screen state", power.text)
     state = wakefulness[1]
     keyguard = {match[1] == "true" for match in _KEYGUARD.finditer(policy.text)}
     locked = any(keyguard) if keyguard else None
@@ -43,7 +43,7 @@ def screen(power: Part, policy: Part, device_id: str) -> Check:
             check_id,
             "warn",
             f"The screen is off ({state})",
-            detail="With the screen off there is no window to read or to act on.",
+            detail="With the screen off, apps cannot be read or operated.",
             fix_title="Wake the device",
             fix=manual(adb_line(device_id, "shell", "input", "keyevent", "KEYCODE_WAKEUP")),
             evidence=evidence,
@@ -53,9 +53,9 @@ def screen(power: Part, policy: Part, device_id: str) -> Check:
             check_id,
             "warn",
             "The device is locked",
-            detail="Behind the lock screen no app can be read or acted on.",
+            detail="Behind the lock screen, apps cannot be read or operated.",
             guidance_screen="Lock screen",
-            guidance=("Unlock the device.", "Switch the screen lock off for devices that work unattended."),
+            guidance=("Unlock the device.", "Switch off the screen lock on unattended devices."),
             evidence=evidence,
         )
     if locked is None:
@@ -78,11 +78,11 @@ def log_buffer(answer: Part, device_id: str) -> Check:
         check_id,
         "warn",
         f"The log buffer holds only {shown_bytes(size)}",
-        detail="Results come through the log; in a small buffer a large screen is overwritten before it can be read again.",
+        detail="Results come through the log; in a small buffer, a large result is overwritten before it can be read again.",
         fix_title="Enlarge the log buffer",
         fix=manual(
             adb_line(device_id, "logcat", "-G", "4M"),
-            "Or choose a larger “Logger buffer size” in the developer options, which lasts.",
+            "Or choose a larger “Logger buffer size” in the developer options, which is permanent.",
         ),
         evidence=evidence,
     )
@@ -111,9 +111,9 @@ def clock(answer: Part, host_seconds: float) -> Check:
         check_id,
         "warn",
         f"The device's clock is {shown_span(abs(skew))} {direction} this computer's",
-        detail="Times in the log cannot be compared with ours, and secure connections of the device may fail.",
+        detail="Log times cannot be compared with this computer's, and the device's secure connections may fail.",
         fix_title="Set the clock",
-        fix=manual("Switch automatic date and time on in the device's settings."),
+        fix=manual("Switch on automatic date and time in the device's settings."),
         evidence=evidence,
     )
 

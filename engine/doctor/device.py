@@ -62,13 +62,13 @@ def state_problem(entry: DeviceEntry) -> Check | None:
             return Check(
                 _ID,
                 "fail",
-                f"{entry.serial} does not trust this computer yet",
+                f"{entry.serial} has not authorized this computer yet",
                 ErrorCode.DEVICE_UNAUTHORIZED,
                 guidance_screen="Device Dialog",
                 guidance=(
                     "Unlock the device.",
                     "Confirm “Allow USB debugging?”.",
-                    "Tick “Always allow” to be asked once only.",
+                    "Tick “Always allow” to skip this question next time.",
                 ),
             )
         case DeviceState.OFFLINE:
@@ -85,7 +85,7 @@ def state_problem(entry: DeviceEntry) -> Check | None:
             return Check(
                 _ID,
                 "fail",
-                f"This user may not open {entry.serial}",
+                f"This user has no permission to open {entry.serial}",
                 ErrorCode.ADB_NO_USB_PERMISSIONS,
                 entry.detail,
                 "Allow access to the USB device",

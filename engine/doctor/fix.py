@@ -97,7 +97,7 @@ class Fixer:
         """Run one step. Never raises for a failing one: the result says why."""
         words = understand(fix.step)
         if words is None:
-            return FixResult(fix.check_id, fix.step, ok=False, output="This step is not run by clawperator.")
+            return FixResult(fix.check_id, fix.step, ok=False, output="Clawperator does not run this step.")
         began = time.monotonic()
         tell(Stage("fix", words.verb, "running", message=fix.step))
         try:
@@ -143,12 +143,12 @@ class Fixer:
         except OSError as exc:
             raise EngineError(ErrorCode.ADB_NOT_FOUND, f"{adb} cannot be run: {exc.strerror}") from exc
         except TimeoutError as exc:
-            message = f"The adb server did not end within {SERVER_SECONDS:.0f} s"
+            message = f"The adb server did not stop within {SERVER_SECONDS:.0f} s"
             raise EngineError(ErrorCode.ADB_SERVER_FAILED, message) from exc
         said = ran.output.strip()
         if ran.exit_code:
             raise EngineError(ErrorCode.ADB_SERVER_FAILED, said or f"adb kill-server ended with {ran.exit_code}")
-        return said or f"The adb server at {server.address} was ended"
+        return said or f"The adb server at {server.address} was stopped"
 
     async def _look(self, words: Words) -> str:
         result = await self._engine.snapshot(
@@ -158,8 +158,8 @@ class Fixer:
         )
         if not result.succeeded:
             error = result.envelope.get("error") or "a step failed"
-            raise EngineError(ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING, f"The Operator answered, but: {error}")
-        return "The Operator answered with a snapshot of the screen"
+            raise EngineError(ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING, f"The Operator app responded, but: {error}")
+        return "The Operator app returned a snapshot of the screen"
 
 
 def _shell_steps(checks: Sequence[Check | Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -49,7 +49,7 @@ def python_version(running: Sequence[int] = sys.version_info[:3]) -> Check:
 def node_version(said: str | None) -> Check:
     """Advisory: only skills written in JavaScript need Node. ``said``: ``node --version``; ``None`` where it does not run."""
     check_id = "host.node.version"
-    why = "Only skills written in JavaScript (.js) need it."
+    why = "It is only needed for skills written in JavaScript (.js)."
     advice = manual(f"Install Node.js {MINIMUM_NODE} or newer if you run .js skills.")
     if said is None:
         code = ErrorCode.HOST_DEPENDENCY_MISSING
@@ -57,7 +57,7 @@ def node_version(said: str | None) -> Check:
     version = said.strip().removeprefix("v")
     major = version.partition(".")[0]
     if not (major.isascii() and major.isdigit() and len(major) < 9):
-        return Check(check_id, "pass", "Node.js is there", evidence={"version": version[:80]})
+        return Check(check_id, "pass", "Node.js is installed", evidence={"version": version[:80]})
     if int(major) < MINIMUM_NODE:
         summary = f"Node.js {version} is older than {MINIMUM_NODE}"
         return Check(check_id, "warn", summary, ErrorCode.NODE_TOO_OLD, why, "Upgrade Node.js", advice)
@@ -94,7 +94,7 @@ def skills_registry(found: Registry | EngineError) -> Check:
     if not count:
         return Check(check_id, "pass", f"{len(found.skills)} skills in the registry", evidence=evidence)
     evidence["warnings"] = found.warnings[:_LISTED]
-    summary = f"{count} {'entry' if count == 1 else 'entries'} of the skills registry left out"
+    summary = f"{count} {'entry' if count == 1 else 'entries'} of the skills registry ignored"
     detail = "\n".join(warning["message"] for warning in evidence["warnings"])
     code = ErrorCode.REGISTRY_READ_FAILED
     fix = manual(f"Correct {'it' if count == 1 else 'them'} in {found.path}.")
@@ -113,11 +113,11 @@ def adb_presence(path: str, said: str | None, *, server_at: str = "") -> Check:
         return Check(check_id, "pass", f"adb {shown}", evidence={"version": shown, "path": path})
     title, code = "Install the Android platform tools", ErrorCode.ADB_NOT_FOUND
     if server_at:
-        detail = f"The server at {server_at} is used; without the program it cannot be started again."
+        detail = f"Clawperator uses the server at {server_at} but cannot restart it without the program."
         summary = "adb was not found, but an adb server answers"
         return Check(check_id, "warn", summary, code, detail, title, _ADB_HINTS)
     summary = f"{path} does not run" if path else "adb was not found"
-    detail = "It did not print its version." if path else "Looked in ADB_PATH, PATH and the Android SDK folders."
+    detail = "It did not print its version." if path else "Searched ADB_PATH, PATH and the Android SDK folders."
     return Check(check_id, "fail", summary, code, detail, title, _ADB_HINTS)
 
 
@@ -145,18 +145,20 @@ def adb_version(said: str, protocol: int) -> Check:
     check_id = "host.adb.version"
     match = _PROTOCOL.search(said)
     if match is None:
-        return Check(check_id, "pass", "The adb program does not say which protocol it speaks")
+        return Check(check_id, "pass", "The adb program does not report its protocol version")
     ours = int(match[1])
     evidence = {"program": ours, "server": protocol}
     if ours == protocol:
-        return Check(check_id, "pass", f"adb program and server both speak version {ours}", evidence=evidence)
+        return Check(
+            check_id, "pass", f"The adb program and server both use protocol version {ours}", evidence=evidence
+        )
     return Check(
         check_id,
         "warn",
-        f"The adb program speaks version {ours}, the running server {protocol}",
-        detail="Each adb command of another version ends the server, and every connection with it.",
-        fix_title="Use one adb only",
-        fix=(*RESTART, *manual("Remove the other adb from PATH, or set ADB_PATH to the one that is to be used.")),
+        f"The adb program uses protocol version {ours}, the running server {protocol}",
+        detail="Every adb command of another version stops the server and all its connections.",
+        fix_title="Use a single adb version",
+        fix=(*RESTART, *manual("Remove the other adb from PATH, or set ADB_PATH to the version to use.")),
         evidence=evidence,
     )
 
@@ -168,17 +170,17 @@ def adb_servers(found: Sequence[ServerProcess] | None, port: int) -> Check:
     """
     check_id = "host.adb.servers"
     if found is None:
-        return Check(check_id, "pass", "Other adb servers cannot be looked for on this system")
+        return Check(check_id, "pass", "Other adb servers cannot be detected on this system")
     ours = next((server for server in found if server.port == port), None)
     others = [server for server in found if server is not ours]
     if not others:
-        return Check(check_id, "pass", "No other adb server runs on this computer")
+        return Check(check_id, "pass", "No other adb server is running on this computer")
     evidence = {"servers": [{"pid": server.pid, "port": server.port} for server in others], "port": port}
     named = ", ".join(f"pid {server.pid} on {server.place}" for server in others)
     return Check(
         check_id,
         "warn",
-        f"{len(others)} other adb server{'s run' if len(others) > 1 else ' runs'} on this computer",
+        f"{len(others)} other adb server{'s are running' if len(others) > 1 else ' is running'} on this computer",
         detail=f"{named}. A USB device is visible to only one of them. They belong to other programs: leave them running.",
         evidence=evidence,
     )

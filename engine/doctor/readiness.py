@@ -60,7 +60,7 @@ def apk_presence(package: str, listed: Part, device_id: str) -> Check:
         "warn",
         f"{package} is not installed",
         ErrorCode.RECEIVER_NOT_INSTALLED,
-        "Without the Operator app nothing can be executed on this device.",
+        "Executions on this device require the Operator app.",
         "Install the Operator app",
         manual(command_line("operator setup --apk <path>", device_id)),
         evidence={"receiverPackage": package},
@@ -78,7 +78,7 @@ def version_compatibility(
     }
     if found.error is None:
         lacking = lacking_words(found.apk_version)
-        detail = f"This generation does not answer: {lacking}." if lacking else ""
+        detail = f"This generation does not support: {lacking}." if lacking else ""
         return Check(check_id, "pass", f"Operator {found.apk_version} is supported", detail=detail, evidence=evidence)
     return Check(
         check_id,
@@ -172,7 +172,7 @@ def _unanswered(exc: EngineError, device_id: str, package: str) -> Check:
         look = ("--receiver-package", package, "--timeout-ms", "5000", "--verbose")
         steps = (*granting(device_id, package), *shell(command_line("observe snapshot", device_id, *look)))
     elif exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
-        steps = manual("Wait until the running execution has ended, then run doctor again.")
+        steps = manual("Wait until the running execution has finished, then run doctor again.")
     return Check(
         "readiness.handshake",
         "fail",
@@ -188,7 +188,7 @@ def _unanswered(exc: EngineError, device_id: str, package: str) -> Check:
 
 def _dispatch_story(exc: EngineError, device_id: str, package: str) -> str:
     status = exc.extra.get("broadcastDispatchStatus", "not_sent")
-    more = " It did log something: --verbose shows it." if exc.extra.get("lastCorrelatedEvents") else ""
+    more = " It wrote log lines; --verbose shows them." if exc.extra.get("lastCorrelatedEvents") else ""
     return f"Broadcast: {status}; receiver {package}; device {device_id}.{more}"
 
 
@@ -204,14 +204,14 @@ async def smoke(send: Send, device_id: str) -> Check:
         if any(step.action_type == "snapshot_ui" and step.success for step in envelope.step_results):
             return Check(check_id, "pass", "The settings app was opened and read")
         failed = [f"{step.id} {step.action_type}" for step in envelope.step_results if not step.success]
-        detail = envelope.error or f"Failed: {', '.join(failed) or 'no step answered'}"
+        detail = envelope.error or f"Failed: {', '.join(failed) or 'no step returned a result'}"
     return Check(
         check_id,
         "fail",
         "The settings app could not be opened and read",
         code,
         detail,
-        "Look at the device",
+        "Check the device",
         manual("Check that the screen is on and unlocked, then run doctor --full again."),
     )
 

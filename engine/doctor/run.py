@@ -120,6 +120,6 @@ def _not_examined(check_id: str, because: Check) -> Check:
         because,
         id=check_id,
         status="fail" if check_id in _FAILING else "warn",
-        summary=f"Not examined: {because.summary}",
+        summary=f"Skipped: {because.summary}",
         duration_ms=0.0,
     )

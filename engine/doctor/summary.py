@@ -10,7 +10,7 @@ from clawperator.engine.doctor.verdict import verdict_of
 from clawperator.engine.suggestions import command_line
 
 _LOOK = "clawperator observe snapshot --device-id <device_id>"
-_READY = "Everything is ready. The commands and what they need: clawperator --help"
+_READY = "Everything is ready. For a list of commands, run: clawperator --help"
 
 
 def report(checks: Sequence[Check], *, device_id: str, package: str, executed: Collection[str] = ()) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def verdict_of(checks: Iterable[Mapping[str, Any]]) -> Verdict:
     obstacle = next((check for check in open_checks if _is_obstacle(check)), None)
     if obstacle is None:
         if not any(check.get("id") == _HANDSHAKE for check in found):
-            return Verdict("not_ready", reason="the Operator was not asked")
+            return Verdict("not_ready", reason="the Operator was not checked")
         return Verdict("ready_with_hints" if open_checks else "ready", len(open_checks))
     if obstacle.get("id") == _HANDSHAKE:
         obstacle = next((check for check in open_checks if _explains_silence(check)), obstacle)

@@ -160,7 +160,7 @@ def test_an_error_is_a_flat_object_with_its_code_s_hint() -> None:
     assert error.to_dict() == {
         "code": "EXECUTION_CONFLICT_IN_FLIGHT",
         "message": "busy",
-        "hint": "Retry when it has ended, or wait for it: --wait <ms> (HTTP, MCP: waitMs).",
+        "hint": "Retry when it has finished, or wait for it with --wait <ms> (HTTP, MCP: waitMs).",
         "details": {"deviceId": "d"},
         "executionId": "e",
         "retryable": True,

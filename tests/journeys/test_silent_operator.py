@@ -50,9 +50,9 @@ async def failure(engine: Engine, payload: object, **more: Any) -> dict[str, Any
     ("scenario", "summary", "remedy"),
     [
         ({"operator": {"enabled": False}, "faults": [LOST]}, "is switched off", "grant-device-permissions"),
-        ({"faults": [LOST, {"kind": "service_down"}]}, "does not run", "--force"),
-        ({"faults": [LOST, {"kind": "service_down", "how": "crashed"}]}, "does not run", "--force"),
-        ({"faults": [LOST, {"kind": "ui_automation_held"}]}, "does not run", "UiAutomation"),
+        ({"faults": [LOST, {"kind": "service_down"}]}, "not running", "--force"),
+        ({"faults": [LOST, {"kind": "service_down", "how": "crashed"}]}, "not running", "--force"),
+        ({"faults": [LOST, {"kind": "ui_automation_held"}]}, "not running", "UiAutomation"),
         ({"faults": [LOST], "operator": {"enabled": False}, "device": {"sdk": 26}}, "is switched off", "grant-device"),
     ],
     ids=["off", "unbound", "crashed", "uiautomation", "off, Android 8"],
@@ -82,7 +82,7 @@ async def test_a_service_that_never_starts_ends_the_wait(connect: Connect, reads
     bench = await connect(faults=[LOST, {"kind": "service_down", "how": "binding"}])
     error = await failure(bench.engine, build.snapshot())
     assert (error["code"], len(reads)) == (ErrorCode.SERVICE_UNAVAILABLE, 2)
-    assert "It is being started" in error["details"]["detail"]
+    assert "It is starting" in error["details"]["detail"]
     assert error["broadcastDispatchStatus"] == "sent"
 
 

@@ -63,7 +63,7 @@ class OpenApp(Action):
     examples = ("--app com.android.settings",)
 
     def declare(self, parser: Parser) -> None:
-        parser.value("--app", metavar="<packageId>", about="the application id")
+        parser.value("--app", metavar="<packageId>", about="application id")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
         from clawperator.engine.executions import build
@@ -77,7 +77,7 @@ class OpenUri(Action):
     examples = ("--uri https://example.org/",)
 
     def declare(self, parser: Parser) -> None:
-        parser.value("--uri", metavar="<value>", about="the URI to open")
+        parser.value("--uri", metavar="<value>", about="open this URI")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
         from clawperator.engine.executions import build
@@ -91,7 +91,7 @@ class PressKey(Action):
     examples: tuple[str, ...] = ("--key back",)
 
     def declare(self, parser: Parser) -> None:
-        parser.value("--key", metavar="<back|home|recents>", about="the key", suggest=KEYS)
+        parser.value("--key", metavar="<back|home|recents>", about="press this key", suggest=KEYS)
 
     def payload(self, options: Namespace) -> dict[str, Any]:
         from clawperator.engine.executions import build
@@ -111,7 +111,7 @@ class Click(Action):
 
     def declare(self, parser: Parser) -> None:
         add_selector_flags(parser)
-        parser.value("--coordinate", metavar=("<x>", "<y>"), about="a point of the screen in pixels, instead of a node")
+        parser.value("--coordinate", metavar=("<x>", "<y>"), about="click this point in pixels instead of a node")
         self.declare_type(parser)
 
     def declare_type(self, parser: Parser) -> None:
@@ -146,8 +146,8 @@ class Read(Action):
     def declare(self, parser: Parser) -> None:
         add_selector_flags(parser)
         parser.value("--validator", metavar="<name>", about=", ".join(VALIDATORS), suggest=VALIDATORS)
-        parser.value("--validator-pattern", metavar="<regex>", about="what --validator regex has to find")
-        parser.switch("--all", about="every matching node, not only the first")
+        parser.value("--validator-pattern", metavar="<regex>", about="pattern for --validator regex")
+        parser.switch("--all", about="read every matching node, not only the first")
         add_selector_flags(parser, container=True)
 
     def payload(self, options: Namespace) -> dict[str, Any]:
@@ -167,8 +167,8 @@ class Type(Action):
     usage = "--selector <json> --text <value> [--submit] [--clear] [options]"
     required = "--selector <json> and --text <value>"
     notes = (
-        "--text is what to type here; use --selector for a field that is found by its text. --text - reads the text from stdin,\n"
-        "so that a password does not appear in the process list: UTF-8, without one line end where it ends in one. To type\n"
+        "--text is the text to enter; to find a field by its text, use --selector. --text - reads the text from stdin,\n"
+        "so that a password does not appear in the process list: UTF-8; one trailing line end is removed. To type\n"
         "a single '-', pass it on stdin as well."
     )
     examples: tuple[str, ...] = (
@@ -179,9 +179,9 @@ class Type(Action):
 
     def declare(self, parser: Parser) -> None:
         add_selector_flags(parser, text=False)
-        parser.value("--text", metavar="<value|->", about="what to type; - reads it from stdin")
-        parser.switch("--submit", about="activate the field afterwards")
-        parser.switch("--clear", about="accepted by the device; typing replaces the content anyway")
+        parser.value("--text", metavar="<value|->", about="enter this text; - reads it from stdin")
+        parser.switch("--submit", about="submit the field afterwards")
+        parser.switch("--clear", about="clear the field first; typing always replaces its content")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
         matcher, text = self.need(selector(options, text=False)), self.need(options.text)
@@ -235,7 +235,7 @@ class ScrollUntil(Action):
     usage = "[selector] [--direction <direction>] [--click] [options]"
     required = "a selector with --click"
     notes = (
-        "Without a selector it scrolls to the end of the container. A selector without --click\n"
+        "Without a selector, it scrolls to the end of the container. A selector without --click\n"
         "requires Operator 0.3.2 or newer; "
         "--click clicks the node that was found."
     )
@@ -244,12 +244,12 @@ class ScrollUntil(Action):
     def declare(self, parser: Parser) -> None:
         add_selector_flags(parser)
         add_scroll_flags(parser)
-        parser.switch("--click", about="click the node when it is found")
+        parser.switch("--click", about="click the node when found")
         _add_click_type(parser)
         parser.value("--max-scrolls", metavar="<n>", about="scroll at most n times, 1 to 200")
-        parser.value("--max-duration-ms", metavar="<ms>", about="scroll at most this long, 0 to 120000")
+        parser.value("--max-duration-ms", metavar="<ms>", about="scroll for at most this time, 0 to 120000")
         parser.value(
-            "--no-position-change-threshold", metavar="<n>", about="gestures without effect that end it, 1 to 20"
+            "--no-position-change-threshold", metavar="<n>", about="stop after n gestures without movement, 1 to 20"
         )
 
     def payload(self, options: Namespace) -> dict[str, Any]:
@@ -296,8 +296,8 @@ class ScrollAndClick(Action):
 def add_scroll_flags(parser: Parser) -> None:
     """What every kind of scrolling takes."""
     parser.value("--direction", metavar="<direction>", about=", ".join(DIRECTIONS), suggest=DIRECTIONS)
-    parser.value("--distance-ratio", metavar="<r>", about="part of the container to scroll by, 0 to 1")
-    parser.value("--settle-delay-ms", metavar="<ms>", about="pause after a gesture, 0 to 10000")
+    parser.value("--distance-ratio", metavar="<r>", about="scroll by this fraction of the container, 0 to 1")
+    parser.value("--settle-delay-ms", metavar="<ms>", about="pause after each gesture, 0 to 10000")
     add_selector_flags(parser, container=True)
 
 

@@ -30,10 +30,10 @@ class Audit(Command):
     examples = ("", "--event refused --output pretty", "--limit 1000 --jsonl")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--event", metavar="<event>", choices=EVENTS, about="only entries of this kind")
-        parser.value("--limit", metavar="<n>", about=f"list at most n entries ({_PAGE})")
+        parser.value("--event", metavar="<event>", choices=EVENTS, about="list only entries of this kind")
+        parser.value("--limit", metavar="<n>", about=f"list at most n entries [{_PAGE}]")
         parser.value("--before", metavar="<number>", about="list entries older than this one")
-        parser.switch("--jsonl", about="one JSON document per line and entry, nothing else")
+        parser.switch("--jsonl", about="print one JSON document per entry and line")
 
     def run(self, options: Namespace) -> Answer | int:
         from clawperator.app.cli.commands.history import open_history

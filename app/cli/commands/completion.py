@@ -64,7 +64,7 @@ SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 class Completion(Command):
     usage = "bash|zsh|fish"
-    notes = "Commands, flags and values are completed, also serials, skill ids, run numbers and names of AVDs."
+    notes = "Completes commands, flags and values, including serials, skill ids, run numbers and AVD names."
     examples = (
         "bash > ~/.local/share/bash-completion/completions/clawperator",
         "zsh > ~/.zfunc/_clawperator",
@@ -73,8 +73,8 @@ class Completion(Command):
 
     def configure(self, parser: Parser) -> None:
         parser.word("shell", about=", ".join(SCRIPTS), suggest=tuple(SCRIPTS))
-        parser.switch("--words", about="print what can follow the words after --; the script asks this")
-        parser.after_dashes("line", about="the words so far, the last one begun or empty")
+        parser.switch("--words", about="print completions for the words after -- (used by the scripts)")
+        parser.after_dashes("line", about="the current words; the last one may be partial or empty")
 
     def run(self, options: Namespace) -> int:
         if options.words:

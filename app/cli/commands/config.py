@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ConfigPath(Command):
-    notes = "Nothing is made and nothing is read but the settings file, which can move the history."
+    notes = "Reads only the settings file, which can set the history path, and creates nothing."
     examples = ("", "--output pretty")
 
     def run(self, options: Namespace) -> Answer:  # noqa: ARG002 -- the same for every device
@@ -26,7 +26,7 @@ class ConfigPath(Command):
 
 
 class ConfigShow(Command):
-    notes = "Flags win over environment variables, those over the settings file, and that over the defaults."
+    notes = "Precedence: flags, environment variables, the settings file, defaults."
     examples = ("", "--output pretty", "--device-id emulator-5554")
 
     def run(self, options: Namespace) -> Answer:
@@ -41,11 +41,11 @@ class ConfigShow(Command):
 
 class ConfigCheck(Command):
     usage = "[<file>] [options]"
-    notes = "Exit code 1 when something is wrong. A file that is not there is an empty one, unless it was named."
+    notes = "Exits with 1 if the file has errors. A missing file counts as empty unless it is named explicitly."
     examples = ("", "./settings.toml", "--output pretty")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("file", about="another file than the one that is used")
+        parser.word("file", about="file to check instead of the active one")
         parser.files.add("file")
 
     def run(self, options: Namespace) -> Answer:

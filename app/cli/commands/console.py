@@ -21,9 +21,9 @@ class Console(Command):
     long_lived = True
     usage = "[--snapshot <file> [<file> …]] [--connect <url> [--token-file <file>]] [--read-only] [--no-history] [--web [--port <n>]] [options]"
     notes = (
-        "With --snapshot it shows saved dumps instead of a device: nothing is asked of adb. With --web it is shown by a browser"
-        " of this computer, at an address that is printed and works for nobody else. With --connect it works with the devices of"
-        " a server (clawperator serve) instead of this computer's."
+        "With --snapshot, it shows saved dumps instead of a device and does not use adb. With --web, it opens in a browser on"
+        " this computer, at a private address that it prints. With --connect, it uses the devices of"
+        " a server (clawperator serve) instead of local ones."
     )
     examples = (
         "",
@@ -34,14 +34,16 @@ class Console(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--snapshot", metavar="<file>", about="a saved dump to look at; more may follow", file=True)
-        parser.word("file", about="more saved dumps, after --snapshot <file>", many=True)
-        parser.value("--connect", metavar="<url>", about="the devices of this server (needs the extra 'server')")
-        parser.value("--token-file", metavar="<file>", about="with --connect: the server's token", file=True)
-        parser.switch("--read-only", about="look only: nothing that could change the device is sent to it")
-        parser.switch("--no-history", about="keep no record of what runs")
-        parser.switch("--web", about="show it in a browser of this computer (needs the extra 'web')")
-        parser.value("--port", metavar="<n>", about="with --web: the port, else a free one")
+        parser.value("--snapshot", metavar="<file>", about="open this saved dump; more may follow", file=True)
+        parser.word("file", about="more saved dumps after --snapshot <file>", many=True)
+        parser.value("--connect", metavar="<url>", about="use the devices of this server (needs the extra 'server')")
+        parser.value(
+            "--token-file", metavar="<file>", about="read the server's token from this file (with --connect)", file=True
+        )
+        parser.switch("--read-only", about="observe only: send nothing that can change the device")
+        parser.switch("--no-history", about="do not record runs in the history")
+        parser.switch("--web", about="open the console in a local browser (needs the extra 'web')")
+        parser.value("--port", metavar="<n>", about="listen on this port (with --web) [a free one]")
         add_look_flags(parser)
 
     def run(self, options: Namespace) -> int:
@@ -66,7 +68,7 @@ def saved_dumps(options: Namespace) -> list[str]:
         raise EngineError(
             ErrorCode.USAGE,
             f"unexpected argument '{files[0]}'",
-            hint="Saved dumps come after --snapshot.",
+            hint="Pass saved dumps after --snapshot.",
             extra={"example": f"clawperator console --snapshot {shlex.join(files)}"},
         )
     if files and options.device_id is not None:
@@ -81,24 +83,26 @@ def saved_dumps(options: Namespace) -> list[str]:
 def _check_connection(files: list[str], options: Namespace) -> None:
     """What contradicts a server, or makes sense with one only."""
     if options.token_file is not None and options.connect is None:
-        raise EngineError(ErrorCode.USAGE, "--token-file belongs to --connect")
+        raise EngineError(ErrorCode.USAGE, "--token-file requires --connect")
     if options.connect is not None and files:
         raise EngineError(ErrorCode.USAGE, "use --snapshot OR --connect, not both")
     if options.connect is not None and options.no_history:
         raise EngineError(
-            ErrorCode.USAGE, "--no-history: the server keeps the history", hint="Start that with --no-history."
+            ErrorCode.USAGE,
+            "--no-history cannot be used with --connect: the server keeps the history",
+            hint="Start the server with --no-history.",
         )
 
 
 def add_look_flags(parser: Parser) -> None:
     """How the console is drawn; unknown themes are refused when it opens."""
-    parser.value("--theme", metavar="<name>", about="colours of the console")
+    parser.value("--theme", metavar="<name>", about="use this color theme")
     parser.switch("--ascii", about="draw with ASCII characters only")
     parser.value(
         "--pictures",
         metavar="<how>",
         choices=("auto", "kitty", "sixel", "blocks", "off"),  # a test holds them to console.pictures.CHOICES
-        about="how the picture of the screen is drawn: auto, kitty, sixel, blocks, off",
+        about="draw screenshots as: auto, kitty, sixel, blocks, off",
     )
 
 
@@ -194,7 +198,7 @@ def _port(options: Namespace) -> int:
     from clawperator.app.cli.values import integer
 
     if options.port is not None and not options.web:
-        raise EngineError(ErrorCode.USAGE, "--port belongs to --web")
+        raise EngineError(ErrorCode.USAGE, "--port requires --web")
     return integer("--port", options.port, 1, 65_535) or 0
 
 

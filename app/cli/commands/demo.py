@@ -20,7 +20,7 @@ SETTINGS = "com.android.settings"
 class Demo(Command):
     long_lived = True
     notes = (
-        "On a terminal it opens the console on a simulated device; with --json, --output or without a terminal it runs "
+        "On a terminal, it opens the console on a simulated device; with --json, --output or no terminal, it runs "
         "an example plan there and prints the result."
     )
     examples = ("", "--json", "--output pretty")

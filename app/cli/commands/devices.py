@@ -26,11 +26,11 @@ class Devices(Command):
     formats = ("json", "pretty", "array")
 
     def configure(self, parser: Parser) -> None:
-        parser.switch("--discover", about="also list what announces itself in the network (key discovered)")
+        parser.switch("--discover", about="also list devices discovered on the network (key discovered)")
 
     def run(self, options: Namespace) -> Answer | int:
         if options.output == "array" and options.discover:
-            raise EngineError(ErrorCode.USAGE, "--format array lists devices only: leave out --discover")
+            raise EngineError(ErrorCode.USAGE, "--format array lists devices only. Remove --discover")
         if os.path.lexists(settings_path()):  # nothing in it matters here, but a broken one is reported as everywhere
             from clawperator.engine.settings import read_settings_file
 

@@ -21,19 +21,21 @@ if TYPE_CHECKING:
 class Doctor(Command):
     usage = "[--fix] [--full] [--check-only] [options]"
     notes = (
-        "verdict says whether the device can execute: ready, ready_with_hints or not_ready. Exit code 1 when a critical check\n"
-        "fails, unless --check-only is given. --fix runs the automatic steps of the checks that do not pass once, in order, and\n"
-        "checks nothing again; of adb servers it restarts only the one that clawperator itself uses."
+        "verdict is ready, ready_with_hints or not_ready. Exits with 1 when a critical check fails, unless --check-only is given.\n"
+        "--fix runs the automatic fixes of failed checks once, in order, and does not repeat the checks. It restarts only the\n"
+        "adb server that clawperator uses, no others."
     )
     examples = ("", "--output pretty", "--device-id emulator-5554 --check-only", "--fix", "--junit doctor.xml")
 
     def configure(self, parser: Parser) -> None:
-        parser.switch("--fix", about="run the automatic steps of what does not pass")
-        parser.switch("--full", about="build, install and start the app as well, and try it out")
-        parser.switch("--check-only", about="exit 0 whatever the checks find")
-        parser.switch("--strict-version", about="want the Operator app of exactly this contract version")
-        parser.value("--project", metavar="<folder>", about="the Operator's Android project, for --full", file=True)
-        parser.value("--junit", metavar="<file>", about="write the result as JUnit XML, too", file=True)
+        parser.switch("--fix", about="run the automatic fixes of checks that do not pass")
+        parser.switch("--full", about="also build, install, start and smoke-test the Operator app")
+        parser.switch("--check-only", about="exit with 0 regardless of the result")
+        parser.switch("--strict-version", about="require exactly this contract version of the Operator app")
+        parser.value(
+            "--project", metavar="<folder>", about="use this Android project of the Operator app with --full", file=True
+        )
+        parser.value("--junit", metavar="<file>", about="also write the result as JUnit XML", file=True)
 
     @for_both_surfaces
     def run(self, options: Namespace) -> Answer:

@@ -23,9 +23,7 @@ _HIGHEST_LEVEL = 999
 
 
 class ListAvds(Command):
-    notes = (
-        "The emulator tool of the Android SDK lists the names; the rest is read from the files of the virtual devices."
-    )
+    notes = "Names come from the Android SDK's emulator tool, details from the virtual devices' configuration files."
     examples = ("", "--output pretty")
 
     def run(self, options: Namespace) -> Answer:
@@ -35,7 +33,7 @@ class ListAvds(Command):
 
 class Inspect(Command):
     usage = "<name> [options]"
-    notes = "Of an unknown name, exists is false."
+    notes = "For an unknown name, exists is false."
     examples = ("clawperator-pixel", "clawperator-pixel --output pretty")
 
     def configure(self, parser: Parser) -> None:
@@ -50,21 +48,23 @@ class Inspect(Command):
 class Create(Command):
     usage = "[--name <name>] [--force [--yes]] [options]"
     notes = (
-        "Installs the system image first where it is missing, and accepts its licences. One that exists is overwritten only with\n"
-        "--force, which asks; where nobody can be asked, it needs --yes too. Other than default values make it unsupported,\n"
+        "Installs a missing system image first and accepts its licences. An existing virtual device is overwritten only with\n"
+        "--force, which asks for confirmation; without a terminal, it also needs --yes. Values other than the defaults make it unsupported,\n"
         "unless the settings allow them."
     )
     examples = ("", "--name second", "--name second --force --yes", "--api-level 34 --abi x86_64 --no-play-store")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--name", metavar="<name>", about="its name (clawperator-pixel)")
-        parser.value("--api-level", metavar="<n>", about="Android API level (35)")
+        parser.value("--name", metavar="<name>", about="name the virtual device [clawperator-pixel]")
+        parser.value("--api-level", metavar="<n>", about="use this Android API level [35]")
         parser.value(
-            "--abi", metavar="<abi>", about="processor of its image (arm64-v8a, or x86_64 where that cannot run)"
+            "--abi",
+            metavar="<abi>",
+            about="use a system image for this ABI [arm64-v8a, or x86_64 on hosts that cannot run it]",
         )
-        parser.value("--device-profile", metavar="<id>", about="hardware profile (pixel_7)")
-        parser.switch("--no-play-store", about="take the image without the Play Store")
-        parser.switch("--force", about="overwrite one that exists")
+        parser.value("--device-profile", metavar="<id>", about="use this hardware profile [pixel_7]")
+        parser.switch("--no-play-store", about="use a system image without the Play Store")
+        parser.switch("--force", about="overwrite an existing virtual device")
         asking.configure(parser)
         progress.configure(parser)
 
@@ -93,12 +93,12 @@ class Create(Command):
 
 class Start(Command):
     usage = "<name> [--log <file>] [options]"
-    notes = "Returns when it has booted; it runs on afterwards. Where it does not come up, or after Ctrl-C, it is stopped again."
+    notes = "Returns when it has booted and leaves it running. If it does not boot, or after Ctrl-C, it is stopped."
     examples = ("clawperator-pixel", "clawperator-pixel --log emulator.log --json-progress")
 
     def configure(self, parser: Parser) -> None:
         parser.word("name", about="name of the virtual device", suggest="avds")
-        parser.value("--log", metavar="<file>", about="append what the emulator says to this file", file=True)
+        parser.value("--log", metavar="<file>", about="append the emulator's output to this file", file=True)
         progress.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -125,7 +125,7 @@ class Stop(Command):
 
 class Delete(Command):
     usage = "<name> [--yes] [options]"
-    notes = "Asks first on a terminal; a script deletes by giving the name. One that runs is not deleted."
+    notes = "Asks for confirmation on a terminal, but not in a script. A running virtual device is not deleted."
     examples = ("clawperator-pixel", "clawperator-pixel --yes")
 
     def configure(self, parser: Parser) -> None:
@@ -156,13 +156,15 @@ class Status(Command):
 class Provision(Command):
     usage = "[--name <name>] [options]"
     notes = (
-        "Takes a supported one that runs, else starts a supported one that exists, else creates one. Deletes and overwrites\n"
-        "nothing. What it starts and cannot bring up is stopped again, also after Ctrl-C."
+        "Reuses a running supported virtual device, else starts an existing one, else creates one. Deletes and overwrites\n"
+        "nothing. If it cannot boot a virtual device, or after Ctrl-C, it stops it."
     )
     examples = ("", "--json-progress", "--name second")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--name", metavar="<name>", about="preferred, and created where there is none (clawperator-pixel)")
+        parser.value(
+            "--name", metavar="<name>", about="prefer this virtual device, and create it if needed [clawperator-pixel]"
+        )
         progress.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -179,7 +181,7 @@ def _use(options: Namespace, work: Callable[[EmulatorManager], Awaitable[T]]) ->
         return run(options, lambda engine: work(engine.emulators))
     except EngineError as exc:
         if exc.code is ErrorCode.INTERRUPTED and exc.extra.get("broadcastDispatchStatus") == "not_sent":
-            message = "Interrupted: nothing that was started here runs on; what was written before stays"
+            message = "Interrupted: everything started by this command was stopped; files already written remain"
             raise EngineError(exc.code, message, hint="Repeat the command to continue.", extra=exc.extra) from exc
         raise
 

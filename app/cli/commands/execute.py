@@ -27,8 +27,8 @@ MAX_PAYLOAD_FILE_BYTES = 4 * 1024 * 1024
 class Execute(Command):
     usage = "(<json|file|-> | --execution <json|file|->) [--validate-only | --dry-run] [options]"
     notes = (
-        "The payload is JSON text (it starts with '{'), a file, or '-' for stdin. --payload is another name of --execution. What\n"
-        "`skills compile-artifact` printed is taken, too: its executions run in order, as `skills run --artifact` runs them."
+        "The payload is JSON text (starting with '{'), a file, or '-' for stdin. --payload is an alias of --execution. The output of\n"
+        "`skills compile-artifact` is also accepted: its executions run in order, as with `skills run --artifact`."
     )
     examples = (
         "--execution plan.json --dry-run",
@@ -37,10 +37,10 @@ class Execute(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.word("plan", about="the payload")
+        parser.word("plan", about="payload")
         parser.files.add("plan")
-        parser.value("--execution", metavar="<json|file|->", about="the payload", file=True)
-        parser.value("--payload", metavar="<json|file|->", about="the payload", file=True)
+        parser.value("--execution", metavar="<json|file|->", about="run this payload", file=True)
+        parser.value("--payload", metavar="<json|file|->", about="run this payload", file=True)
         add_check_flags(parser)
         add_result_flags(parser, pictures=True)
 
@@ -66,7 +66,7 @@ class BestEffort(Command):
     reserved = True
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--goal", metavar="<text>", about="what to reach")
+        parser.value("--goal", metavar="<text>", about="describe the goal")
 
     def run(self, options: Namespace) -> Answer:
         raise EngineError(
@@ -77,31 +77,34 @@ class BestEffort(Command):
 
 
 def add_check_flags(parser: Parser) -> None:
-    parser.switch("--validate-only", about="check the payload; touch no device")
-    parser.switch("--dry-run", about="show the plan; touch no device (wins over --validate-only)")
+    parser.switch("--validate-only", about="validate the payload without a device")
+    parser.switch("--dry-run", about="show the plan without a device (overrides --validate-only)")
 
 
 def add_result_flags(parser: Parser, *, pictures: bool = False) -> None:
     """The flags of every command that runs an execution; ``pictures`` for those whose plan may take screenshots."""
-    parser.switch("--raw-envelope", about="the device's envelope as it came, without derived codes and host keys")
-    parser.value("--max-snapshot-bytes", metavar="<n>", about="cut the text of a UI tree after n bytes")
+    parser.switch("--raw-envelope", about="print the device's envelope unchanged, without derived codes and host keys")
+    parser.value("--max-snapshot-bytes", metavar="<n>", about="truncate UI tree text after n bytes")
     if pictures:
-        parser.switch("--overwrite", about="let a screenshot replace an existing file")
+        parser.switch("--overwrite", about="allow a screenshot to replace an existing file")
     add_history_flag(parser)
     add_policy_flags(parser)
 
 
 def add_history_flag(parser: Parser) -> None:
     """The flag of everything that runs executions."""
-    parser.switch("--no-history", about="keep no record of what runs")
+    parser.switch("--no-history", about="do not record runs in the history")
 
 
 def add_policy_flags(parser: Parser) -> None:
     """The flags that limit what may be done and what is written down about it."""
     parser.value(
-        "--policy", metavar="<file>", about="the policy instead of policy.toml in the config folder", file=True
+        "--policy",
+        metavar="<file>",
+        about="use this policy file instead of policy.toml in the config folder",
+        file=True,
     )
-    parser.switch("--safe-logs", about="keep texts of screens out of the log and the history")
+    parser.switch("--safe-logs", about="keep screen texts out of the log and the history")
 
 
 def read_payload(source: str) -> object:
@@ -120,7 +123,7 @@ def read_payload(source: str) -> object:
         raise EngineError(exc.code, message, hint=exc.hint, details=exc.details) from exc
     except (OSError, ValueError) as exc:
         reason = getattr(exc, "strerror", None) or exc
-        hint = "Give a file, JSON text that starts with '{', or - for stdin."
+        hint = "Pass a file, JSON text that starts with '{', or - for stdin."
         message = f"{_UNREADABLE}: {file_name(source)}: {reason}"
         raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint) from exc
 

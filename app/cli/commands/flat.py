@@ -20,8 +20,8 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 class Exec(Flat, execute.Execute):
     usage = "<json|file|-> [--validate-only | --dry-run] [options]"
     notes = (
-        "The payload is JSON text, a file, or '-' for stdin. What starts with '{' is JSON text; what starts with '[' is a file if\n"
-        "there is one of that name. --payload and --execution say the same as the argument."
+        "The payload is JSON text, a file, or '-' for stdin. Text that starts with '{' is JSON; text that starts with '[' is a file if\n"
+        "one of that name exists. --payload and --execution are equivalent to the argument."
     )
     examples = ("plan.json", "plan.json --dry-run", "- --timeout 20000 < plan.json")
 
@@ -35,8 +35,8 @@ class Snapshot(Flat, observe.Snapshot):
 
 class Screenshot(Flat, observe.Screenshot):
     notes = (
-        f"{observe.Screenshot.notes} An existing picture, or an empty file, is\n"
-        "replaced; anything else only with --overwrite."
+        f"{observe.Screenshot.notes} An existing image or an empty file is\n"
+        "replaced; any other file only with --overwrite."
     )
 
     def run(self, options: Namespace) -> Answer:
@@ -73,7 +73,7 @@ def read_plan(source: str) -> object:
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED,
             f"Failed to read execution file: {name}: {reason}",
-            hint="Give a file, JSON text, or - for stdin.",
+            hint="Pass a file, JSON text, or - for stdin.",
         ) from exc
     try:
         return parse_json(text)

@@ -30,8 +30,8 @@ class Click(Flat, action.Click):
     examples = ("--text Save", "--id com.example:id/save --long", "--coordinate 540 1200")
 
     def declare_type(self, parser: Parser) -> None:
-        parser.switch("--long", about="press long")
-        parser.switch("--focus", about="only put the focus there")
+        parser.switch("--long", about="perform a long press")
+        parser.switch("--focus", about="only focus the node")
 
     def click_type(self, options: Namespace) -> str | None:
         if options.long and options.focus:
@@ -41,7 +41,7 @@ class Click(Flat, action.Click):
 
 class Read(Flat, action.Read):
     usage = "<selector> [--all --json] [options]"
-    notes = f"--all answers with a JSON list in data.text, so it needs --json. {action.Read.notes}"
+    notes = f"--all returns a JSON list in data.text and requires --json. {action.Read.notes}"
     examples = ("--id com.example:id/total", "--role text --container-id com.example:id/list --all --json")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class ReadValue(Flat, action.Action):
 
     def declare(self, parser: Parser) -> None:
         add_label_flags(parser)
-        parser.switch("--all", about="accepted; the device answers with the first value")
+        parser.switch("--all", about="ignored: the device returns the first value")
         add_check_flags(parser)
 
     def payload(self, options: Namespace) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Type(Flat, action.Type):
     )
 
     def declare(self, parser: Parser) -> None:
-        parser.word("words", about="what to type; - reads it from stdin")
+        parser.word("words", about="text to enter; - reads it from stdin")
         super().declare(parser)
 
     def payload(self, options: Namespace) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Wait(Flat, action.Wait):
     usage = "<selector> [--timeout <ms>] [options]"
     notes = (
         "--timeout is how long to wait for the node; the execution gets 5000 ms more, and 30000 at least. It requires Operator 0.5\n"
-        "or newer. Without it the device tries a few times."
+        "or newer. Without it, the device retries a few times."
     )
     examples = ("--text Welcome", "--id com.example:id/list --timeout 60000")
 
@@ -108,14 +108,14 @@ class Wait(Flat, action.Wait):
 class WaitForNav(Flat, action.Action):
     usage = "[--app <package>] [<selector>] --timeout <ms> [--validate-only | --dry-run] [options]"
     notes = (
-        "Ends when the app comes to the front or the node appears, whichever is first. --timeout is how long that may take, 1 to\n"
+        "Ends when the app comes to the foreground or the node appears. --timeout is the time limit, 1 to\n"
         "30000; the execution gets 5000 ms more, and 30000 at least. It requires\n"
         "Operator 0.3.2 or newer."
     )
     examples = ("--app com.android.settings --timeout 10000", "--text Done --timeout 20000 --dry-run")
 
     def declare(self, parser: Parser) -> None:
-        parser.value("--app", metavar="<package>", about="the app that comes to the front")
+        parser.value("--app", metavar="<package>", about="wait for this app")
         add_selector_flags(parser)
         add_check_flags(parser)
 
@@ -136,12 +136,12 @@ class WaitForNav(Flat, action.Action):
 
 class Open(Flat, action.Action):
     usage = "<target> [options]"
-    notes = "What has a scheme:// is a URI, anything else an application id."
+    notes = "A target with a scheme:// is a URI; anything else is an application id."
     examples = ("com.android.settings", "https://example.org/", "--app com.android.settings")
 
     def declare(self, parser: Parser) -> None:
-        parser.word("target", about="the application id or the URI")
-        parser.value("--app", metavar="<target>", about="the same")
+        parser.word("target", about="application id or URI")
+        parser.value("--app", metavar="<target>", about="same as the argument")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
         target = self.argument("the target", options.target, app=options.app)
@@ -155,8 +155,8 @@ class Close(Flat, action.Action):
     examples = ("com.android.settings", "--app com.android.settings")
 
     def declare(self, parser: Parser) -> None:
-        parser.word("package", about="the application id")
-        parser.value("--app", metavar="<package>", about="the same")
+        parser.word("package", about="application id")
+        parser.value("--app", metavar="<package>", about="same as the argument")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
         application_id = self.argument("the package", options.package, app=options.app)
@@ -170,7 +170,7 @@ class Press(Flat, action.PressKey):
     examples = ("home", "--key recents")
 
     def declare(self, parser: Parser) -> None:
-        parser.word("name", about="the key", suggest=action.KEYS)
+        parser.word("name", about="key", suggest=action.KEYS)
         super().declare(parser)
 
     def payload(self, options: Namespace) -> dict[str, Any]:
@@ -205,14 +205,14 @@ class Scroll(Flat, action.Scroll):
 
 class ScrollUntil(Flat, action.Action):
     usage = "[<direction>] <selector> [--click] [options]"
-    notes = "Without a direction it scrolls down. Without --click it requires Operator 0.3.2 or newer."
+    notes = "Scrolls down unless a direction is given. Without --click, it requires Operator 0.3.2 or newer."
     examples = ("--text 'About phone'", "up --text Network --click")
 
     def declare(self, parser: Parser) -> None:
         _declare_way(parser)
         add_selector_flags(parser)
         action.add_scroll_flags(parser)
-        parser.switch("--click", about="click the node when it is found")
+        parser.switch("--click", about="click the node when found")
 
     def payload(self, options: Namespace) -> dict[str, Any]:
         options.direction = _way(self, options)
@@ -226,7 +226,7 @@ class ScrollUntil(Flat, action.Action):
 
 class ScrollAndClick(Flat, action.ScrollAndClick):
     usage = "[<direction>] <selector> [options]"
-    notes = "Without a direction it scrolls down."
+    notes = "Scrolls down unless a direction is given."
     examples = ("--text Display", "up --text Network --max-swipes 20")
 
     def declare(self, parser: Parser) -> None:
@@ -240,17 +240,17 @@ class ScrollAndClick(Flat, action.ScrollAndClick):
 
 class Sleep(Flat, action.Action):
     usage = "<ms> [options]"
-    notes = f"The execution gets 5000 ms more, and 30000 at least: so {_LONGEST_SLEEP_MS} is the longest."
+    notes = f"The execution timeout is 5000 ms longer, at least 30000, so the maximum is {_LONGEST_SLEEP_MS}."
     examples = ("2000",)
 
     def declare(self, parser: Parser) -> None:
-        parser.word("ms", about="how long, in milliseconds", suggest=("1000", "5000"))
+        parser.word("ms", about="duration in milliseconds", suggest=("1000", "5000"))
 
     def payload(self, options: Namespace) -> dict[str, Any]:
         duration_ms = integer("sleep <ms>", self.argument("<ms>", options.ms), 0, _MOST_MS) or 0
         if duration_ms > _LONGEST_SLEEP_MS:
             raise invalid(
-                f"sleep {duration_ms} does not fit into an execution of {_MOST_MS} ms: sleep {_LONGEST_SLEEP_MS} ms at most",
+                f"sleep {duration_ms} exceeds the execution limit of {_MOST_MS} ms. Sleep at most {_LONGEST_SLEEP_MS} ms",
                 "actions.0.params.durationMs",
             )
         from clawperator.engine.executions import build

@@ -20,7 +20,7 @@ class Help(Command):
     examples = ("action click", "options", "errors NODE_NOT_FOUND")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("command", about="the command or topic to explain", suggest="help", many=True)
+        parser.word("command", about="command or topic", suggest="help", many=True)
 
     def run(self, options: Namespace) -> int:
         topic, *more = options.command or [""]

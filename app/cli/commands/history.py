@@ -32,16 +32,16 @@ _MOST = 10_000
 class ListRuns(Command):
     usage = "[--filter <words>] [--since <age>] [--limit <n>] [--before <number>] [options]"
     notes = (
-        "Newest first. A filter is words and key:value terms, all of which must hold; ! before one negates it:\n"
+        "Newest first. A filter consists of words and key:value terms that must all match; ! negates a term:\n"
         '  wifi "two words" status:failed src:openclaw !dev:emulator code:NODE_NOT_FOUND age:<2h re:/menu-\\d+/\n'
-        "Keys: cmd task src status code type step dev age pid text. --device-id takes one device's runs only.\n"
-        "Where hasMore is true, --before with the last number shows what is older."
+        "Keys: cmd task src status code type step dev age pid text. --device-id lists the runs of one device only.\n"
+        "If hasMore is true, pass --before with the last number to list older runs."
     )
     examples = ("", "--since 2h --filter status:failed", "--limit 10 --output pretty", "--before 120")
 
     def configure(self, parser: Parser) -> None:
         _add_filter_flags(parser)
-        parser.value("--limit", metavar="<n>", about=f"list at most n runs ({_PAGE})")
+        parser.value("--limit", metavar="<n>", about=f"list at most n runs [{_PAGE}]")
         parser.value("--before", metavar="<number>", about="list runs older than this one")
 
     def run(self, options: Namespace) -> Answer:
@@ -62,12 +62,12 @@ class ListRuns(Command):
 
 class Show(Command):
     usage = "<run> [--tree <stepId|digest>] [options]"
-    notes = "A run is its number, executionId or commandId (the newest with that id). With --tree: one UI tree of it, whole."
+    notes = "Identify a run by number, executionId or commandId (the newest match). --tree prints one of its UI trees in full."
     examples = ("124", "124 --output pretty", "124 --tree snap --output pretty")
 
     def configure(self, parser: Parser) -> None:
         parser.word("run", about="number, executionId or commandId", suggest="runs")
-        parser.value("--tree", metavar="<stepId|digest>", about="the UI tree of this step, or with this digest")
+        parser.value("--tree", metavar="<stepId|digest>", about="print the UI tree of this step or with this digest")
 
     def run(self, options: Namespace) -> Answer:
         if options.run is None:
@@ -87,11 +87,11 @@ class Show(Command):
 class Export(Command):
     usage = "[<run> --bundle <file>] [--filter <words>] [--since <age>] [--to <file>] [--safe] [options]"
     notes = (
-        "JSON Lines, oldest first: one run with everything that is kept of it, UI trees included, per line.\n"
-        "With a run and --bundle: that run alone, as a new ZIP with its payload, envelope, live lines, trees and versions as\n"
-        "files. The run is its number, executionId or commandId.\n"
-        "With --safe nothing is left that was read from or typed into a screen: texts are masked, trees are left out. So it is\n"
-        "without it, too, where the settings say safe_logs."
+        "Writes JSON Lines, oldest first: one complete run per line, including UI trees.\n"
+        "With a run and --bundle, it writes that run as a new ZIP file with its payload, envelope, log lines, trees and versions as\n"
+        "files. Identify the run by number, executionId or commandId.\n"
+        "--safe removes everything that was read from or typed into a screen: it masks texts and omits trees. The setting\n"
+        "safe_logs has the same effect."
     )
     examples = (
         "--since 1d --to runs.jsonl",
@@ -101,12 +101,12 @@ class Export(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.word("run", about="with --bundle: number, executionId or commandId", suggest="runs")
+        parser.word("run", about="number, executionId or commandId (with --bundle)", suggest="runs")
         _add_filter_flags(parser)
-        parser.value("--to", metavar="<file>", about="write to this new file, readable for this user only", file=True)
-        parser.switch("--force", about="replace the file of --to where it exists")
-        parser.value("--bundle", metavar="<file>", about="write one run as a ZIP; no file is overwritten", file=True)
-        parser.switch("--safe", about="mask texts of screens and leave out UI trees")
+        parser.value("--to", metavar="<file>", about="write to this new file, readable only by you", file=True)
+        parser.switch("--force", about="replace an existing --to file")
+        parser.value("--bundle", metavar="<file>", about="write one run to this new ZIP file", file=True)
+        parser.switch("--safe", about="mask screen texts and omit UI trees")
 
     def run(self, options: Namespace) -> Answer | int:
         if options.run is not None or options.bundle is not None:
@@ -129,15 +129,15 @@ class Export(Command):
 class Prune(Command):
     usage = "[--older-than <age>] [--max-megabytes <n>] [--all [--yes]] [options]"
     notes = (
-        "Removes the oldest runs, and what only they held. Without flags: what is beyond the bounds of the settings, as happens\n"
-        "by itself now and then. --all asks first; where nobody can be asked, it needs --yes. What runs now is never removed."
+        "Deletes the oldest runs and the data that only they use. Without flags, it applies the limits of the settings, which also\n"
+        "happens automatically. --all asks for confirmation; without a terminal, it needs --yes. Active runs are never deleted."
     )
     examples = ("", "--older-than 7d", "--max-megabytes 100", "--all --yes")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--older-than", metavar="<age>", about="remove runs older than this, such as 7d or 12h")
-        parser.value("--max-megabytes", metavar="<n>", about="remove the oldest until the rest takes no more than that")
-        parser.switch("--all", about="remove everything, the audit too")
+        parser.value("--older-than", metavar="<age>", about="delete runs older than this, such as 7d or 12h")
+        parser.value("--max-megabytes", metavar="<n>", about="delete the oldest runs until the history fits this size")
+        parser.switch("--all", about="delete everything, including the audit")
         asking.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -155,8 +155,8 @@ class Prune(Command):
         guard.permit(WRITE_FILES, _PRUNING)
         with _open(chosen) as history:
             if options.all:
-                question = f"Remove all {history.count()} runs of {history.path}?"
-                asking.confirm(options, question, refusal="history prune --all removes everything")
+                question = f"Delete all {history.count()} runs in {history.path}?"
+                asking.confirm(options, question, refusal="history prune --all deletes everything")
             with guard.acting(WRITE_FILES, _PRUNING) if os.path.exists(history.path) else nullcontext():
                 done = history.prune(older_than=older_than, megabytes=megabytes, everything=options.all)
             kept = history.count()
@@ -172,8 +172,8 @@ class Prune(Command):
 
 
 def _add_filter_flags(parser: Parser) -> None:
-    parser.value("--filter", metavar="<words>", about="only runs that fit, such as 'status:failed src:openclaw'")
-    parser.value("--since", metavar="<age>", about="only runs younger than this, such as 30m, 2h or 7d")
+    parser.value("--filter", metavar="<words>", about="list only matching runs, such as 'status:failed src:openclaw'")
+    parser.value("--since", metavar="<age>", about="list only runs newer than this, such as 30m, 2h or 7d")
 
 
 # -- the history
@@ -236,7 +236,7 @@ def _tree(record: RunRecord, key: str, path: str) -> TreeRecord:
         raise EngineError(
             ErrorCode.HISTORY_NOT_FOUND,
             message,
-            hint="details.trees names those that it has." if known else "",
+            hint="details.trees lists the available ones." if known else "",
             details={"trees": known, "path": path},
         )
     return found[-1]
@@ -258,7 +258,7 @@ def _exported(history: History, where: Filter, *, safe: bool) -> Iterator[Mappin
 def _bundle(options: Namespace) -> Answer:
     """One run as a ZIP. Raises ``EngineError`` (USAGE, HISTORY_NOT_FOUND)."""
     if options.run is None or options.bundle is None:
-        message = "history export takes a run and --bundle <file> together"
+        message = "history export requires a run together with --bundle <file>"
         raise EngineError(
             ErrorCode.USAGE, message, extra={"example": "clawperator history export 124 --bundle run.zip"}
         )

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LockStatus(Command):
-    notes = "Without --device-id: every device that is taken, or settles after an unknown outcome."
+    notes = "Without --device-id, lists every device that is locked or settling after an unknown outcome."
     examples = ("", "--device-id emulator-5554")
 
     def run(self, options: Namespace) -> Answer:

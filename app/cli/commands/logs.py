@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 class Logs(Command):
     long_lived = True
     usage = "[--no-follow] [options]"
-    notes = "One JSON object per line; --output pretty draws them. Ctrl-C ends it."
+    notes = "One JSON object per line; --output pretty formats them. Press Ctrl-C to stop."
     examples = ("", "--output pretty", "--no-follow")
 
     def configure(self, parser: Parser) -> None:
-        parser.switch("--no-follow", about="end after what is there")
+        parser.switch("--no-follow", about="exit after the existing lines")
 
     def run(self, options: Namespace) -> int:
         from clawperator.app.cli import diagnostics

@@ -31,9 +31,9 @@ class Mcp(Command):
     long_lived = True
     usage = "[--read-only] [--http [--host <address>] [--port <n|auto>]] [options]"
     notes = (
-        "A client starts it and speaks with it over stdin and stdout; everything for people goes to stderr. With --http it\n"
-        "listens instead, at /mcp, and is guarded as serve is: Host, Origin, and a token as soon as others can reach it.\n"
-        "--read-only refuses whatever acts on a device; the policy's profiles hold here, too."
+        "An MCP client starts the server and communicates over stdin and stdout; messages for people go to stderr. With --http, it\n"
+        "listens at /mcp with the same protection as serve: Host, Origin, and a token when other hosts can reach it.\n"
+        "--read-only refuses every action that changes a device; policy profiles also apply."
     )
     examples = (
         "",
@@ -43,8 +43,8 @@ class Mcp(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.switch("--read-only", about="refuse whatever acts on a device")
-        parser.switch("--http", about="listen instead of speaking over stdin and stdout")
+        parser.switch("--read-only", about="refuse every action that changes a device")
+        parser.switch("--http", about="listen on HTTP instead of stdin and stdout")
         add_listening_flags(parser, _PORT)
         add_screenshots_flag(parser)
         add_registry_flag(parser)
@@ -55,7 +55,7 @@ class Mcp(Command):
         if not options.http:
             for name in LISTENING:
                 if getattr(options, name):
-                    raise EngineError(ErrorCode.USAGE, f"--{name.replace('_', '-')} is for --http")
+                    raise EngineError(ErrorCode.USAGE, f"--{name.replace('_', '-')} requires --http")
         try:
             from clawperator.app.mcp import http, stdio  # noqa: F401 -- both, so that what is missing shows before anything begins
         except ImportError as exc:
@@ -91,7 +91,7 @@ def _speak(options: Namespace) -> None:
 
     if sys.stdin is not None and sys.stdin.isatty():
         diagnostics.note(
-            "Speaking MCP over stdin and stdout: an MCP client is to start this, not a person (Ctrl-C ends it)"
+            "Serving MCP on stdin and stdout. An MCP client should start this command (press Ctrl-C to stop)"
         )
 
     async def main() -> None:

@@ -21,12 +21,12 @@ VIEWS = ("full", "interactive", "compact")
 class Snapshot(Command):
     usage = "[--view full|interactive|compact] [--max-bytes <n>] [--snapshot <file|->] [options]"
     notes = (
-        "The tree stands in the step's data.text, as the device wrote it. With --view or --max-bytes, data.view takes its place:\n"
+        "The step's data.text contains the tree as the device wrote it. With --view or --max-bytes, data.view replaces it:\n"
         "  full         view.text: the dump\n"
-        "  interactive  view.nodes: what can be acted on or read on screen, each with a ready selector\n"
-        "  compact      view.lines: an outline, one node per line: role #id @x,y what-it-can-and-is: label\n"
-        "A view larger than --max-bytes (JSON, from 512) is cut between two nodes, and view.truncated says how much is missing.\n"
-        "With --snapshot nothing is asked of a device, and the view stands at the top of the answer."
+        "  interactive  view.nodes: the nodes on screen with an action or text, each with a selector\n"
+        "  compact      view.lines: an outline, one node per line: role #id @x,y actions and states: label\n"
+        "A view larger than --max-bytes (JSON, at least 512) is truncated between nodes; view.truncated counts what is missing.\n"
+        "With --snapshot, no device is used, and the view is at the top level of the result."
     )
     examples = (
         "",
@@ -37,8 +37,10 @@ class Snapshot(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--view", metavar="<name>", choices=VIEWS, about=f"{', '.join(VIEWS)}: how much of the tree")
-        parser.value("--max-bytes", metavar="<n>", about="leave out the end of a view of more than n bytes")
+        parser.value(
+            "--view", metavar="<name>", choices=VIEWS, about=f"{', '.join(VIEWS)}: select the amount of detail"
+        )
+        parser.value("--max-bytes", metavar="<n>", about="truncate a view after n bytes")
         add_snapshot_flag(parser)
         add_result_flags(parser)
 
@@ -59,11 +61,11 @@ class Snapshot(Command):
 
 class Screenshot(Command):
     usage = "[--path <file>] [--overwrite] [options]"
-    notes = "Without --path the picture goes to the folder for temporary files; the result names the file."
+    notes = "Without --path, the image is saved in the temporary folder; the result contains its path."
     examples = ("--path screen.png", "--path screen.png --overwrite")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--path", metavar="<file>", about="where to save the PNG; the folder must exist", file=True)
+        parser.value("--path", metavar="<file>", about="save the PNG here; the folder must exist", file=True)
         add_result_flags(parser, pictures=True)
 
     def run(self, options: Namespace) -> Answer:

@@ -21,10 +21,10 @@ _MOST_LINES = 100_000
 class Setup(Command):
     usage = "[--apk <path>] [--sha256 <hex>] [options]"
     notes = (
-        "Checks the file, installs it over what is there, grants what it needs and looks whether it is there. Without --apk it\n"
-        "takes what lies in ~/.clawperator/downloads: operator.apk, operator-debug.apk, then the newest other one. The app comes\n"
-        "from https://clawperator.com/operator.apk; nothing is downloaded by itself. --receiver-package installs another app\n"
-        "than the two known ones. When a phase fails, the answer has the objects of the phases that were reached."
+        "Checks the APK, installs or updates it, grants its permissions and verifies the result. Without --apk, it\n"
+        "uses ~/.clawperator/downloads: operator.apk, operator-debug.apk, then the newest other APK. Get the app\n"
+        "from https://clawperator.com/operator.apk; nothing is downloaded automatically. --receiver-package installs an app other\n"
+        "than the two known ones. If a phase fails, the result contains the phases reached so far."
     )
     examples = (
         "",
@@ -33,8 +33,8 @@ class Setup(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--apk", metavar="<path>", about="the file to install (~/.clawperator/downloads)", file=True)
-        parser.value("--sha256", metavar="<hex>", about="refuse the file unless it has this digest")
+        parser.value("--apk", metavar="<path>", about="install this file [from ~/.clawperator/downloads]", file=True)
+        parser.value("--sha256", metavar="<hex>", about="require this digest")
         progress.configure(parser)
 
     @for_both_surfaces
@@ -53,8 +53,8 @@ class Setup(Command):
 class Fetch(Command):
     usage = "--from <path|url> [--sha256 <hex>] [options]"
     notes = (
-        "Copies the APK into ~/.clawperator/downloads, where operator setup finds it. Only https is fetched, and only with a\n"
-        "known SHA-256: --sha256, else the one in <url>.sha256. Run it again after an interruption: it goes on where it stopped."
+        "Copies the APK into ~/.clawperator/downloads, where operator setup finds it. URLs must use https, and a\n"
+        "SHA-256 must be known: from --sha256 or <url>.sha256. After an interruption, run it again to resume the download."
     )
     examples = (
         "--from https://clawperator.com/operator.apk",
@@ -62,8 +62,8 @@ class Fetch(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--from", metavar="<path|url>", about="where the APK is", file=True)
-        parser.value("--sha256", metavar="<hex>", about="the digest that it must have")
+        parser.value("--from", metavar="<path|url>", about="copy the APK from this file or URL", file=True)
+        parser.value("--sha256", metavar="<hex>", about="require this digest")
         progress.configure(parser)
 
     @for_both_surfaces
@@ -82,10 +82,10 @@ class Fetch(Command):
 class Grant(Command):
     usage = "[--force] [options]"
     notes = (
-        "Accessibility service, notifications, notification listener: all three are tried even if one fails. What other apps\n"
-        "have in these settings stays as it is. A service that is enabled but does not run, as after a crash, is switched off and\n"
-        "on again; --force does so in any case. It succeeds only once the app has answered a handshake. Without\n"
-        "--receiver-package, the installed variant is taken."
+        "Grants the accessibility service, notifications and the notification listener, even if one of them fails. The settings\n"
+        "of other apps are kept. A service that is enabled but not running, for example after a crash, is switched off and\n"
+        "on again; --force always does so. The command succeeds when the app has answered a handshake. Without\n"
+        "--receiver-package, it uses the installed variant."
     )
     examples = ("", "--force", "--device-id emulator-5554")
 
@@ -104,8 +104,8 @@ class Grant(Command):
 
 class Status(Command):
     notes = (
-        "Which variants are installed, whether their version fits, what they were granted, and whether the accessibility service\n"
-        "is enabled (in the settings) and bound (running). bound is null where Android does not tell; doctor asks the app itself."
+        "Shows the installed variants, their version compatibility and permissions, and whether the accessibility service\n"
+        "is enabled (in the settings) and bound (running). bound is null where Android does not report it; doctor asks the app itself."
     )
     examples = ("", "--output pretty")
 
@@ -119,11 +119,11 @@ class Status(Command):
 
 class CrashLog(Command):
     usage = "[--lines <n>] [options]"
-    notes = "From the device's crash log and its drop box, newest first, in the device's own time. No crash: an empty list, exit 0."
+    notes = "Reads the device's crash log and DropBox, newest first, in device time. Without crashes, the list is empty (exit code 0)."
     examples = ("", "--lines 50 --output pretty")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--lines", metavar="<n>", about="at most so many lines in all (200)")
+        parser.value("--lines", metavar="<n>", about="print at most n lines in total [200]")
 
     @for_both_surfaces
     def run(self, options: Namespace) -> Answer:

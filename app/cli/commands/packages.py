@@ -29,7 +29,7 @@ class ListPackages(Command):
     examples = ("--third-party", "--device-id emulator-5554")
 
     def configure(self, parser: Parser) -> None:
-        parser.switch("--third-party", about="leave out what came with the system")
+        parser.switch("--third-party", about="list only third-party packages")
 
     def run(self, options: Namespace) -> Answer:
         packages = None if _needs_the_engine(options) else _read(options)

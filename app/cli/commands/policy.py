@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Show(Command):
     usage = "[--policy <file>] [options]"
     notes = (
-        "The policy is --policy, else CLAWPERATOR_POLICY, else policy_path of the settings, else policy.toml beside them. Without\n"
-        "a file everything is allowed but purchase_risk."
+        "The policy file is --policy, else CLAWPERATOR_POLICY, else policy_path of the settings, else policy.toml beside them. Without\n"
+        "a file, everything except purchase_risk is allowed."
     )
     examples = ("", "--output pretty", "--policy ./policy.toml")
 
@@ -51,14 +51,14 @@ class Show(Command):
 class Check(Command):
     usage = "[--execution <json|file|->] [--profile <name>] [--policy <file>] [options]"
     notes = (
-        "Without a payload: is the file sound? With one: every action with what it needs, and everything that the policy refuses.\n"
-        "Exit code 1 when something is wrong or refused. Nothing is sent to a device and nothing is recorded."
+        "Without a payload, validates the policy file. With one, lists each action's capabilities and everything that the policy denies.\n"
+        "Exits with 1 if anything is invalid or denied. Sends nothing to a device and records nothing."
     )
     examples = ("", "--execution plan.json", "--execution - --policy ./strict.toml --output pretty < plan.json")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--execution", metavar="<json|file|->", about="the payload to hold against the policy", file=True)
-        parser.value("--profile", metavar="<name>", about="another profile than the active one")
+        parser.value("--execution", metavar="<json|file|->", about="check this payload against the policy", file=True)
+        parser.value("--profile", metavar="<name>", about="use this profile instead of the active one")
         _add_policy_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -88,7 +88,7 @@ class Schema(Command):
 
 
 def _add_policy_flag(parser: Parser) -> None:
-    parser.value("--policy", metavar="<file>", about="the policy instead of the one that is used", file=True)
+    parser.value("--policy", metavar="<file>", about="use this policy file instead of the active one", file=True)
 
 
 def _settings(options: Namespace) -> tuple[Settings, str]:

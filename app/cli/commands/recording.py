@@ -36,7 +36,7 @@ class _Switching(Command):
     budget_ms = 0
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--session-id", metavar="<name>", about="name of the recording: letters, digits, _ and -")
+        parser.value("--session-id", metavar="<name>", about="name the recording: letters, digits, _ and -")
         add_result_flags(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -48,13 +48,13 @@ class _Switching(Command):
 
 
 class _Start(_Switching):
-    notes = "It requires Operator 0.3.2 or newer. What is done on the device from now on is written down there, typed texts too."
+    notes = "Requires Operator 0.3.2 or newer. Records user actions on the device, including typed text."
     action = "start_recording"
     budget_ms = _START_MS
 
 
 class _Stop(_Switching):
-    notes = "The recording stays on the device; fetch it with record pull. It requires Operator 0.3.2 or newer."
+    notes = "The recording stays on the device; fetch it with record pull. Requires Operator 0.3.2 or newer."
     action = "stop_recording"
     budget_ms = _STOP_MS
 
@@ -69,12 +69,12 @@ class Stop(Flat, _Stop):
 
 class Pull(Command):
     usage = "[--session-id <name>] [--out <folder>] [options]"
-    notes = f"Without --session-id: the recording that was stopped last. It is saved in {FOLDER} as <name>.ndjson, for you alone."
+    notes = f"Without --session-id, fetches the last stopped recording. Saves it as {FOLDER}/<name>.ndjson, readable only by you."
     examples = ("", "--session-id checkout --out /tmp/recordings")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--session-id", metavar="<name>", about="which recording")
-        parser.value("--out", metavar="<folder>", about=f"where to save it ({FOLDER})", file=True)
+        parser.value("--session-id", metavar="<name>", about="fetch this recording")
+        parser.value("--out", metavar="<folder>", about=f"save it in this folder [{FOLDER}]", file=True)
 
     def run(self, options: Namespace) -> Answer:
         from clawperator.app.cli.flat_words import flat_error
@@ -97,12 +97,12 @@ class Pull(Command):
 
 class Parse(Command):
     usage = "--input <file.ndjson> [--out <file>] [options]"
-    notes = f"Writes the step log beside the recording, as <name>{STEPS}, and says every step on stderr. No device is asked."
+    notes = f"Writes the step log beside the recording, as <name>{STEPS}, and lists the steps on stderr. Does not use a device."
     examples = ("--input recordings/checkout.ndjson",)
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--input", metavar="<file>", about="the recording", file=True)
-        parser.value("--out", metavar="<file>", about="where to write the step log", file=True)
+        parser.value("--input", metavar="<file>", about="read this recording", file=True)
+        parser.value("--out", metavar="<file>", about="write the step log to this file", file=True)
 
     def run(self, options: Namespace) -> Answer:
         source = _input(self, options)
@@ -125,9 +125,9 @@ class Parse(Command):
 class Draft(Command):
     usage = "--input <file> [--out <file.recipe.md>] [--id <recipe id>] [options]"
     notes = (
-        "Makes a recipe of a recording (.ndjson) or, with less in it, of a step log (.steps.json). Typed and personal texts become\n"
-        "inputs; each side effect gets a verification: what appeared on the next screen. The answer tells what is left to do, and\n"
-        "the recorded values of the inputs but for passwords. A draft is to be read, not trusted. No device is asked."
+        "Creates a recipe from a recording (.ndjson) or, with less detail, from a step log (.steps.json). Typed and personal texts become\n"
+        "inputs; each side effect gets a verification: what appeared on the next screen. The result lists the remaining tasks and\n"
+        "the recorded input values except passwords. Review the draft before you use it. Does not use a device."
     )
     examples = (
         "--input recordings/checkout.ndjson",
@@ -135,12 +135,12 @@ class Draft(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--input", metavar="<file>", about="the recording or its step log", file=True)
-        parser.value("--out", metavar="<file>", about="where to write the recipe; it must not exist", file=True)
-        parser.value("--id", metavar="<id>", about="the recipe's id (<application id>.recorded)")
-        parser.value("--app-version", metavar="<name>", about="the app's version that was recorded")
-        parser.value("--app-version-code", metavar="<n>", about="the same as a number")
-        parser.value("--android-api", metavar="<n>", about="the device's API level")
+        parser.value("--input", metavar="<file>", about="read this recording or step log", file=True)
+        parser.value("--out", metavar="<file>", about="write the recipe to this new file", file=True)
+        parser.value("--id", metavar="<id>", about="set the recipe id [<application id>.recorded]")
+        parser.value("--app-version", metavar="<name>", about="set the recorded app version")
+        parser.value("--app-version-code", metavar="<n>", about="set the recorded app version code")
+        parser.value("--android-api", metavar="<n>", about="set the device's API level")
         parser.switch("--overwrite", about="replace an existing file")
 
     def run(self, options: Namespace) -> Answer:
@@ -180,9 +180,9 @@ class Draft(Command):
 class Replay(Command):
     usage = "--input <file> [--from <step>] [--vars <json>] [options]"
     notes = (
-        "Does again what a recording (.ndjson), a step log or a recipe (.md) says, one step at a time. Where the screen is another\n"
-        "one it stops with REPLAY_DIVERGED: what was expected, what is there, the three nearest elements, and how to go on.\n"
-        "--from takes a step's id or number. --vars gives inputs as a JSON object; a recording knows those that were recorded."
+        "Replays a recording (.ndjson), a step log or a recipe (.md) one step at a time. If the screen differs,\n"
+        "it stops with REPLAY_DIVERGED: the expected and the actual screen, the three nearest elements, and how to continue.\n"
+        "--from takes a step id or number. --vars sets inputs as a JSON object; a recording includes its recorded inputs."
     )
     examples = (
         "--input recordings/checkout.ndjson",
@@ -191,9 +191,9 @@ class Replay(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--input", metavar="<file>", about="the recording, step log or recipe", file=True)
-        parser.value("--from", metavar="<step>", about="begin with this step")
-        parser.value("--vars", metavar="<json>", about="values of inputs")
+        parser.value("--input", metavar="<file>", about="replay this recording, step log or recipe", file=True)
+        parser.value("--from", metavar="<step>", about="start with this step")
+        parser.value("--vars", metavar="<json>", about="set input values")
         add_history_flag(parser)
         add_policy_flags(parser)
 
@@ -231,7 +231,7 @@ def _say_how_to_go_on(error: EngineError, source: str, options: Namespace) -> No
     if not isinstance(step, str):
         return
     if not step:
-        error.hint = "That was the last step: check what came of it. Nothing is left to do."
+        error.hint = "That was the last step. Check its effect; no steps remain."
         error.details["resume"] = {"step": ""}
         return
     from clawperator.engine.suggestions import command_line
@@ -241,8 +241,12 @@ def _say_how_to_go_on(error: EngineError, source: str, options: Namespace) -> No
     line = command_line("record replay", device, *words) if device else _line(words)
     error.details["resume"] = {"step": step, "command": line}
     if error.code is ErrorCode.REPLAY_DIVERGED:
-        done = "the step was done: go on with the next" if error.details.get("phase") == "after" else "go on with it"
-        error.hint = f"Look at details.nearest, bring the screen to where the step belongs, then {done}: {line}"
+        done = (
+            "the step was done; continue with the next one"
+            if error.details.get("phase") == "after"
+            else "continue with it"
+        )
+        error.hint = f"Check details.nearest, bring the device to the expected screen, then {done}: {line}"
 
 
 def _line(words: list[str]) -> str:

@@ -25,14 +25,14 @@ _LINES = 200
 class Report(Command):
     usage = "[--to <file.zip>] [--lines <n>] [options]"
     notes = (
-        "It works without a device, without adb, with broken settings and a damaged history. Names, home folders, serials,"
-        " e-mail addresses, tokens and all texts of devices are left out; the answer says what is inside."
+        "Works without a device or adb, and with invalid settings or a damaged history. Names, home folders, serials,"
+        " e-mail addresses, tokens and all texts of devices are removed; the result lists the contents."
     )
     examples = ("", "--to ~/report.zip", "--lines 50 --output pretty")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--to", metavar="<file.zip>", about="where to write it; else a new file in this folder", file=True)
-        parser.value("--lines", metavar="<n>", about=f"how many runs, and lines of a crash report, go in ({_LINES})")
+        parser.value("--to", metavar="<file.zip>", about="write to this file [a new file in this folder]", file=True)
+        parser.value("--lines", metavar="<n>", about=f"include n runs and n lines of a crash report [{_LINES}]")
 
     def run(self, options: Namespace) -> Answer:
         lines = integer("--lines", options.lines, 0, 100_000)

@@ -19,7 +19,7 @@ class Schema(Command):
     examples = ("execution",)
 
     def configure(self, parser: Parser) -> None:
-        parser.word("name", about="which contract", suggest=("execution", "action", "matcher", "envelope", "error"))
+        parser.word("name", about="contract name", suggest=("execution", "action", "matcher", "envelope", "error"))
 
     def run(self, options: Namespace) -> Answer:
         from clawperator.engine.contracts.schema import SCHEMAS, json_schema

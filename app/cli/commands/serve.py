@@ -21,9 +21,9 @@ class Serve(Command):
     long_lived = True
     usage = "[--host <address>] [--port <n|auto>] [options]"
     notes = (
-        "It answers this computer only, unless --host says otherwise; then requests need a token (Authorization: Bearer …).\n"
-        "One token per line of the token file, optionally followed by a name for the audit and a profile of the policy.\n"
-        "Ctrl-C takes nothing new and waits for what runs; a second one leaves at once."
+        "Listens on this computer only, unless --host is given; then requests need a token (Authorization: Bearer …).\n"
+        "The token file has one token per line, optionally followed by a name for the audit and a policy profile.\n"
+        "Ctrl-C stops accepting requests and waits for running executions; a second Ctrl-C exits immediately."
     )
     examples = ("", "--port auto --json", "--host 0.0.0.0 --token-file ~/.clawperator/server-token")
 

@@ -24,7 +24,7 @@ def add_registry_flag(parser: Parser) -> None:
     parser.value(
         "--registry",
         metavar="<file|builtin>",
-        about="the registry file, or builtin for the skills that come along",
+        about="use this registry file, or builtin for the built-in skills",
         suggest=("builtin",),
         file=True,
     )
@@ -42,7 +42,7 @@ def registry(options: Namespace) -> Registry:
 
     found = open_registry(os.environ, text_value("--registry", options.registry))
     if found.source == "cwd":
-        diagnostics.note(f"Using the skills registry of this folder: {found.path}")
+        diagnostics.note(f"Using the skills registry in this folder: {found.path}")
     return found
 
 
@@ -55,7 +55,7 @@ class List(Command):
     usage = "[--registry <file|builtin>] [options]"
     notes = (
         "The registry is --registry, else CLAWPERATOR_SKILLS_REGISTRY, else skills/skills-registry.json in this folder, else\n"
-        "what `skills install` fetched. Folders above are not searched. --registry builtin shows the skills that come along."
+        "the registry from `skills install`. Parent folders are not searched. --registry builtin lists the built-in skills."
     )
     examples = ("", "--registry builtin --output pretty")
 
@@ -73,7 +73,7 @@ class Get(Command):
     examples = (f"{_EXAMPLE} --registry builtin",)
 
     def configure(self, parser: Parser) -> None:
-        parser.word("id", about="the skill's id, exactly", suggest="skills")
+        parser.word("id", about="exact skill id", suggest="skills")
         add_registry_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -87,21 +87,21 @@ class Get(Command):
 class Search(Command):
     usage = "[<keyword>] [--app <id>] [--intent <intent>] [--keyword <text>] [--registry <file|builtin>] [options]"
     notes = (
-        "All that is given must hold. A keyword is part of the id, the summary, the application id or one of the skill's\n"
-        "keywords, in any case; app and intent are exact. Nothing found: an empty list, exit 0."
+        "All criteria must match. A keyword is part of the id, the summary, the application id or one of the skill's\n"
+        "keywords, ignoring case; app and intent are exact. Without matches, the list is empty (exit code 0)."
     )
     examples = ("thermostat", "--app com.example.shop --intent search", "--keyword weather --output pretty")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("word", about="the keyword")
-        parser.value("--app", metavar="<id>", about="only skills of this application id")
-        parser.value("--intent", metavar="<intent>", about="only skills with this intent")
-        parser.value("--keyword", metavar="<text>", about="only skills that this text is part of")
+        parser.word("word", about="keyword")
+        parser.value("--app", metavar="<id>", about="list only skills for this application id")
+        parser.value("--intent", metavar="<intent>", about="list only skills with this intent")
+        parser.value("--keyword", metavar="<text>", about="list only skills that contain this text")
         add_registry_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
         if options.word is not None and options.keyword is not None:
-            raise _usage("give the keyword as a word OR with --keyword, not both", f"{self._called} thermostat")
+            raise _usage("pass the keyword as an argument OR with --keyword, not both", f"{self._called} thermostat")
         keyword = options.word if options.keyword is None else options.keyword
         if keyword is not None and not keyword.strip():
             raise _usage("the keyword must not be blank", f"{self._called} thermostat")
@@ -122,15 +122,15 @@ class Search(Command):
 class Validate(Command):
     usage = "<id> | --all [--dry-run] [--registry <file|builtin>] [options]"
     notes = (
-        "The entry fits its schema, every file is there, and skill.json says what the registry says. With --dry-run, every\n"
-        "artifact is also checked as an execution, placeholders left in. --all reports every skill that is not right."
+        "Checks that the entry matches its schema, that all files exist, and that skill.json matches the registry. With --dry-run,\n"
+        "it also validates every artifact as an execution, with placeholders. --all reports every invalid skill."
     )
     examples = (f"{_EXAMPLE} --dry-run --registry builtin", "--all --dry-run")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("id", about="the skill's id", suggest="skills")
-        parser.switch("--all", about="check every skill, and the registry itself")
-        parser.switch("--dry-run", about="check the artifacts as executions, too")
+        parser.word("id", about="skill id", suggest="skills")
+        parser.switch("--all", about="check every skill and the registry itself")
+        parser.switch("--dry-run", about="also validate the artifacts as executions")
         add_registry_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -151,8 +151,8 @@ class Validate(Command):
 class New(Command):
     usage = "<id> [--summary <text>] [--lang js|py|sh] [--registry <file>] [options]"
     notes = (
-        "The id is the application id, a dot, and the intent. Makes the folder with SKILL.md, skill.json and a script that\n"
-        "opens the app and reads its screen, and adds the skill to the registry. Without one, makes skills/skills-registry.json here."
+        "The id is the application id, a dot, and the intent. Creates the folder with SKILL.md, skill.json and a script that\n"
+        "opens the app and reads its screen, and adds the skill to the registry, by default a new skills/skills-registry.json here."
     )
     examples = (
         "com.example.app.read-status --summary 'Read the status line.'",
@@ -161,8 +161,10 @@ class New(Command):
 
     def configure(self, parser: Parser) -> None:
         parser.word("id", about="<applicationId>.<intent>")
-        parser.value("--summary", metavar="<text>", about="one sentence about what it does")
-        parser.value("--lang", metavar="|".join(LANGUAGES), choices=LANGUAGES, about="the script's language (js)")
+        parser.value("--summary", metavar="<text>", about="describe the skill in one sentence")
+        parser.value(
+            "--lang", metavar="|".join(LANGUAGES), choices=LANGUAGES, about="write the script in this language [js]"
+        )
         add_registry_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -186,14 +188,14 @@ class New(Command):
 class Index(Command):
     usage = "[--check] [--generated-at <time>] [--registry <file>] [options]"
     notes = (
-        "Writes the registry and skills/generated/ anew from every skills/**/skill.json. generatedAt stays while nothing\n"
-        "changes; --generated-at, else SOURCE_DATE_EPOCH, chooses it. --check writes nothing: exit 1 where a file differs."
+        "Regenerates the registry and skills/generated/ from every skills/**/skill.json. generatedAt is kept if nothing\n"
+        "changes; --generated-at, else SOURCE_DATE_EPOCH, sets it. --check writes nothing and exits with 1 if a file differs."
     )
     examples = ("", "--check", "--generated-at 2026-03-01T00:00:00Z")
 
     def configure(self, parser: Parser) -> None:
-        parser.switch("--check", about="compare only")
-        parser.value("--generated-at", metavar="<time>", about="the time to write, ISO 8601 with a zone")
+        parser.switch("--check", about="compare without writing")
+        parser.value("--generated-at", metavar="<time>", about="set generatedAt, ISO 8601 with a time zone")
         add_registry_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -214,9 +216,7 @@ class Index(Command):
             }
             return Answer(document, view="index_checked", failed=bool(differences))
         if source == BUILTIN:
-            raise EngineError(
-                ErrorCode.USAGE, "The skills that come along are not written to", hint="Name another registry."
-            )
+            raise EngineError(ErrorCode.USAGE, "The built-in skills are read-only", hint="Choose another registry.")
         from clawperator.app.cli.chosen import guard
 
         at = indexing.chosen_time(options.generated_at, os.environ)

@@ -25,9 +25,9 @@ class CompileArtifact(Command):
     usage = "<id> --artifact <name> [--vars <json>] [--registry <file|builtin>] [options]"
     notes = (
         "The artifact is <name>.recipe.json (a payload with {{NAME}} in its texts) or <name>.recipe.md (a Markdown recipe with\n"
-        "inputs); without a suffix, the first that exists. --vars is one JSON object of strings, numbers and booleans. The same\n"
-        "file and variables always give the same bytes; COMMAND_ID and TASK_ID may be given there, too. What the policy does not\n"
-        "allow is refused here already."
+        "inputs); without a suffix, the first existing one. --vars is one JSON object of strings, numbers and booleans. The same\n"
+        "file and variables always produce the same bytes; --vars may include COMMAND_ID and TASK_ID. Executions that the policy\n"
+        "denies are refused at compile time."
     )
     examples = (
         f'{_EXAMPLE} --artifact search --vars \'{{"query":"shoes"}}\' --registry builtin',
@@ -35,10 +35,10 @@ class CompileArtifact(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.word("id", about="the skill's id", suggest="skills")
-        parser.value("--skill-id", metavar="<id>", about="the skill's id, where it does not stand by itself")
-        parser.value("--artifact", metavar="<name>", about="the artifact, with its suffix or without")
-        parser.value("--vars", metavar="<json>", about="variables or inputs, one JSON object (default {})")
+        parser.word("id", about="skill id", suggest="skills")
+        parser.value("--skill-id", metavar="<id>", about="compile this skill, as an alternative to <id>")
+        parser.value("--artifact", metavar="<name>", about="compile this artifact; the suffix is optional")
+        parser.value("--vars", metavar="<json>", about="set variables or inputs with one JSON object [{}]")
         add_registry_flag(parser)
         add_history_flag(parser)
         add_policy_flags(parser)

@@ -24,9 +24,9 @@ class Lint(Command):
         "[options]"
     )
     notes = (
-        "Looks for literals of one person or device, blocked terms (one per line in ~/.clawperator/blocked-terms.txt, or in\n"
-        "--terms-file), and what recipes should not do. Exit 1 where a finding is an error. --staged looks at the lines that the\n"
-        "next git commit of this folder adds, --history for blocked terms in all that its commits have added."
+        "Finds literals specific to a person or device, blocked terms (one per line in ~/.clawperator/blocked-terms.txt, or in\n"
+        "--terms-file), and bad practice in recipes. Exits with 1 if a finding is an error. --staged checks the lines that the\n"
+        "next git commit in this folder adds; --history searches all its commits for blocked terms."
     )
     examples = (
         f"{_SKILL} --registry builtin",
@@ -37,11 +37,11 @@ class Lint(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.word("id", about="the skill's id", suggest="skills")
-        parser.switch("--all", about="every skill of the registry")
-        parser.switch("--staged", about="what the next git commit adds")
-        parser.switch("--history", about="blocked terms in what git commits have added, messages included")
-        parser.value("--file", metavar="<file>", about="one file, of a skill or not", file=True)
+        parser.word("id", about="skill id", suggest="skills")
+        parser.switch("--all", about="check every skill in the registry")
+        parser.switch("--staged", about="check the lines that the next git commit adds")
+        parser.switch("--history", about="search all git commits and their messages for blocked terms")
+        parser.value("--file", metavar="<file>", about="check one file, in a skill or elsewhere", file=True)
         add_registry_flag(parser)
         _add_rule_flags(parser)
 
@@ -72,8 +72,8 @@ class Lint(Command):
 class Ci(Command):
     usage = "[--registry <file|builtin>] [--terms-file <file>] [--policy <file>] [options]"
     notes = (
-        "Metadata, registry, files, indexes, recipes, templates, deterministic compilation, inputs, literals, policy and lints.\n"
-        "Touches no device and writes nothing. Exit 1 where a check fails."
+        "Checks metadata, registry, files, indexes, recipes, templates, deterministic compilation, inputs, literals, policy and lints.\n"
+        "Uses no device and writes nothing. Exits with 1 if a check fails."
     )
     examples = ("", "--registry builtin --output pretty")
 
@@ -99,11 +99,11 @@ class Ci(Command):
 
 class InstallHook(Command):
     usage = "[--repo <folder>] [--terms-file <file>] [options]"
-    notes = "Writes a pre-commit hook that runs `skills lint --staged`. Another hook that is there stays as it is."
+    notes = "Installs a pre-commit hook that runs `skills lint --staged`. An existing hook is not replaced."
     examples = ("", "--repo ../skills --terms-file ~/terms.txt")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--repo", metavar="<folder>", about="the git repository (the one of this folder)", file=True)
+        parser.value("--repo", metavar="<folder>", about="use this git repository [the current one]", file=True)
         _add_terms_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -115,20 +115,26 @@ class InstallHook(Command):
 
         folder = os.path.abspath(os.path.expanduser(options.repo or os.curdir))
         path, changed = asyncio.run(install_hook(os.environ, folder, options.terms_file, guard=guard(options)))
-        message = "The hook is installed" if changed else "The hook was installed already"
+        message = "The hook was installed" if changed else "The hook is already installed"
         return Answer({"ok": True, "hookPath": path, "installed": changed, "message": message}, view="hook_installed")
 
 
 def _add_rule_flags(parser: Parser) -> None:
     _add_terms_flag(parser)
     parser.value(
-        "--policy", metavar="<file>", about="the policy instead of policy.toml in the config folder", file=True
+        "--policy",
+        metavar="<file>",
+        about="use this policy file instead of policy.toml in the config folder",
+        file=True,
     )
 
 
 def _add_terms_flag(parser: Parser) -> None:
     parser.value(
-        "--terms-file", metavar="<file>", about="blocked terms instead of ~/.clawperator/blocked-terms.txt", file=True
+        "--terms-file",
+        metavar="<file>",
+        about="use this list of blocked terms instead of ~/.clawperator/blocked-terms.txt",
+        file=True,
     )
 
 
@@ -154,8 +160,8 @@ def _warnings(rules: Rules) -> list[dict[str, str]]:
     from clawperator.engine.skills.blocked import blocked_path
 
     message = (
-        "No blocked terms are known, so none was looked for. Write one per line into "
-        f"{blocked_path(os.environ)}, or name a file with --terms-file."
+        "No blocked terms are configured. Write one per line to "
+        f"{blocked_path(os.environ)}, or pass a file with --terms-file."
     )
     return [{"code": "BLOCKED_TERMS_MISSING", "path": "", "message": message}]
 
@@ -169,7 +175,7 @@ def _history(rules: Rules, warnings: list[dict[str, str]]) -> list[Finding]:
 
     lines, cut = asyncio.run(committed_lines(os.environ))
     if cut:
-        message = "The history is larger than can be read at once: the oldest commits were not looked at."
+        message = "The git history exceeds the read limit: the oldest commits were not checked."
         warnings.append({"code": "HISTORY_CUT", "path": "", "message": message})
     return lint_history(lines, rules.blocked)
 
@@ -197,7 +203,7 @@ def _in_files(options: Namespace, rules: Rules, warnings: list[dict[str, str]]) 
 
         opened, created = open_or_make(os.environ, text_value("--registry", options.registry), guard=guard(options))
         if created:
-            message = f"There was no registry: {opened.path} was made. `clawperator skills new` adds a skill to it."
+            message = f"Created a new registry: {opened.path}. Add a skill with `clawperator skills new`."
             warnings.append({"code": "REGISTRY_CREATED", "path": opened.path, "message": message})
         return lint_all(opened, rules)
     opened = registry(options)

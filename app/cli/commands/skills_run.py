@@ -30,10 +30,10 @@ _STREAMED = ("stdout", "stderr", "output")
 class Run(Command):
     usage = "<id> [--artifact <name> [--vars <json>]] [options] [-- <arguments for the script>]"
     notes = (
-        "Runs the skill's script: its arguments are the device, where --device-id names one, and what stands behind --.\n"
-        "--timeout is the script's time (120000 ms); after it, or after Ctrl-C, everything that it started is ended. In pretty\n"
-        "output it is heard live. What is wrong with the skill's other files, artifacts included, is a warning in the answer and\n"
-        "refuses nothing. With --artifact, nothing of the skill runs as a program: the artifact is compiled and played."
+        "Runs the skill's script with these arguments: the device, if --device-id is given, and everything after --.\n"
+        "--timeout limits the script's time [120000 ms]; after it, or after Ctrl-C, all its processes are stopped. With --output\n"
+        "pretty, its output is shown live. Problems in the skill's other files, including artifacts, are warnings in the result\n"
+        "and do not stop the run. With --artifact, no script runs: the artifact is compiled and executed."
     )
     examples = (
         f"{_EXAMPLE} --device-id emulator-5554 -- 'red shoes'",
@@ -42,13 +42,13 @@ class Run(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.word("id", about="the skill's id", suggest="skills")
+        parser.word("id", about="skill id", suggest="skills")
         parser.value("--expect-contains", metavar="<text>", about="fail unless the script's stdout contains this text")
-        parser.switch("--skip-validate", about="do not check the skill's files for warnings")
+        parser.switch("--skip-validate", about="skip the validation of the skill's files")
         parser.value(
-            "--artifact", metavar="<name>", about="compile and play this artifact instead of running the script"
+            "--artifact", metavar="<name>", about="compile and execute this artifact instead of running the script"
         )
-        parser.value("--vars", metavar="<json>", about="the artifact's variables, one JSON object")
+        parser.value("--vars", metavar="<json>", about="set the artifact's variables with one JSON object")
         add_registry_flag(parser)
         add_result_flags(parser, pictures=True)
         parser.after_dashes("args", about="arguments for the script")
@@ -58,9 +58,9 @@ class Run(Command):
             example = {"example": f"clawperator {self.words} {_EXAMPLE}"}
             raise EngineError(ErrorCode.USAGE, "skills run requires <id>", extra=example)
         if options.artifact is None:
-            _refuse(options, _ONLY_ARTIFACTS, "is for --artifact")
+            _refuse(options, _ONLY_ARTIFACTS, "requires --artifact")
             return _run_script(options)
-        _refuse(options, _ONLY_SCRIPTS, "is for scripts, not for --artifact")
+        _refuse(options, _ONLY_SCRIPTS, "cannot be used with --artifact")
         return _play(options)
 
 
@@ -68,7 +68,7 @@ def _refuse(options: Namespace, names: tuple[str, ...], why: str) -> None:
     """Flags without an effect are mistakes."""
     for name in names:
         if getattr(options, name):
-            said = "what stands behind --" if name == "args" else f"--{name.replace('_', '-')}"
+            said = "arguments after --" if name == "args" else f"--{name.replace('_', '-')}"
             raise EngineError(ErrorCode.USAGE, f"{said} {why}")
 
 
@@ -125,7 +125,7 @@ def _script_limit(options: Namespace) -> int | None:
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED,
             "timeoutMs of a skill must be a whole number",
-            hint="Give --timeout in milliseconds.",
+            hint="Pass --timeout in milliseconds.",
             details={"path": "timeoutMs"},
         )
     return limit
@@ -169,7 +169,7 @@ async def _ended_with_us(work: Coroutine[Any, Any, T]) -> T:
 def _interrupted(skill_id: str) -> EngineError:
     return EngineError(
         ErrorCode.INTERRUPTED,
-        "Interrupted: the script and what it had started are ended; what they had sent to a device may still act there",
+        "Interrupted: the script and its processes were stopped, but a command already sent to a device may still run",
         hint="Take a snapshot first.",
         extra={"skillId": skill_id},
     )

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _MAIN = "main"
 _SAFE = (
-    "Whatever goes wrong, the skills that are there stay as they are. Files of the checkout that you have changed are never\n"
-    "overwritten: then nothing is done. CLAWPERATOR_SKILLS_REPO names another repository."
+    "If it fails, the existing skills are unchanged. Modified files of the checkout are never\n"
+    "overwritten: the command then stops. CLAWPERATOR_SKILLS_REPO sets another repository."
 )
 
 
@@ -42,7 +42,7 @@ class Update(Command):
     examples = ("", "--ref v1.2.0")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--ref", metavar="<ref>", about="branch, tag or commit (main)")
+        parser.value("--ref", metavar="<ref>", about="check out this branch, tag or commit [main]")
         progress.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -51,11 +51,11 @@ class Update(Command):
 
 class Sync(Command):
     usage = "--ref <ref> [options]"
-    notes = f"{_SAFE}\nA tag or a commit that was fetched before needs no network."
+    notes = f"{_SAFE}\nA tag or commit that was fetched before needs no network."
     examples = ("--ref main", "--ref v1.2.0", "--ref 1a2b3c4d5e6f")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--ref", metavar="<ref>", about="branch, tag or commit")
+        parser.value("--ref", metavar="<ref>", about="check out this branch, tag or commit")
         progress.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -76,8 +76,8 @@ def _sync(options: Namespace, ref: str) -> SyncResult:
         try:
             return asyncio.run(sync(settings(options), ref=ref, tell=tell, guard=guard(options)))
         except KeyboardInterrupt as exc:
-            message = "Interrupted: the skills stay as they were"
-            raise EngineError(ErrorCode.INTERRUPTED, message, hint="Repeat the command to fetch them.") from exc
+            message = "Interrupted: the skills are unchanged"
+            raise EngineError(ErrorCode.INTERRUPTED, message, hint="Run the command again to fetch them.") from exc
 
 
 def _export(path: str) -> str:

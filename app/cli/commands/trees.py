@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Match(Command):
     usage = "(--selector <json> | --text <s> | --id <s> | …) [--snapshot <file|->] [options]"
     notes = (
-        "Matches by the device's rules: all fields, only nodes on screen, in document order; the first is what an action\n"
-        "takes. Nothing found is an answer too (count 0, exit code 0) and explains itself. What the dump does not tell, roles\n"
-        "and visibility, is inferred from it: where that decides, the answer says approximate."
+        "Matches with the device's rules: all fields, only nodes on screen, in document order; an action uses the first\n"
+        "match. Without matches, count is 0, the exit code is 0, and the result explains why. Roles and visibility are not in\n"
+        "the dump and are inferred from it: if they affect the matches, the result is marked approximate."
     )
     examples = (
         """--selector '{"textEquals":"Save"}'""",
@@ -40,8 +40,8 @@ class Match(Command):
         add_selector_flags(parser)
         add_snapshot_flag(parser)
         add_history_flag(parser)
-        parser.switch("--explain", about="count field by field and show what nearly matches, also where something does")
-        parser.value("--limit", metavar="<n>", about="list at most n nodes (default 20)")
+        parser.switch("--explain", about="show counts per field and near matches even if nodes match")
+        parser.value("--limit", metavar="<n>", about="list at most n nodes [20]")
 
     def run(self, options: Namespace) -> Answer:
         found = checked_matcher(options)
@@ -55,9 +55,9 @@ class Match(Command):
 class Suggest(Command):
     usage = "(--at <x>,<y> | --node <path> | --selector <json> | --text <s> | …) [--snapshot <file|->] [options]"
     notes = (
-        "Ranks the selectors that address one node, best first: unique ones, then the most stable and smallest. The node is the\n"
-        "smallest one at a point in pixels, the one with a path (as match and inspect ui show them), or the first that a selector\n"
-        "finds. A selector of kind tap-through finds a label in the node, one of kind container needs a scroll in its container."
+        "Ranks the selectors for one node, best first: unique ones, then the most stable and shortest. The node is the\n"
+        "smallest one at a point in pixels, the one with a path (as shown by match and inspect ui), or the first match of a selector.\n"
+        "A selector of kind tap-through matches a label in the node; one of kind container requires scrolling in its container."
     )
     examples = (
         "--at 540,1200",
@@ -66,12 +66,12 @@ class Suggest(Command):
     )
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--at", metavar="<x>,<y>", about="the node at a point of the screen, in pixels")
-        parser.value("--node", metavar="<path>", about="the node with this path, such as 0/0/2")
+        parser.value("--at", metavar="<x>,<y>", about="use the node at this point, in pixels")
+        parser.value("--node", metavar="<path>", about="use the node with this path, such as 0/0/2")
         add_selector_flags(parser)
         add_snapshot_flag(parser)
         add_history_flag(parser)
-        parser.value("--limit", metavar="<n>", about="list at most n selectors (default 10)")
+        parser.value("--limit", metavar="<n>", about="list at most n selectors [10]")
 
     def run(self, options: Namespace) -> Answer:
         ways = [options.at is not None, options.node is not None, selector(options) is not None]
@@ -97,15 +97,15 @@ class Diff(Command):
     usage = "<old> <new> [--limit <n>] [options]"
     notes = (
         "Compares two saved dumps node by node, in document order: added and removed subtrees, changed attributes with their old\n"
-        "and new values, and nodes that moved by themselves. One of the two may be - (stdin). Differences are an answer: exit code 0."
+        "and new values, and moved nodes. One of the files may be - (stdin). The exit code is 0 even if the files differ."
     )
     examples = ("before.xml after.xml", "before.xml - --output pretty < after.xml")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("old", about="the earlier dump, or -")
-        parser.word("new", about="the later dump, or -")
+        parser.word("old", about="earlier dump, or -")
+        parser.word("new", about="later dump, or -")
         parser.files |= {"old", "new"}
-        parser.value("--limit", metavar="<n>", about="list at most n changes (default 200)")
+        parser.value("--limit", metavar="<n>", about="list at most n changes [200]")
 
     def run(self, options: Namespace) -> Answer:
         if options.old is None or options.new is None:

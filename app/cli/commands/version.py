@@ -18,19 +18,21 @@ if TYPE_CHECKING:
 
 class Version(Command):
     usage = "[--check-compat [--strict-version]] [options]"
-    notes = "--verbose adds which Operator generation answers which action."
+    notes = "--verbose adds the actions that each Operator generation supports."
     examples = ("", "--verbose --output pretty", "--check-compat", "--check-compat --strict-version")
 
     def configure(self, parser: Parser) -> None:
-        parser.switch("--check-compat", about="compare with the Operator app on the device; exit 1 if they do not fit")
-        parser.switch("--strict-version", about="want exactly the release that is tested, not only its major.minor")
+        parser.switch(
+            "--check-compat", about="compare with the Operator app on the device; exit with 1 if incompatible"
+        )
+        parser.switch("--strict-version", about="require exactly the tested release, not only its major.minor")
 
     @for_both_surfaces
     def run(self, options: Namespace) -> Answer:
         if options.check_compat:
             return _compatibility(options)
         if options.strict_version:
-            raise EngineError(ErrorCode.USAGE, "--strict-version belongs to --check-compat")
+            raise EngineError(ErrorCode.USAGE, "--strict-version requires --check-compat")
         versions: dict[str, object] = {"cliVersion": __version__, "operatorGenerations": list(OPERATOR_RELEASES)}
         if options.verbose:
             from clawperator.engine.contracts.generation import support_table

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 class Watch(Command):
     long_lived = True
     usage = "[--count <n>] [--no-trees] [options]"
-    notes = "Nothing is dispatched and nothing in the device's log is cleared. Ctrl-C ends it."
+    notes = "Sends nothing to the device and does not clear its log. Press Ctrl-C to stop."
     examples = ("", "--no-trees", "--count 1")
 
     def configure(self, parser: Parser) -> None:
-        parser.value("--count", metavar="<n>", about="end after n lines")
-        parser.switch("--no-trees", about="leave out the text of UI trees")
+        parser.value("--count", metavar="<n>", about="stop after n lines")
+        parser.switch("--no-trees", about="omit the text of UI trees")
 
     def run(self, options: Namespace) -> int:
         """0 after ``--count`` lines, 130 after Ctrl-C, which is no error: nothing was dispatched."""

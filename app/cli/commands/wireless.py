@@ -25,10 +25,10 @@ _WHERE = "On the device: Settings, Developer options, Wireless debugging"
 class Pair(Command):
     usage = "[<host:port>] [--code <n|-> | --qr] [--timeout-ms <n>] [options]"
     notes = (
-        "Android 11 or newer: Settings, Developer options, Wireless debugging. With --qr a code is drawn on stderr for\n"
-        "'Pair device with QR code'; else give the number of 'Pair device with pairing code' (--code - reads it from stdin,\n"
-        "where other users cannot see it; on a terminal it is asked for). Without an address, the device whose dialog adb\n"
-        "discovers is taken. A paired device is connected to where adb finds it.\n"
+        "Android 11 or newer: Settings, Developer options, Wireless debugging. With --qr, a code is drawn on stderr for\n"
+        "'Pair device with QR code'; else pass the number of 'Pair device with pairing code' (--code - reads it from stdin,\n"
+        "where other users cannot see it; on a terminal, the command asks for it). Without an address, it uses the device whose dialog adb\n"
+        "discovers. After pairing, it connects to the device if adb discovers it.\n"
         "JSON: paired {address, guid}; device {serial, state, alreadyConnected}, or null with nextActions (and problem).\n"
         "--timeout-ms bounds each wait (120000 for a scan, 10000 for discovery, 30000 for pairing, 20000 for connecting).\n"
         "With --json-progress the QR code is a line on stderr instead: {event: qr, name, payload}."
@@ -36,15 +36,15 @@ class Pair(Command):
     examples = ("--qr", "192.168.1.86:37313 --code 924113", "192.168.1.86:37313 --code - < code.txt")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("address", about="as the pairing dialog shows it")
-        parser.value("--code", metavar="<n|->", about="the six digits of the dialog; - reads them from stdin")
+        parser.word("address", about="address shown in the pairing dialog")
+        parser.value("--code", metavar="<n|->", about="use this six-digit code; - reads it from stdin")
         parser.switch("--qr", about="draw a QR code for the device to scan")
-        parser.switch("--no-input", about="never ask for the code: refuse instead")
+        parser.switch("--no-input", about="fail instead of asking for the code")
         progress.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
         if options.qr and (options.address is not None or options.code is not None):
-            raise EngineError(ErrorCode.USAGE, "--qr needs neither an address nor --code: use one way or the other")
+            raise EngineError(ErrorCode.USAGE, "--qr cannot be combined with an address or --code")
         seconds = _seconds(options)
         code = "" if options.qr else _code(options)
         from clawperator.app.cli.session import run
@@ -56,14 +56,14 @@ class Pair(Command):
 class Connect(Command):
     usage = "[<host[:port]>] [--timeout-ms <n>] [options]"
     notes = (
-        "The port is 5555 where none is given; Wireless debugging shows another one. Without an address, the device that adb\n"
-        "discovers is taken; several are listed. Waits until the device is usable (20 s, or --timeout-ms), and says in which\n"
-        "state it is where it is not. JSON: serial, state, alreadyConnected."
+        "The port is 5555 by default; Wireless debugging shows a different one. Without an address, it uses the device that adb\n"
+        "discovers; if there are several, it lists them. Waits until the device is usable (20 s, or --timeout-ms) and reports its\n"
+        "state if it is not. JSON: serial, state, alreadyConnected."
     )
     examples = ("", "192.168.1.86:39149", "192.168.1.90")
 
     def configure(self, parser: Parser) -> None:
-        parser.word("address", about="address, or a name that adb announces (…._adb-tls-connect._tcp)")
+        parser.word("address", about="address, or a service name discovered by adb (…._adb-tls-connect._tcp)")
         progress.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -77,14 +77,12 @@ class Connect(Command):
 
 class Disconnect(Command):
     usage = "<host[:port]> | --all [options]"
-    notes = (
-        "Takes an address, or a serial of `clawperator devices`. --all spares emulators. JSON: disconnected [serials]."
-    )
+    notes = "Accepts an address or a serial listed by `clawperator devices`. --all does not disconnect emulators. JSON: disconnected [serials]."
     examples = ("192.168.1.86:39149", "--all")
 
     def configure(self, parser: Parser) -> None:
         parser.word("address", about="address or serial")
-        parser.switch("--all", about="every connection over the network")
+        parser.switch("--all", about="disconnect every network device")
 
     def run(self, options: Namespace) -> Answer:
         if (options.address is None) is not options.all:
@@ -176,7 +174,7 @@ async def _connect(wireless: Wireless, address: str | None, seconds: float | Non
 
     found = await wireless.discover(CONNECTABLE, tell=tell, **limit)
     if len(found) > 1:
-        raise _several(found, "devices announce themselves", "connect")
+        raise _several(found, "devices were discovered", "connect")
     return await wireless.connect_service(found[0], tell=tell, **limit)
 
 
@@ -184,7 +182,7 @@ def _several(found: Sequence[MdnsService], what: str, command: str) -> EngineErr
     return EngineError(
         ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED,
         f"{len(found)} {what}: {', '.join(service.address for service in found)}",
-        hint=f"Give one of them: `clawperator devices {command} {found[0].address}`.",
+        hint=f"Choose one: `clawperator devices {command} {found[0].address}`.",
         details={"services": [service.to_dict() for service in found]},
     )
 
@@ -203,6 +201,6 @@ def _show(offer: QrOffer, options: Namespace) -> None:
     for line_of_code in lines:
         diagnostics.raw(line_of_code)
     if not lines:
-        diagnostics.note("No room to draw the QR code here: make one of the text below with any tool")
-    diagnostics.note(f"The code's text: {offer.payload}")
+        diagnostics.note("The terminal is too small for the QR code. Create one from the text below with another tool")
+    diagnostics.note(f"QR code text: {offer.payload}")
     diagnostics.note(f"{_WHERE}, Pair device with QR code: point the camera at the code")

@@ -38,7 +38,7 @@ def four(path: Path) -> Path:
 def test_no_history_is_an_empty_audit_and_none_is_made(cli: Cli, path: Path) -> None:
     assert cli("history", "audit").document == {"ok": True, "audit": [], "hasMore": False}
     assert cli("history", "audit", "--jsonl").out == ""
-    assert "no such entry" in cli("history", "audit", "--output", "pretty").out
+    assert "No matching audit entries" in cli("history", "audit", "--output", "pretty").out
     assert not path.parent.exists()
 
 
@@ -74,7 +74,7 @@ def test_for_eyes(cli: Cli, four: Path) -> None:
     assert "\x1b" not in shown
     assert "PACKAGE_DENIED package a\\x1b[31m.b (shop)" in shown
     assert "cli ann" in shown
-    assert "--before 2 shows what is older" in shown
+    assert "use --before 2 for older entries" in shown
 
 
 @pytest.mark.parametrize("flags", [("--event", "denied"), ("--limit", "0"), ("--before", "x"), ("word",)])

@@ -73,7 +73,7 @@ def test_values_of_flags_in_both_forms() -> None:
 
 
 def test_commands_come_with_what_they_do() -> None:
-    assert offered("history sh") == {"show": "Show one run: payload, steps, live lines, envelope, UI trees"}
+    assert offered("history sh") == {"show": "Show one run: payload, steps, log lines, envelope, UI trees"}
 
 
 def test_skills(lonely: dict[str, str]) -> None:

@@ -23,11 +23,15 @@ def in_front_of_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("flags", "code", "words"),
     [
-        (["--token-file", "t"], "USAGE", "--token-file belongs to --connect"),
+        (["--token-file", "t"], "USAGE", "--token-file requires --connect"),
         (["--connect", "ftp://host"], "USAGE", "--connect: not the address of a server: 'ftp://host'"),
         (["--connect", "http://me:secret@host"], "USAGE", "--connect: an address does not carry a password"),
         (["--connect", "host", "--token-file", "nowhere"], "FILE_NOT_READABLE", "--token-file nowhere cannot be read"),
-        (["--connect", "host", "--no-history"], "USAGE", "--no-history: the server keeps the history"),
+        (
+            ["--connect", "host", "--no-history"],
+            "USAGE",
+            "--no-history cannot be used with --connect: the server keeps the history",
+        ),
         (["--connect", "host", "--snapshot", "dump.xml"], "USAGE", "use --snapshot OR --connect, not both"),
     ],
 )

@@ -145,7 +145,7 @@ def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice])
         f"  [OK] Device {SERIAL}\n"
         "  [OK] Android API 34, Physical size: 1080x2340\n"
         "  [OK] Operator 0.3.1 is supported\n"
-        f"      This generation does not answer: {lacking_words('0.3.1')}.\n"
+        f"      This generation does not support: {lacking_words('0.3.1')}.\n"
         "  [FAIL] The Operator's accessibility service is not running\n"
         "      Accessibility service is not available\n"
         "      Switch the accessibility service on\n"
@@ -155,8 +155,8 @@ def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice])
         "        Turn it on.\n"
         "\n"
         "Advisory checks\n"
-        "  [WARN] The Operator's accessibility service is switched on but does not run\n"
-        "      Android lists it as crashed. 0 of 1 services run.\n"
+        "  [WARN] The Operator's accessibility service is switched on but not running\n"
+        "      Android lists it as crashed. 0 of 1 services are running.\n"
         "      Switch the service off and on again\n"
         f"        {GRANT} --force\n"
         "\n"
@@ -193,7 +193,7 @@ def test_fix_makes_it_well(cli: Cli, admit: Callable[..., SimulatedDevice]) -> N
 def test_fixes_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:
     admit(**CRASHED)
     shown = cli("doctor", "--fix", "--output", "pretty").out
-    assert f"Fixes that were run:\n  [OK] {GRANT} --force\n      {PACKAGE} " in shown
+    assert f"Fixes:\n  [OK] {GRANT} --force\n      {PACKAGE} " in shown
 
 
 def test_without_the_operator_nothing_can_be_executed(cli: Cli, admit: Callable[..., SimulatedDevice]) -> None:

@@ -101,7 +101,7 @@ def test_from_nothing_and_back(cli: Cli, sdk: FakeSdk) -> None:
     stopped = cli("emulator", "stop", "clawperator-pixel")
     assert stopped.document == {"ok": True, "avdName": "clawperator-pixel", "stopped": True}
     assert cli("emulator", "status").document == {"devices": []}
-    assert "No emulator runs" in cli("emulator", "status", "--output", "pretty").out
+    assert "No emulator is running" in cli("emulator", "status", "--output", "pretty").out
     deleted = cli("emulator", "delete", "clawperator-pixel", "--yes")
     assert deleted.document == {"ok": True, "avdName": "clawperator-pixel", "deleted": True}
 
@@ -117,7 +117,7 @@ def test_start(cli: Cli, sdk: FakeSdk) -> None:
     assert again["code"] == "EMULATOR_ALREADY_RUNNING"
     serial = cli("emulator", "status").document["devices"][0]["serial"]
     assert again["details"] == {"name": "mine", "serial": serial}
-    assert "told to stop" in cli("emulator", "stop", "mine", "--output", "pretty").out
+    assert "is stopping" in cli("emulator", "stop", "mine", "--output", "pretty").out
     document = cli("emulator", "start", "mine").document
     assert document == {"type": "emulator", "avdName": "mine", "serial": document["serial"], "booted": True}
 
@@ -250,7 +250,7 @@ def test_ctrl_c_leaves_nothing_running(sdk: FakeSdk, spawn: Spawn) -> None:
     assert child.returncode == 130
     document = json.loads(out)
     assert document["code"] == "INTERRUPTED"
-    assert "nothing that was started here runs on" in document["message"]
+    assert "everything started by this command was stopped" in document["message"]
     last = stages(err.decode())[-1]
     assert (last["stage"], last["state"]) == ("wait_adb", "failed")
     assert last["message"] == "cancelled; its process is stopped"

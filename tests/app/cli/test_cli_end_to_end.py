@@ -151,7 +151,7 @@ class TestLooking:
     def test_lock_status(self, cli: Cli) -> None:
         assert cli("lock", "status").document == {"locks": []}
         assert cli("lock", "status", *QUIET).document == {"locks": [{"deviceId": SERIAL, "state": "free"}]}
-        assert cli("lock", "status", "--output", "pretty").out == "No device is taken.\n"
+        assert cli("lock", "status", "--output", "pretty").out == "No device is locked.\n"
 
     def test_compatibility(self, cli: Cli) -> None:
         fits = cli("version", "--check-compat")

@@ -188,7 +188,7 @@ REFUSALS: list[tuple[str, str, str]] = [
     ("wait-for-nav --app ' ' --timeout 5", VALIDATION, "--app value must not be blank"),
     ("sleep 120001", VALIDATION, "sleep <ms> must be an integer in [0, 120000]"),
     ("sleep soon", VALIDATION, "sleep <ms> must be an integer in [0, 120000]"),
-    ("sleep 115001", VALIDATION, "sleep 115001 does not fit into an execution of 120000 ms: sleep 115000 ms at most"),
+    ("sleep 115001", VALIDATION, "sleep 115001 exceeds the execution limit of 120000 ms. Sleep at most 115000 ms"),
     ("sleep 5 --timeout 120001", VALIDATION, "timeoutMs must be between 1000 and 120000"),
     ("back --timeout 999", VALIDATION, "timeoutMs must be between 1000 and 120000"),
     # values that the contract refuses, in the flat profile's words

@@ -124,7 +124,10 @@ def test_a_late_result_is_shown_beside_the_outcome(cli: Cli, three: Path) -> Non
     assert [(step["id"], step["status"], step["data"]) for step in late["steps"]] == [
         ("a", "success", {"text": "my secret"})
     ]
-    assert "late result: success, came 3.20 s after the end" in cli("history", "show", "late", "--output", "pretty").out
+    assert (
+        "late result: success, received 3.20 s after the run ended"
+        in cli("history", "show", "late", "--output", "pretty").out
+    )
     assert "lateResult" not in cli("history", "show", "first").document["execution"]
     safe = cli("history", "export", "--safe", "--filter", "cmd:late").out
     assert "lateResult" in safe
@@ -230,7 +233,7 @@ def test_prune_by_age_and_size_and_by_the_settings(cli: Cli, three: Path, tmp_pa
     assert (done["removed"], done["kept"]) == (1, 2)
     done = cli("history", "prune", "--max-megabytes", "0").document
     assert (done["removed"], done["trees"], done["kept"]) == (2, 1, 0)
-    assert "Removed 0 runs" in cli("history", "prune", "--output", "pretty").out
+    assert "Deleted 0 runs" in cli("history", "prune", "--output", "pretty").out
 
 
 def test_the_bounds_of_the_settings_file(cli: Cli, three: Path, tmp_path: Path) -> None:

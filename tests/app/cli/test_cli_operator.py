@@ -196,7 +196,7 @@ def test_grant(cli: Cli, plug: Plug) -> None:
     assert world.service_bound(service_of(DEBUG_PACKAGE))
     again = cli("grant-device-permissions", "--output", "pretty")
     assert "already had its permissions" in again.out
-    assert "accessibility service: was enabled already" in again.out
+    assert "accessibility service: already enabled" in again.out
     assert cli("grant-device-permissions", "--force").document["accessibility"]["alreadyEnabled"] is False
 
 

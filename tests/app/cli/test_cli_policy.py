@@ -76,7 +76,7 @@ def test_show_without_a_file(cli: Cli, usual: Path) -> None:
         "actions": {"allow": ["*"], "deny": []},
     }
     pretty = cli("policy", "show", "--output", "pretty").out
-    assert "not there: everything but purchase_risk is allowed" in pretty
+    assert "missing: everything except purchase_risk is allowed" in pretty
 
 
 def test_show_says_who_chose_it(cli: Cli, usual: Path, policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

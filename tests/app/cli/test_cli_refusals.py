@@ -105,11 +105,11 @@ REFUSALS: list[tuple[tuple[str, ...], str, str]] = [
     (("completion", "tcsh"), "USAGE", "completion requires one of: bash, zsh, fish"),
     (("help", "errors", "NODE_NOT_FUOND"), "USAGE", "Unknown error code: NODE_NOT_FUOND"),
     (("console",), "USAGE", "console needs a terminal on stdin, stdout and stderr"),
-    (("version", "--strict-version"), "USAGE", "--strict-version belongs to --check-compat"),
-    (("sim", "--server", "--emulator-pair"), "USAGE", "--server and --emulator-pair contradict each other"),
+    (("version", "--strict-version"), "USAGE", "--strict-version requires --check-compat"),
+    (("sim", "--server", "--emulator-pair"), "USAGE", "--server and --emulator-pair cannot be combined"),
     (("sim", "--emulator-pair", "--port", "5601"), "USAGE", "--port 5601 is odd: an emulator's console port is even"),
-    (("sim", "--port", "65535", "--devices", "2"), "USAGE", "--port 65535 leaves no room for 2 ports"),
-    (("sim", "--port", "65534", "--emulator-pair", "--devices", "2"), "USAGE", "--port 65534 leaves no room for 4 ports"),
+    (("sim", "--port", "65535", "--devices", "2"), "USAGE", "--port 65535 is too high for 2 ports"),
+    (("sim", "--port", "65534", "--emulator-pair", "--devices", "2"), "USAGE", "--port 65534 is too high for 4 ports"),
     (("sim", "--generation", "0.4"), "USAGE", "--generation must be one of: 0.3, 0.5"),
     (("sim", "--port", "70000"), "EXECUTION_VALIDATION_FAILED", "--port must be an integer in [1, 65535]"),
     (("watch", "--count", "0"), "EXECUTION_VALIDATION_FAILED", "--count must be an integer in [1, 2147483648]"),
@@ -168,7 +168,7 @@ def test_suggestions_are_machine_readable(cli: Cli) -> None:
 def test_json_and_pretty_contradict_each_other(cli: Cli) -> None:
     run = cli("devices", "--json", "--output", "pretty")
     assert run.exit_code == 1
-    assert "--json and --output pretty contradict each other" in run.out
+    assert "--json and --output pretty cannot be combined" in run.out
 
 
 def test_best_effort_repeats_the_goal(cli: Cli) -> None:

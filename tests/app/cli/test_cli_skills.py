@@ -37,7 +37,7 @@ def ids(document: dict[str, Any]) -> list[str]:
 
 def test_list(cli: Cli, mine: Registry) -> None:
     run = cli("skills", "list")
-    assert (run.exit_code, run.err) == (0, f"[clawperator] Using the skills registry of this folder: {mine.path}\n")
+    assert (run.exit_code, run.err) == (0, f"[clawperator] Using the skills registry in this folder: {mine.path}\n")
     assert run.document == {"skills": list(mine.skills), "count": 2}
 
 
@@ -196,7 +196,7 @@ def test_index_leaves_the_shipped_skills_alone(cli: Cli) -> None:
     [
         (["list"], "com.b.read"),
         (["get", "com.a.read"], "skills/com.a.read/scripts/run.sh"),
-        (["search", "nothing of it"], "No skill fits."),
+        (["search", "nothing of it"], "No matching skills."),
         (["validate", "com.a.read", "--dry-run"], "artifacts were not checked"),
         (["validate", "--all"], "2 skills are valid"),
         (["index", "--check"], "missing"),

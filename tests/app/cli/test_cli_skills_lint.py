@@ -110,7 +110,7 @@ def test_a_guard_without_a_list_says_so(cli: Cli, repository: Repository, tmp_pa
         run = cli("skills", "lint", scope)
         assert (run.exit_code, run.document["findings"]) == (0, [])
         assert [warning["code"] for warning in run.document["warnings"]] == ["BLOCKED_TERMS_MISSING"]
-    assert "No blocked terms are known" in cli("skills", "lint", "--staged", "--output", "pretty").out
+    assert "No blocked terms are configured" in cli("skills", "lint", "--staged", "--output", "pretty").out
     terms = tmp_path / "terms.txt"
     terms.write_text("anna\n")
     run = cli("skills", "lint", "--history", "--terms-file", str(terms))
@@ -169,7 +169,7 @@ def test_the_hook(cli: Cli, repository: Repository, monkeypatch: pytest.MonkeyPa
     assert run.exit_code == 0
     assert (run.document["ok"], run.document["installed"], run.document["hookPath"]) == (True, True, str(hook))
     assert cli("skills", "install-hook", "--repo", str(repository.folder)).document["installed"] is False
-    assert cli("skills", "install-hook", "--output", "pretty").out.startswith("The hook was installed already")
+    assert cli("skills", "install-hook", "--output", "pretty").out.startswith("The hook is already installed")
     monkeypatch.setenv("PATH", "/nowhere")
     assert cli("skills", "install-hook").document["code"] == "SKILLS_GIT_NOT_FOUND"
 

@@ -164,7 +164,7 @@ class TestMatch:
         ]
         assert "taken   0/0    button   Button   OK" in run.out
         none = cli("match", "--text", "Away", "--snapshot", str(dump), "--output", "pretty").out
-        assert none.startswith("0 matches, 1 off the screen  ≈ approximate")
+        assert none.startswith("0 matches, 1 off screen  ≈ approximate")
         assert "no match: all matches are off the screen: 1" in none
         assert "[NO] its bounds [0,2000][100,2050] lie outside the screen 100x1000" in none
 
@@ -208,7 +208,7 @@ class TestSuggest:
     def test_for_eyes(self, cli: Cli, dump: Path) -> None:
         shown = cli("suggest", "--text", "OK", "--snapshot", str(dump), "--output", "pretty").out.splitlines()
         assert shown[0] == 'button "OK" at 0/0'
-        assert shown[1] == "the first of 2 that match; the others: 0/1"
+        assert shown[1] == "the first of 2 matches; others: 0/1"
         assert shown[3].startswith("[WARN]   2")
 
 
@@ -256,7 +256,7 @@ class TestDiff:
         assert shown[1:3] == ['⇕ Button "OK"  0/0', '    bounds: "[0,0][100,50]" → "[0,50][100,100]"']
         assert shown[3].startswith('~ Button "\\x9b31m[bold]x[/]\\u202e é')
         assert shown[-1] == '− LinearLayout "Wi-Fi 50%" and 1 inside  0/3'
-        assert cli("diff", CHAT, CHAT, "--output", "pretty").out == "no difference\n"
+        assert cli("diff", CHAT, CHAT, "--output", "pretty").out == "no differences\n"
 
 
 class TestViews:

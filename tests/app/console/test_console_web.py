@@ -284,7 +284,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
 
 
 def test_a_port_without_a_server(tmp_path: Path) -> None:
-    assert "--port belongs to --web" in _console(tmp_path, "--port", "8080").stdout
+    assert "--port requires --web" in _console(tmp_path, "--port", "8080").stdout
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:

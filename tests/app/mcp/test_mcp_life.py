@@ -164,8 +164,8 @@ def unread(place: Place) -> None:
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--port", "1"], "--port is for --http"),
-        (["--no-auth"], "--no-auth is for --http"),
+        (["--port", "1"], "--port requires --http"),
+        (["--no-auth"], "--no-auth requires --http"),
         (["--http", "--port", "99999"], "Invalid port number"),
         (["--policy", "/nowhere/policy.toml"], None),
     ],

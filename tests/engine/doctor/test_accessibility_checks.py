@@ -103,14 +103,14 @@ def test_bound() -> None:
     [
         (dump(listed=OURS), "Android does not list it", [f"{GRANT} --force"]),
         (dump(bound=1, listed=BOTH, crashed=OURS), "Android lists it as crashed. 1 of 2", [f"{GRANT} --force"]),
-        (dump(listed=OURS, binding=OURS), "It is being started", ["Wait three seconds, then run doctor again."]),
+        (dump(listed=OURS, binding=OURS), "It is starting", ["Wait three seconds, then run doctor again."]),
         (dump(listed=OURS, held=True), "UiAutomation is held by another program", []),
     ],
 )
 def test_enabled_but_not_bound(text: Part, reason: str, steps: list[str]) -> None:
     check = bound(text)
     assert (check.status, check.code) == ("warn", ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING)
-    assert check.summary == "The Operator's accessibility service is switched on but does not run"
+    assert check.summary == "The Operator's accessibility service is switched on but not running"
     assert check.detail.startswith(reason)
     assert [step.value for step in check.fix] == steps
 
@@ -118,7 +118,7 @@ def test_enabled_but_not_bound(text: Part, reason: str, steps: list[str]) -> Non
 def test_which_of_several_runs_is_not_guessed() -> None:
     check = bound(dump(bound=1, listed=BOTH))
     assert (check.status, check.code) == ("warn", None)
-    assert check.detail == "1 of 2 services run."
+    assert check.detail == "1 of 2 services are running."
 
 
 def test_android_before_10_does_not_repeat_the_setting() -> None:
@@ -167,7 +167,7 @@ def test_a_holder_that_leaves_services_alone_is_no_problem() -> None:
 def test_an_unknown_holder() -> None:
     check = accessibility.ui_automation(dump(listed=OURS, held=True), "PID USER ARGS\n", DEVICE, PACKAGE)
     assert check.status == "warn"
-    assert check.fix[0].value == "End the test program, or reboot the device."
+    assert check.fix[0].value == "Stop the test program, or reboot the device."
 
 
 def test_a_client_beside_a_dead_service_is_suspected() -> None:

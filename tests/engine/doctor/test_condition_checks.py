@@ -29,7 +29,7 @@ def part(text: str, exit_code: int = 0) -> Part:
         ("  mScreenOn=true\n", "    mShowingLockscreen=true mShowingDream=false\n", "warn", "The device is locked"),
         ("  mWakefulness=Awake\n", "  mStatusBar=null isStatusBarKeyguard=true\n", "warn", "The device is locked"),
         ("  mWakefulness=Awake\n", "", "warn", "The screen is on; whether it is locked could not be read"),
-        ("null", "null", "warn", "Whether the screen is on could not be read"),
+        ("null", "null", "warn", "The screen state could not be read"),
     ],
 )
 def test_screen(power: str, policy: str, status: str, summary: str) -> None:

@@ -278,7 +278,7 @@ async def test_a_check_whose_needs_are_not_met_says_so(admit: Admit) -> None:
         "fail",
         ErrorCode.RECEIVER_NOT_INSTALLED,
     )
-    assert check.summary == "Not examined: com.clawperator.operator is not installed"
+    assert check.summary == "Skipped: com.clawperator.operator is not installed"
     patient.world.disconnect()
     lost = await patient.checks(since="readiness.settings.dev_options")
     assert [(check.id, check.status) for check in lost] == [("readiness.settings.dev_options", "warn")]

@@ -163,7 +163,7 @@ async def test_a_failing_step_is_a_result(admit: Admit) -> None:
     result = await patient.engine.fixer().run(PlannedFix("x", GRANT, (), dangerous=False))
     assert (result.ok, result.output.partition(":")[0]) == (False, "DEVICE_NOT_FOUND")
     unknown = await patient.engine.fixer().run(PlannedFix("x", "rm -rf /", (), dangerous=False))
-    assert (unknown.ok, unknown.output) == (False, "This step is not run by clawperator.")
+    assert (unknown.ok, unknown.output) == (False, "Clawperator does not run this step.")
 
 
 async def test_a_session_that_may_only_observe_changes_nothing(admit: Admit) -> None:

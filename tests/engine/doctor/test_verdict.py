@@ -29,8 +29,8 @@ SHELL = Check("readiness.apk.presence", "fail", "The package manager did not ans
         ([OLD], "not_ready", "Not ready: p 0.9.0 is not supported"),
         ([SILENT], "not_ready", "Not ready: the Operator did not answer"),
         ([OFF, SILENT], "not_ready", "Not ready: accessibility service not running"),
-        ([HINT], "not_ready", "Not ready: the Operator was not asked"),
-        ([], "not_ready", "Not ready: the Operator was not asked"),
+        ([HINT], "not_ready", "Not ready: the Operator was not checked"),
+        ([], "not_ready", "Not ready: the Operator was not checked"),
     ],
 )
 def test_the_verdict(checks: list[Check], status: str, summary: str) -> None:
