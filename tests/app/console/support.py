@@ -823,8 +823,11 @@ async def until(pilot: Any, holds: Callable[[], object], *, seconds: float = 15.
     """Let the console work until ``holds``; fails when it does not within ``seconds``."""
     try:
         async with asyncio.timeout(patience(seconds)):
+            pause = 0.0
             while not holds():
                 await drained(pilot)
+                await asyncio.sleep(pause)  # what is late, a thread or another process makes: it needs the processor
+                pause = min(pause + 0.005, 0.05)
     except TimeoutError:
         raise AssertionError(f"never came true: {holds}") from None
 

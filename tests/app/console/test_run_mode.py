@@ -40,7 +40,7 @@ from tests.app.console.support import (
 )
 from tests.app.console.test_acting import ActingEngine, answered, last, text_of
 
-SIZES = [(80, 24), (120, 36), (200, 60)]
+SIZES = [(80, 24), (120, 36), pytest.param((200, 60), marks=pytest.mark.ci)]
 PLAN: dict[str, Any] = {
     "commandId": "cmd-9", "taskId": "morning", "source": "openclaw", "expectedFormat": "android-ui-automator", "timeoutMs": 20_000,
     "actions": [
