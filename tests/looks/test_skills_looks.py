@@ -181,7 +181,13 @@ def test_running_in_another_mode_in_ascii(snap_compare: Compare) -> None:
     assert snap_compare(console(library, ascii_only=True), terminal_size=(120, 36), run_before=pose)
 
 
-@pytest.mark.parametrize("theme", ["claw-light", "claw-contrast", "claw-cvd-dark", "claw-cvd-light"])
+@pytest.mark.parametrize(
+    "theme",
+    [
+        "claw-light",
+        *(pytest.param(name, marks=pytest.mark.ci) for name in ("claw-contrast", "claw-cvd-dark", "claw-cvd-light")),
+    ],
+)
 def test_themes(snap_compare: Compare, theme: str) -> None:
     library = FakeLibrary(past=PAST)
     pose = mode_5(on=SETTINGS["id"], run=True, over=True)
