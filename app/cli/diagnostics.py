@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 
-from clawperator.app.cli.output import visible
+from clawperator.app.cli.output import SURELY_TAKEN, has_room, visible
 from clawperator.app.interrupts import INTERRUPTED
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.app.cli.output import Answer
+
+_SURELY_TAKEN = SURELY_TAKEN // 4
+"""Characters: UTF-8 has at most four bytes for each."""
+_lost = 0
+"""Messages that stderr had no room for."""
 
 
 def exit_code(outcome: Answer | EngineError) -> int:
@@ -102,11 +107,30 @@ def read_line() -> str:
 
 
 def _write(text: str) -> None:
-    """A stderr that is closed or full loses the story, never the answer."""
+    """A stderr that is closed or full loses the story, never the answer.
+
+    In an event loop nothing waits for its reader: what has no room is counted, and the count is shown when there is some.
+    """
+    global _lost  # noqa: PLW0603 -- of the process, as stderr is
     if sys.stderr is None:
         return
+    patient = not _in_event_loop()
+    if _lost and (patient or has_room(sys.stderr)):
+        text, _lost = f"[clawperator] WARN: {_lost} messages were not shown: nobody read stderr\n{text}", 0
     try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        for at in range(0, len(text), _SURELY_TAKEN):
+            if not (patient or has_room(sys.stderr)):
+                _lost += 1
+                return
+            sys.stderr.write(text[at : at + _SURELY_TAKEN])
+            sys.stderr.flush()
     except (OSError, ValueError):
         pass
+
+
+def _in_event_loop() -> bool:
+    asyncio = sys.modules.get("asyncio")  # not imported for this: light commands have none
+    try:
+        return asyncio is not None and asyncio.get_running_loop() is not None
+    except RuntimeError:
+        return False

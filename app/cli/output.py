@@ -15,13 +15,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from io import RawIOBase
-    from typing import Any
+    from typing import Any, TextIO
 
     from rich.console import RenderableType
 
 READER_GONE = 141
 """Exit code after a closed pipe: what a shell reports for a program that SIGPIPE ended."""
-_SURELY_TAKEN = 4_096
+SURELY_TAKEN = 4_096
 """Bytes that a pipe with any room takes whole (PIPE_BUF)."""
 _UNBOUNDED = 10_000_000
 """Columns of a pipe: rows stay whole for ``grep``."""
@@ -160,20 +160,29 @@ def _rendered(renderables: Iterable[RenderableType]) -> bytes:
 
 async def write(data: bytes) -> None:
     """Write ``data`` whole; while the reader of stdout pauses, the event loop runs on and the caller can be cancelled."""
-    for at in range(0, len(data), _SURELY_TAKEN):
+    for at in range(0, len(data), SURELY_TAKEN):
         await _reader_ready()
-        _write(data[at : at + _SURELY_TAKEN])
+        _write(data[at : at + SURELY_TAKEN])
 
 
-async def _reader_ready() -> None:
-    """Return when stdout takes ``_SURELY_TAKEN`` bytes at once. It is not made non-blocking: others may share it."""
-    import asyncio
+def has_room(stream: TextIO) -> bool:
+    """Whether ``stream`` takes ``SURELY_TAKEN`` bytes at once, or nobody can know."""
     import select
 
     try:
+        return bool(select.select([], [stream.fileno()], [], 0)[1])
+    except (AttributeError, OSError, ValueError):  # no descriptor, or one that no system waits for
+        return True
+
+
+async def _reader_ready() -> None:
+    """Return when stdout takes ``SURELY_TAKEN`` bytes at once. It is not made non-blocking: others may share it."""
+    import asyncio
+
+    if sys.stdout is None or has_room(sys.stdout):
+        return
+    try:
         descriptor = sys.stdout.fileno()
-        if select.select([], [descriptor], [], 0)[1]:
-            return
         loop, ready = asyncio.get_running_loop(), asyncio.Event()
         loop.add_writer(descriptor, ready.set)
     except (AttributeError, OSError, ValueError, NotImplementedError):  # no descriptor, or one that no system waits for

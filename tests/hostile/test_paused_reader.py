@@ -11,6 +11,7 @@ from typing import IO
 
 import pytest
 
+from tests.engine.skills.made import made_registry
 from tests.hostile.conftest import CLI, MOST_MEGABYTES, megabytes
 from tests.hostile.daemon import NONCE, SERIAL, Attack, HostileServer, hostile, packets, record
 from tests.support import Spawn, patience
@@ -69,6 +70,30 @@ def test_logs(
         _begun(child)
         child.send_signal(number)
         assert child.wait(patience(5)) in (0, 130)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("flags", "stream"), [("--output pretty", "stdout"), ("--verbose", "stderr")])
+def test_a_script_that_prints_without_end(
+    simulator: int,
+    environment: Callable[[HostileServer], dict[str, str]],
+    spawn: Spawn,
+    tmp_path: Path,
+    flags: str,
+    stream: str,
+    number: signal.Signals,
+) -> None:
+    skill = "com.example.shop.talk"
+    registry = made_registry(tmp_path / "root", {skill: {"run.sh": "#!/bin/sh\nwhile :; do echo words; done\n"}})
+    with hostile(simulator) as server:
+        env = environment(server)
+        words = ["skills", "run", skill, "--registry", str(registry.path), *flags.split()]
+        child = spawn([*CLI, *words], env=env, **{stream: subprocess.PIPE})
+        pipe = child.stdout if stream == "stdout" else child.stderr
+        assert pipe is not None
+        assert pipe.read(1)
+        child.send_signal(number)
+        assert child.wait(patience(10)) == 130
 
 
 def _begun(child: subprocess.Popen[bytes]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from contextlib import nullcontext
+
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_result_flags, max_snapshot_bytes
 from clawperator.app.cli.commands.skills import add_registry_flag, registry
@@ -25,6 +28,8 @@ _EXAMPLE = "com.example.shop.search"
 _ONLY_SCRIPTS = ("expect_contains", "skip_validate", "args")
 _ONLY_ARTIFACTS = ("vars", "raw_envelope", "max_snapshot_bytes", "overwrite")
 _STREAMED = ("stdout", "stderr", "output")
+_MOST_LINES = 10_000
+"""Of a script, read and not printed yet."""
 
 
 class Run(Command):
@@ -84,6 +89,7 @@ def _run_script(options: Namespace) -> Answer:
     from clawperator.engine.skills.run import run_skill
 
     async def use(engine: Engine) -> SkillRun:
+        printer = _Printer() if options.output == "pretty" else None
         work = run_skill(
             chosen,
             options.id,
@@ -93,10 +99,11 @@ def _run_script(options: Namespace) -> Answer:
             timeout_ms=limit,
             expect_contains=options.expect_contains,
             validate=not options.skip_validate,
-            tell=_listener(options),
+            tell=printer.take if printer is not None else _listener(options),
             guard=engine.guard,
         )
-        return await _ended_with_us(work)
+        async with printer or nullcontext():
+            return await _ended_with_us(work)
 
     try:
         done = run(options, use)
@@ -132,20 +139,66 @@ def _script_limit(options: Namespace) -> int | None:
 
 
 def _listener(options: Namespace) -> Callable[[OutputLine], object]:
-    """Who hears the script while it runs: both streams in ``pretty`` output, the story on stderr where it is asked for."""
-    from clawperator.app.cli import diagnostics, output
+    """Who hears the script while it runs: the story on stderr where it is asked for."""
+    from clawperator.app.cli import diagnostics
     from clawperator.engine.skills.run import untold
 
-    def stream(line: OutputLine) -> None:
-        text = output.visible(line.text, lines=True)
-        if line.stream == "stdout":
-            output.print_text(f"{text}\n")
-        else:
-            diagnostics.raw(text)
-
-    if options.output == "pretty":
-        return stream
     return (lambda line: diagnostics.note(f"{line.stream}: {line.text}")) if options.verbose else untold
+
+
+class _Printer:
+    """Prints both streams of a script as they come, without holding the event loop up where the reader pauses.
+
+    Lines that are not printed yet have a bound; those beyond it are counted, and the count is printed. An interrupt ends the printing.
+    """
+
+    def __init__(self) -> None:
+        self._lines: deque[OutputLine | None] = deque()
+        self._lost = 0
+
+    def take(self, line: OutputLine) -> None:
+        if self._printing.done():  # nobody reads stdout any more: that ends the script, too
+            self._printing.result()
+        if len(self._lines) >= _MOST_LINES:
+            self._lost += 1
+            return
+        self._lines.append(line)
+        self._ready.set()
+
+    async def __aenter__(self) -> None:
+        import asyncio
+
+        self._ready = asyncio.Event()
+        self._printing = asyncio.create_task(self._print(), name="output of the script")
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        import asyncio
+
+        self._lines.append(None)
+        self._ready.set()
+        if kind is asyncio.CancelledError:
+            self._printing.cancel()
+            await asyncio.wait({self._printing})
+        else:
+            await self._printing
+
+    async def _print(self) -> None:
+        from clawperator.app.cli import diagnostics, output
+
+        while True:
+            while not self._lines:
+                self._ready.clear()
+                await self._ready.wait()
+            line = self._lines.popleft()
+            if line is None:
+                break
+            text = output.visible(line.text, lines=True)
+            if line.stream == "stdout":
+                await output.write(f"{text}\n".encode(errors="backslashreplace"))
+            else:
+                diagnostics.raw(text)
+        if self._lost:
+            diagnostics.warn(f"{self._lost} lines of the script were not shown: nobody read stdout")
 
 
 async def _ended_with_us(work: Coroutine[Any, Any, T]) -> T:
