@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
+from pathlib import Path
 from typing import Any, Self
 
 from clawperator.app.console.app import ConsoleApp
@@ -30,10 +31,13 @@ from clawperator.engine.events import (
     LogBatch,
     SnapshotSeen,
 )
+from clawperator.engine.guard import Guard
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, render_node
 from clawperator.engine.logcat.entries import LogEntry
 from clawperator.engine.observe.follow import FollowState
+from clawperator.engine.policy import CAPABILITIES
 from clawperator.engine.progress import Stage, Tell, untold
+from clawperator.engine.settings import Settings
 from clawperator.widgets.format.times import Clock
 from tests.app.console.fake_emulators import FakeEmulators, FakeOperatorApp
 from tests.app.console.fake_skills import FakeLibrary
@@ -817,6 +821,15 @@ def make_app(
         files=files,
         **more,
     )
+
+
+def guard_without(capability: str, folder: Path) -> Guard:
+    """The policy of a profile that allows everything else; its file is written to ``folder``."""
+    file = folder / f"no-{capability}.toml"
+    file.write_text(
+        f'version = 1\n[profiles.default.capabilities]\nallow = {list(CAPABILITIES)}\ndeny = ["{capability}"]\n'
+    )
+    return Guard(Settings.resolve({"policy_path": str(file)}, {}))
 
 
 async def until(pilot: Any, holds: Callable[[], object], *, seconds: float = 15.0) -> None:

@@ -37,6 +37,7 @@ from tests.app.console.support import (
     FakeEngine,
     MemoryStore,
     drained,
+    guard_without,
     make_app,
     make_envelope,
     settings_screen,
@@ -523,6 +524,19 @@ async def test_problems_are_listed_and_nothing_is_run(tmp_path: Path) -> None:
         assert isinstance(app.screen, RunScreen)
         await pilot.press("u")
         assert not len(app.drafts.draft)
+
+
+async def test_a_save_that_the_policy_denies_says_why(tmp_path: Path) -> None:
+    async with acting() as (app, pilot, engine):
+        setattr(engine, "guard", guard_without("write_files", tmp_path))  # noqa: B010  # no other test needs one
+        app.actor.insert("tap", WIFI)
+        await run_mode(app, pilot)
+        await pilot.press("ctrl+s")
+        app.screen.query_one("#answer", Input).value = str(tmp_path / "plan.json")
+        await pilot.press("enter")
+        await until(pilot, lambda: "write_files" in last(app)[1])
+        assert last(app)[0] is Status.FAILED
+        assert not (tmp_path / "plan.json").exists()
 
 
 async def test_saving_never_overwrites_without_asking(tmp_path: Path) -> None:

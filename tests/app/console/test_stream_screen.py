@@ -31,6 +31,7 @@ from tests.app.console.support import (
     agent_run,
     drained,
     finished_run,
+    guard_without,
     log_lines,
     make_app,
     mixed_stream,
@@ -331,3 +332,16 @@ async def test_an_export_goes_where_it_is_told_and_overwrites_nothing(tmp_path: 
             await shown.press(*str(target), "enter")
             await shown.noticed(words)
         assert len(read(target)) == 2
+
+
+async def test_an_export_that_the_policy_denies_says_why(folder: Path, tmp_path: Path) -> None:
+    async with showing() as shown:
+        setattr(shown.engine, "guard", guard_without("write_files", tmp_path))  # noqa: B010  # no other test needs one
+        shown.engine.publish(*finished_run("cmd-1", NOON))
+        await shown.seen("cmd-1")
+        await shown.press("x", "s")
+        await shown.noticed("write_files")
+        notice = shown.app.session.last_notice
+        assert notice is not None
+        assert (notice.status, notice.code) == (Status.FAILED, "CAPABILITY_DENIED")
+    assert not list(tmp_path.rglob("*.jsonl"))  # noqa: ASYNC240
