@@ -6,6 +6,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,8 @@ from clawperator.app.console.palette import ConsoleCommands
 from clawperator.app.console.screens.dispatch import QuestionDialog
 from clawperator.app.console.screens.doctor import DoctorScreen
 from clawperator.app.console.screens.fixing import FixDialog, Proposal, proposal_rows
+from clawperator.engine.adb.server import AdbServer
+from clawperator.engine.doctor.fix import Fixer
 from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
 from clawperator.widgets.fix_log import FixLog
 from clawperator.widgets.format.status import Status
@@ -36,6 +40,7 @@ from tests.app.console.support import (
     FakeFixer,
     check,
     drained,
+    guard_without,
     make_app,
     settings_screen,
     settled,
@@ -265,6 +270,22 @@ async def test_all_that_can_be_fixed_in_one_question() -> None:
         assert engine.calls == [], "nothing is run before the yes"
         await pilot.press("F", "enter")
         await until(pilot, lambda: said(app).startswith("Fixed"))
+        await idle(app, pilot)
+
+
+async def test_a_fix_that_the_policy_denies_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real fixer, before an engine that has a policy and no devices."""
+    guarded: Any = SimpleNamespace(guard=guard_without("setup_operator", tmp_path), server=AdbServer())
+    step = {"kind": "shell", "value": "adb kill-server"}
+    odd = check("host.adb.server", "fail", "The adb server is too old", fix={"steps": [step]})
+    engine = FakeEngine(screen=settings_screen(), checks=[odd])
+    monkeypatch.setattr(engine, "fixer", lambda: Fixer(guarded))
+    async with doctor(engine) as (app, pilot, _):
+        await pilot.press("F")
+        await until(pilot, lambda: isinstance(app.screen, FixDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: "CAPABILITY_DENIED" in said(app))
+        assert "setup_operator" in said(app)
         await idle(app, pilot)
 
 
