@@ -241,7 +241,7 @@ def _unusable(path: str, reason: str) -> EngineError:
     return EngineError(
         ErrorCode.FILE_NOT_READABLE,
         f"Policy file {path} cannot be used: {reason}",
-        hint="Nothing is allowed until the policy can be read.",
+        hint="Everything is denied until the policy can be read.",
         details={"policy": path, "problems": [{"line": 0, "key": "", "message": reason, "hint": ""}]},
     )
 
@@ -292,7 +292,7 @@ def action_refusals(profile: Profile, action: "Action", path: str = "") -> Itera
         from clawperator.engine.executions.observing import OBSERVING
 
         if action.type not in OBSERVING:
-            would_act = f"{action.type} would act on the device"
+            would_act = f"{action.type} would change the device"
             yield subject.read_only(would_act, action=action.type, observing=sorted(OBSERVING - {_PING}))
     if not profile.allows_action(action.type):
         yield subject.denied(ErrorCode.ACTION_DENIED, "action", action.type, "type")
@@ -359,9 +359,7 @@ class _Subject(NamedTuple):
             return "A skill's script has its caller's profile and cannot widen it: change that, or the script."
         if self.profile.path:
             return f"{place} in {self.profile.path} decides; change it there, or the plan."
-        return (
-            "Without a policy file purchase_risk is not allowed; write one (clawperator policy show names its place)."
-        )
+        return "Without a policy file, purchase_risk is denied. Create one (clawperator policy show prints its path)."
 
     def _details(self, key: str) -> dict[str, Any]:
         details: dict[str, Any] = {"profile": self.profile.name}

@@ -27,7 +27,7 @@ from clawperator.engine.toml_lines import error_line, lines_of
 MAX_BYTES = 64 * 1024
 """Far above any policy that a person writes."""
 _MOST = 1_000
-_NOTHING_ALLOWED = "Nothing is allowed until this is corrected (clawperator policy check lists every mistake)."
+_NOTHING_ALLOWED = "Everything is denied until this is corrected (clawperator policy check lists every error)."
 
 _NAME = r"^[A-Za-z0-9_-]{1,64}$"
 _PATTERN = rf"^(\*|{PACKAGE.strip('^$')}(\.\*)?)$"
@@ -55,8 +55,8 @@ class _Table(BaseModel):
 class CapabilityRules(_Table):
     """What plans may be able to do."""
 
-    allow: list[Capability] = Field(_USUAL, max_length=_MOST, description="What is allowed.")
-    deny: list[Capability] = Field([], max_length=_MOST, description="What is not, whatever allow says.")
+    allow: list[Capability] = Field(_USUAL, max_length=_MOST, description="Allowed capabilities.")
+    deny: list[Capability] = Field([], max_length=_MOST, description="Denied capabilities; overrides allow.")
 
 
 class PackageRules(_Table):
@@ -76,7 +76,7 @@ class ActionRules(_Table):
 class ProfileTable(_Table):
     """One set of rules. What is left out is as without a policy: everything but `purchase_risk` is allowed."""
 
-    read_only: bool = Field(False, description="Allow only actions that leave a device as it is.")
+    read_only: bool = Field(False, description="Allow only actions that do not change a device.")
     capabilities: CapabilityRules = Field(default_factory=CapabilityRules)
     packages: PackageRules = Field(default_factory=PackageRules)
     actions: ActionRules = Field(default_factory=ActionRules)
@@ -85,10 +85,10 @@ class ProfileTable(_Table):
 class PolicyFile(_Table):
     """What executions may do, whoever asks for them. A file with a mistake allows nothing."""
 
-    version: int = Field(ge=1, le=1, description="The version of this layout.")
-    activeProfile: str = Field("default", pattern=_NAME, description="The profile that holds.")  # noqa: N815 - as the file names it
+    version: int = Field(ge=1, le=1, description="The version of the file format.")
+    activeProfile: str = Field("default", pattern=_NAME, description="The active profile.")  # noqa: N815 - as the file names it
     profiles: dict[Annotated[str, Field(pattern=_NAME)], ProfileTable] = Field(
-        min_length=1, max_length=_MOST, description="Profiles by their names."
+        min_length=1, max_length=_MOST, description="Profiles by name."
     )
 
     def policy(self, path: str) -> Policy:
@@ -166,14 +166,14 @@ def examine(text: str) -> tuple[PolicyFile | None, list[Problem]]:
         lines = _Lines(text)
         return None, sorted(_problem(error, lines) for error in exc.errors(include_url=False))
     except ValueError as exc:
-        return None, [Problem(error_line(exc, text), "", f"This is no TOML: {exc}")]
+        return None, [Problem(error_line(exc, text), "", f"This is not valid TOML: {exc}")]
     except RecursionError:
         return None, [Problem(0, "", "It is nested too deeply")]
     if policy.activeProfile in policy.profiles:
         return policy, []
     known = f"Known: {', '.join(list(policy.profiles)[:20])}."
     hint = suggestion(policy.activeProfile, policy.profiles) or known
-    message = f"activeProfile is '{policy.activeProfile}', and there is no [profiles.{policy.activeProfile}]"
+    message = f"activeProfile is '{policy.activeProfile}', but [profiles.{policy.activeProfile}] is missing"
     return None, [Problem(_Lines(text).of("activeProfile") or 1, "activeProfile", message, hint)]
 
 
@@ -276,7 +276,7 @@ def remarks(profile: Profile) -> Iterator[str]:
         for action_type, why in _WAYS_ROUND.items():
             able = all(map(profile.allows_capability, capabilities_of(action_type, {})))
             if profile.allows_action(action_type) and able and not profile.read_only:
-                yield f"{action_type} is allowed, and {why}: the rules for packages do not see that."
+                yield f"{action_type} is allowed, and {why}: package rules do not cover that."
     if profile.allows_capability(PURCHASE_RISK):
         yield "purchase_risk is allowed: recipes may buy things."
     if profile.path and _others_may_write(profile.path):

@@ -47,9 +47,11 @@ class HistorySettings(_Table):
     """What is remembered of executions, on this computer only."""
 
     enabled: bool = Field(True, description="Record executions, results and trees.")
-    days: int = Field(HISTORY_DAYS, ge=1, le=3650, description="Older ones are removed.")
-    megabytes: int = Field(HISTORY_MEGABYTES, ge=1, le=1_000_000, description="Beyond, the oldest ones are removed.")
-    path: str = Field("", pattern=_PATH, description="The file; empty: in the state folder.")
+    days: int = Field(HISTORY_DAYS, ge=1, le=3650, description="Delete runs older than this.")
+    megabytes: int = Field(
+        HISTORY_MEGABYTES, ge=1, le=1_000_000, description="Delete the oldest runs beyond this size."
+    )
+    path: str = Field("", pattern=_PATH, description="The history file; empty: in the state folder.")
 
 
 class EmulatorSettings(_Table):
@@ -58,35 +60,35 @@ class EmulatorSettings(_Table):
     supported_abis: list[Annotated[str, Field(pattern=_ABI)]] = Field(
         [],
         max_length=4,
-        description="ABIs that count as supported; the first is that of new ones. Empty: arm64-v8a, or x86_64 where that cannot run.",
+        description="Supported ABIs; the first is used for new virtual devices. Empty: arm64-v8a, or x86_64 on hosts that cannot run it.",
     )
     image_seconds: int = Field(
-        IMAGE_SECONDS, ge=10, le=86_400, description="How long the download of a system image may take."
+        IMAGE_SECONDS, ge=10, le=86_400, description="Time limit for the download of a system image."
     )
 
 
 class OutputSettings(_Table):
     """What commands print."""
 
-    terminal: Literal["json", "pretty"] = Field(
-        "json", description="The format on a terminal, where no flag chooses one."
-    )
+    terminal: Literal["json", "pretty"] = Field("json", description="The default output format on a terminal.")
 
 
 class ConsoleSettings(_Table):
     """How the console looks and behaves; its flags win over this."""
 
-    theme: str = Field("auto", min_length=1, max_length=64, description="A theme by name; auto: as fits the terminal.")
+    theme: str = Field(
+        "auto", min_length=1, max_length=64, description="The name of a theme; auto: chosen for the terminal."
+    )
     ascii: Literal["auto", "always", "never"] = Field("auto", description="Draw with ASCII characters only.")
     pictures: Literal["auto", "kitty", "sixel", "blocks", "off"] = Field(
-        "auto", description="How a screen's picture is drawn."
+        "auto", description="How screenshots are drawn."
     )
-    mouse: bool = Field(True, description="Take the mouse; false leaves it to the terminal, for selecting text.")
-    bell: bool = Field(False, description="Ring when a run of more than ten seconds has ended.")
-    settle_ms: int = Field(
-        SETTLE_MS, ge=0, le=5000, description="How long to wait after an action before looking again."
+    mouse: bool = Field(True, description="Use the mouse; false leaves it to the terminal for text selection.")
+    bell: bool = Field(False, description="Ring the bell when a run of more than ten seconds ends.")
+    settle_ms: int = Field(SETTLE_MS, ge=0, le=5000, description="Delay between an action and the next snapshot.")
+    stream_lines: int = Field(
+        STREAM_LINES, ge=1_000, le=1_000_000, description="Number of log lines kept by the stream."
     )
-    stream_lines: int = Field(STREAM_LINES, ge=1_000, le=1_000_000, description="How many log lines the stream keeps.")
 
 
 def _flat(value: object, name: str = "") -> object:
@@ -108,30 +110,35 @@ Keymap = Annotated[dict[str, Keys], BeforeValidator(_flat), WithJsonSchema(_TEXT
 class SettingsFile(_Table):
     """Settings of Clawperator. Flags and environment variables win over them."""
 
-    device_id: str = Field("", description="The device to use where no flag or variable names one.")
+    device_id: str = Field("", description="The device to use if no flag or variable selects one.")
     receiver_package: str = Field(
-        RELEASE_PACKAGE, pattern=PACKAGE, examples=[RELEASE_PACKAGE], description="The Operator app."
+        RELEASE_PACKAGE,
+        pattern=PACKAGE,
+        examples=[RELEASE_PACKAGE],
+        description="The package name of the Operator app.",
     )
     action_agent_command: str = Field(
         AGENT_ACTION, min_length=1, description="The broadcast action that the Operator listens to."
     )
-    adb_path: str = Field("", description="The adb program; empty: looked for.")
-    policy_path: str = Field("", pattern=_PATH, description="The policy; empty: policy.toml beside this file, if any.")
+    adb_path: str = Field("", description="The path of adb; empty: found automatically.")
+    policy_path: str = Field(
+        "", pattern=_PATH, description="The policy file; empty: policy.toml beside this file, if it exists."
+    )
     log_dir: str = Field("", pattern=_PATH, description="The folder of the log files; empty: ~/.clawperator/logs.")
     log_level: Literal["debug", "info", "warn", "error"] = Field(
-        "info", description="The log gets what is at least this."
+        "info", description="The minimum level of log entries."
     )
-    safe_logs: bool = Field(False, description="Keep texts of screens out of the log, the history and exports.")
+    safe_logs: bool = Field(False, description="Keep screen texts out of the log, the history and exports.")
     accepted_versions: list[Annotated[str, Field(pattern=_VERSION)]] = Field(
         default_factory=list,
         max_length=20,
-        description="Further major.minor versions of the Operator app to take for compatible.",
+        description="Additional major.minor versions of the Operator app to accept as compatible.",
     )
     history: HistorySettings = Field(default_factory=HistorySettings)
     emulator: EmulatorSettings = Field(default_factory=EmulatorSettings)
     output: OutputSettings = Field(default_factory=OutputSettings)
     console: ConsoleSettings = Field(default_factory=ConsoleSettings)
-    keymap: Keymap = Field(default_factory=dict, description="Other keys for the console's bindings, by their ids.")
+    keymap: Keymap = Field(default_factory=dict, description="Custom keys for the console's bindings, by binding id.")
 
     def choices(self) -> dict[str, Any]:
         """What the file itself says, by the names of the fields of ``Settings``; the console's part is left out."""
@@ -217,7 +224,7 @@ def examine(text: str) -> tuple[SettingsFile | None, list[Problem]]:
         lines = lines_of(text)
         return None, sorted(_problem(error, lines) for error in exc.errors(include_url=False))
     except ValueError as exc:
-        return None, [Problem(error_line(exc, text), "", f"This is no TOML: {exc}")]
+        return None, [Problem(error_line(exc, text), "", f"This is not valid TOML: {exc}")]
     except RecursionError:
         return None, [Problem(0, "", "It is nested too deeply")]
 

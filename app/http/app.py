@@ -83,8 +83,8 @@ async def _once(request: Request) -> None:
         if count > 1 and get_origin(parameter.field_info.annotation) is not list:
             raise EngineError(
                 ErrorCode.INVALID_PARAMETER,
-                f"'{parameter.alias}' was given {count} times",
-                hint="Give it once.",
+                f"'{parameter.alias}' appears {count} times",
+                hint="Pass it once.",
                 details={"path": parameter.alias},
             )
 
@@ -103,7 +103,7 @@ async def _engine_error(request: Request, exc: Exception) -> Response:
 async def _no_route(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)
     if exc.status_code == 405:
-        error = EngineError(ErrorCode.METHOD_NOT_ALLOWED, f"{request.url.path} does not take {request.method}")
+        error = EngineError(ErrorCode.METHOD_NOT_ALLOWED, f"{request.url.path} does not support {request.method}")
         allow = (exc.headers or {}).get("Allow", "")
         return failure(error, {"Allow": allow} if allow else None)
     if exc.status_code == 404:

@@ -19,13 +19,13 @@ CONTRACTS = ("execution", "result", "skill")
 _DEFINITIONS = "#/$defs/"
 _COMPONENTS = "#/components/schemas/"
 TAGS = {
-    "devices": "The devices that adb knows",
+    "devices": "Devices listed by adb",
     "executions": "Run executions",
-    "observe": "Trees, pictures and packages of a device, and questions about a tree",
-    "skills": "The skills of the server's computer",
-    "emulators": "The virtual devices of the server's computer",
-    "history": "What ran, and the audit",
-    "readiness": "Whether devices are ready, and who holds them",
+    "observe": "UI trees, screenshots and packages of a device; selector queries",
+    "skills": "Skills on the server",
+    "emulators": "Virtual devices on the server",
+    "history": "Recorded runs and the audit",
+    "readiness": "Device readiness and locks",
     "events": "Server-sent events",
     "server": "The server itself",
 }
@@ -40,7 +40,7 @@ _EVERYWHERE = (
 )
 
 
-_RETRY_AFTER = {"description": "Seconds after which the same request may succeed.", "schema": {"type": "integer"}}
+_RETRY_AFTER = {"description": "Seconds to wait before you retry the request.", "schema": {"type": "integer"}}
 YES = {"type": "boolean", "const": True}
 
 
@@ -110,8 +110,8 @@ def document(app: FastAPI) -> Schema:
     described = get_openapi(
         title="Clawperator",
         version=__version__,
-        summary="The deterministic hand that drives Android devices",
-        description="Exactly one result per command; nothing is retried, planned or guessed.",
+        summary="Deterministic automation of Android devices",
+        description="Exactly one result per command; no implicit retries, planning or guessing.",
         license_info={"name": "Apache License 2.0", "identifier": "Apache-2.0"},
         tags=[{"name": name, "description": words} for name, words in TAGS.items()],
         routes=app.routes,

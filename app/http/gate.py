@@ -134,7 +134,7 @@ class Gate:
             raise EngineError(ErrorCode.HEADERS_TOO_LARGE, f"More than {MAX_HEADERS} headers", details=details)
         for name, value in scope["headers"]:
             if name in _ONCE and name in seen:
-                raise _refused(f"The request has more than one {name.decode().title()} header", "Send it once.")
+                raise _refused(f"The request has more than one {name.decode().title()} header", "Send the header once.")
             seen.add(name)
             if name == b"host":
                 host = value
@@ -145,14 +145,14 @@ class Gate:
             elif name == b"authorization":
                 authorization = value
         if not self._is_us(host):
-            hint = "Call it by its address, or start it with --allow-host <name>."
-            raise _refused("This server does not answer to that Host", hint, host=host.decode("latin-1")[:255])
+            hint = "Use the server's address, or start it with --allow-host <name>."
+            raise _refused("The Host header is not allowed", hint, host=host.decode("latin-1")[:255])
         shared_with = origin.decode("latin-1")
         if shared_with and shared_with.rstrip("/").lower() not in self._origins:
-            hint = "Start the server with --allow-origin <origin> to let a page call it."
+            hint = "Start the server with --allow-origin <origin> to allow requests from web pages."
             raise _refused("Requests of web pages are refused", hint, origin=shared_with[:255])
         if site in _OTHER_SITES and not shared_with:
-            hint = "A page of an allowed origin has to call it in the mode cors, with fetch() or the attribute crossorigin."
+            hint = "Use CORS mode from a page of an allowed origin, with fetch() or the crossorigin attribute."
             raise _refused("Requests of web pages are refused", hint, site=site.decode())
         caller = ANYBODY
         preflight = shared_with and scope["method"] == "OPTIONS"  # browsers send no token with it
@@ -248,7 +248,7 @@ class Body:
             words = f"The body took more than {BODY_SECONDS:g} seconds"
             raise EngineError(ErrorCode.REQUEST_TIMEOUT, words) from None
         if message["type"] == "http.disconnect":
-            raise EngineError(ErrorCode.INVALID_REQUEST, "The client left before its request was there")
+            raise EngineError(ErrorCode.INVALID_REQUEST, "The client disconnected before sending the whole request")
         self._read += len(message.get("body", b""))
         if self._read > MAX_BODY_BYTES:
             raise too_large()
@@ -264,7 +264,7 @@ async def not_of_a_page(request: Request) -> None:
     headers = request.headers
     if "mozilla/" in headers.get("user-agent", "").lower() and not any(name in headers for name in _SAY_WHO_ASKS):
         hint = "Use a client that is not a browser, or a browser that sends Sec-Fetch-Site."
-        raise _refused("This browser does not say which page asks", hint)
+        raise _refused("The browser does not identify the requesting page", hint)
 
 
 def _refused(message: str, hint: str, **details: str) -> EngineError:

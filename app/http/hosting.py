@@ -142,7 +142,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept by ourselves (see there); there is no lifespan."""
         make = partial(BoundedProtocol, self.config, self.server_state, self._connections)
-        busy = raw_answer(EngineError(ErrorCode.SERVER_BUSY, "The server has as many connections as it takes"))
+        busy = raw_answer(EngineError(ErrorCode.SERVER_BUSY, "The server has reached its connection limit"))
         self.servers = [
             cast("asyncio.Server", Acceptor(listener, make, self._connections, tell=self._tell, busy=busy))
             for listener in sockets or ()
@@ -159,7 +159,7 @@ async def _come_to_an_end(work: InFlight, server: _Server, grace: float | None, 
     """Wait for what runs."""
     if not work.count or server.force_exit:
         return
-    tell(f"Waiting for {work.count} execution(s) to have their result; Ctrl-C again leaves now")
+    tell(f"Waiting for {work.count} execution(s) to finish. Press Ctrl-C again to exit now")
     waiting = asyncio.create_task(work.idle(), name="executions in flight")
     forced = asyncio.create_task(server.forced.wait(), name="second signal")
     await asyncio.wait((waiting, forced), timeout=grace, return_when=asyncio.FIRST_COMPLETED)
@@ -196,7 +196,7 @@ def _safety(options: ServeOptions, guard: Guard) -> tuple[Tokens | None, list[st
         if not exposed:
             return None, []
         words = (
-            f"WARNING: no authentication. Anybody who can reach {options.host} can drive the devices of this computer."
+            f"WARNING: no authentication. Anyone who can reach {options.host} can control the devices of this computer."
         )
         return None, [words]
     if not exposed and not options.token_file:
@@ -204,11 +204,9 @@ def _safety(options: ServeOptions, guard: Guard) -> tuple[Tokens | None, list[st
     path = os.path.expanduser(options.token_file) or token_path()
     # The file of our own needs no capability; one that the caller names does.
     tokens, made = open_tokens(path, guard if options.token_file else None)
-    warnings = [f"Requests need the token in {path}{' (made just now)' if made else ''}: Authorization: Bearer <token>"]
+    warnings = [f"Requests need the token in {path}{' (newly created)' if made else ''}: Authorization: Bearer <token>"]
     if exposed:
-        warnings.append(
-            "WARNING: the connection is not encrypted. Let a proxy with TLS stand before it, or use an SSH tunnel."
-        )
+        warnings.append("WARNING: the connection is not encrypted. Use a TLS proxy or an SSH tunnel.")
     return tokens, warnings
 
 

@@ -102,9 +102,9 @@ def _parse(text: str, path: str) -> dict[str, Caller]:
         if not _TOKEN.fullmatch(token) or len(token) < _SHORTEST:
             problem = f"a token has at least {_SHORTEST} characters of A-Z a-z 0-9 . _ ~ + / = -"
         elif len(names) > 2 or not all(map(_NAME.fullmatch, names)):
-            problem = "what may follow a token is a name and a profile"
+            problem = "only a name and a profile may follow a token"
         elif token in callers:
-            problem = "this token stands there twice"
+            problem = "this token appears twice"
         if problem:
             raise EngineError(
                 ErrorCode.TOKEN_FILE_INVALID, f"{path}:{number}: {problem}", details={"file": path, "line": number}
@@ -114,6 +114,6 @@ def _parse(text: str, path: str) -> dict[str, Caller]:
         raise EngineError(
             ErrorCode.TOKEN_FILE_INVALID,
             f"The token file {path} has no token",
-            hint="Remove it, and the next start makes one.",
+            hint="Delete the file: the next start creates a new one.",
         )
     return callers

@@ -31,9 +31,9 @@ _TOOL_WORDS = {
     "--artifact": "`artifact`",
     "Run `clawperator skills search`.": "List the skills with `skills_search`.",
     "Run `clawperator skills get`.": "`skills_search` with `skillId` lists the artifacts.",
-    "Run `clawperator skills sync`.": "The skills of this server are incomplete; `skills_search` lists the others.",
+    "Run `clawperator skills sync`.": "This skill is incomplete on the server. Use `skills_search` to list the others.",
     "Run `clawperator skills install`, or check CLAWPERATOR_SKILLS_REGISTRY.": "This server's registry cannot be read.",
-    "Run `clawperator skills validate` for the skill, or fetch the skills again.": "The file of this server cannot be read.",
+    "Run `clawperator skills validate` for the skill, or fetch the skills again.": "A file on the server cannot be read.",
     "Pass a JSON object, quoted for the shell.": "Send `variables` as an object of strings, numbers and booleans.",
 }
 """What hints say on a command line, and what they say to a client of MCP."""
@@ -87,7 +87,7 @@ def tail(text: str, limit: int) -> str:
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) <= limit:
         return text
-    return f"[{len(raw) - limit} bytes left out] " + raw[-limit:].decode("utf-8", "ignore")
+    return f"[{len(raw) - limit} bytes omitted] " + raw[-limit:].decode("utf-8", "ignore")
 
 
 async def played(report: PlayReport, arguments: Mapping[str, Any]) -> Reply:

@@ -160,7 +160,7 @@ class Desk:
             return
         error = EngineError(
             ErrorCode.INTERRUPTED,
-            f"The command had run to its end ({ran.envelope['status']}) when the call was given up",
+            f"The command had run to its end ({ran.envelope['status']}) when the call was cancelled",
             details={"commandId": ran.envelope["commandId"]},
             extra={"broadcastDispatchStatus": "sent", "executionId": ran.execution_id, "deviceId": ran.device_id},
         )
@@ -168,7 +168,7 @@ class Desk:
 
     def remember(self, call: Call, device_id: str, error: EngineError) -> None:
         """A call about that device was cut off in the way that ``error`` says."""
-        self.tell(f"A client gave up a call{f' on {device_id}' if device_id else ''}: {error.message}")
+        self.tell(f"A client cancelled a call{f' on {device_id}' if device_id else ''}: {error.message}")
         if not device_id:
             return  # nothing was dispatched
         self._cut_off[(call.caller.name, device_id)] = CutOff(error, time.time())

@@ -109,7 +109,7 @@ async def read(desk: Desk, call: Call, uri: str) -> ReadResourceResult:
         raise MCPError(INTERNAL_ERROR, sound(exc.message), exc.to_answer()["error"]) from exc
     except LookupError as exc:
         near = suggestion(uri, [_ACTIONS, *(f"{_SCHEMA}{name}" for name in SCHEMAS)])
-        raise MCPError(INVALID_PARAMS, f"There is no resource {shown(uri, _SHOWN)}. {near}".strip()) from exc
+        raise MCPError(INVALID_PARAMS, f"Unknown resource {shown(uri, _SHOWN)}. {near}".strip()) from exc
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=sound(text))])
 
 

@@ -80,7 +80,7 @@ def create_server(desk: Desk) -> Server[Any]:
         "clawperator",
         version=__version__,
         title="Clawperator",
-        description="The deterministic hand that drives Android devices",
+        description="Deterministic automation of Android devices",
         instructions=INSTRUCTIONS,
         cache_hints={"tools/list": _STATIC, "resources/templates/list": _STATIC},
         get_tool_input_schema=input_schema,

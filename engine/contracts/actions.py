@@ -108,7 +108,7 @@ class WaitForNode(Params):
 
     matcher: NodeMatcher = Field(description="The node to wait for.")
     retry: Retry = _retry("UiReadiness")
-    timeoutMs: Whole = optional("Longest wait, in milliseconds.", since=_0_5, ge=1, le=MAX_EXECUTION_TIMEOUT_MS)
+    timeoutMs: Whole = optional("Maximum wait in milliseconds.", since=_0_5, ge=1, le=MAX_EXECUTION_TIMEOUT_MS)
 
 
 class Click(Params):
@@ -149,7 +149,7 @@ class ReadText(Params):
     )
 
     matcher: NodeMatcher = Field(description="The node to read.")
-    validator: Validator = optional("What the text must look like.")
+    validator: Validator = optional("The format that the text must have.")
     validatorPattern: Pattern = optional("Java regular expression for the whole text, with `regex`.", since=_0_3_2)
     all: bool = optional("Read every matching node.", default=False, since=_0_5)
     container: NodeMatcher = optional("Read only inside this node.", since=_0_5)
@@ -171,10 +171,10 @@ class ReadText(Params):
 class EnterText(Params):
     """Replace the text of a field."""
 
-    matcher: NodeMatcher = Field(description="The field.")
+    matcher: NodeMatcher = Field(description="The field to type into.")
     text: Text = Field(description="The new text; not blank.")
-    submit: bool = optional("Click the field once more afterwards; this is no Enter key.", default=False)
-    clear: bool = optional("Without effect: the text is replaced anyway.", default=False)
+    submit: bool = optional("Click the field again afterwards; this does not press Enter.", default=False)
+    clear: bool = optional("No effect: the text is always replaced.", default=False)
     retry: Retry = _retry("UiReadiness")
 
 
@@ -206,7 +206,7 @@ class Sleep(Params):
     durationMs: Whole = Field(
         ge=0,
         le=MAX_EXECUTION_TIMEOUT_MS,
-        description="How long, in milliseconds; counts towards the execution's timeoutMs.",
+        description="Duration in milliseconds; counts towards the execution's timeoutMs.",
     )
     retry: Retry = _retry("None")
 
@@ -214,13 +214,13 @@ class Sleep(Params):
 class PressKey(Params):
     """Press a system key."""
 
-    key: Key = Field(description="Which one.")
+    key: Key = Field(description="The key to press.")
     retry: Retry = optional(_IGNORED)
 
 
 class _Scrolling(Params):
     container: NodeMatcher = optional("What to scroll; default: the first scrollable node on screen.")
-    direction: Direction = optional("Where the view moves: `down` reveals what is below.", default="down")
+    direction: Direction = optional("Scroll direction: `down` reveals content below.", default="down")
     distanceRatio: Number = optional("Length of the swipe, as a share of the container.", default=0.7, ge=0.0, le=1.0)
     settleDelayMs: Whole = optional("Pause after each swipe, in milliseconds.", default=250, ge=0, le=10_000)
     findFirstScrollableChild: bool = optional("Scroll the first scrollable node inside a container.", default=True)
@@ -237,9 +237,11 @@ class ScrollUntil(_Scrolling):
 
     refused = ({"required": ["clickAfter"], "properties": {"clickAfter": {"const": True}, "matcher": ABSENT}},)
 
-    maxScrolls: Whole = optional("Most swipes.", default=20, ge=1, le=200)
-    maxDurationMs: Whole = optional("Longest time, in milliseconds.", default=10_000, ge=0, le=MAX_EXECUTION_TIMEOUT_MS)
-    noPositionChangeThreshold: Whole = optional("Swipes without movement that end the search.", default=3, ge=1, le=20)
+    maxScrolls: Whole = optional("Maximum number of swipes.", default=20, ge=1, le=200)
+    maxDurationMs: Whole = optional("Maximum time in milliseconds.", default=10_000, ge=0, le=MAX_EXECUTION_TIMEOUT_MS)
+    noPositionChangeThreshold: Whole = optional(
+        "Number of swipes without movement that ends the search.", default=3, ge=1, le=20
+    )
     matcher: NodeMatcher = optional("Stop when this node is visible.", since=_0_3_2)
     clickAfter: bool = optional("Click the node that was found.", default=False, since=_0_3_2)
     clickType: ClickType = optional("How to click.", default="default", since=_0_3_2)
@@ -257,7 +259,7 @@ class ScrollAndClick(_Scrolling):
 
     target: NodeMatcher = optional("The node to look for.")
     matcher: NodeMatcher = optional("The node to look for; another name of `target`.")
-    maxSwipes: Whole = optional("Most swipes.", default=10, ge=1, le=50)
+    maxSwipes: Whole = optional("Maximum number of swipes.", default=10, ge=1, le=50)
     clickAfter: bool = optional("Click the node that was found.", default=True)
     clickType: ClickType = optional("How to click.", default="default")
     scrollRetry: Retry = _retry("UiScroll")
@@ -281,9 +283,9 @@ class WaitForNavigation(Params):
     since = _0_3_2
     one_of = ("expectedPackage", "expectedNode")
 
-    expectedPackage: Text = optional("The package to come to the front; it must not be there already.")
-    expectedNode: NodeMatcher = optional("The node to appear.")
-    timeoutMs: Whole = Field(ge=1, le=30_000, description="Longest wait, in milliseconds.")
+    expectedPackage: Text = optional("The package to wait for; it must not already be in the foreground.")
+    expectedNode: NodeMatcher = optional("The node to wait for.")
+    timeoutMs: Whole = Field(ge=1, le=30_000, description="Maximum wait in milliseconds.")
 
     @classmethod
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:

@@ -66,18 +66,18 @@ class Plan(Strict):
     """A plan; at most 64000 bytes of compact JSON."""
 
     commandId: Id = Field(description="Identifies this command; unpredictable ids cannot be forged.")
-    taskId: Id = Field(description="What the command belongs to; any name.")
-    source: Source = Field(description="Who sends it; any name.")
+    taskId: Id = Field(description="The task that the command belongs to; any name.")
+    source: Source = Field(description="The sender of the command; any name.")
     expectedFormat: Literal["android-ui-automator"]
     timeoutMs: Annotated[Whole, BeforeValidator(_finite)] = Field(
         ge=limits.MIN_EXECUTION_TIMEOUT_MS,
         le=limits.MAX_EXECUTION_TIMEOUT_MS,
-        description="Budget of the whole plan on the device, in milliseconds; sleeping uses it up.",
+        description="Time limit of the whole plan on the device, in milliseconds; sleeps count.",
     )
     actions: list[Step] = Field(
         min_length=1,
         max_length=limits.MAX_EXECUTION_ACTIONS,
-        description="What to do, in order. Ids are unique.",
+        description="The steps in order, with unique ids.",
         json_schema_extra={"uniqueItems": True},  # as near as JSON Schema comes to unique ids
     )
     mode: Literal["artifact_compiled", "direct"] = Field(
@@ -141,7 +141,7 @@ def action_type() -> Any:
 
     Validation asks one type's model at a time, because building them all takes longer than a command should.
     """
-    description = "One step of a plan; `type` decides what `params` may hold."
+    description = "One step of a plan; `type` determines the allowed `params`."
     models = tuple(step_model(name) for name in ACTIONS)
     return Annotated[Union[models], Field(discriminator="type", description=description)]  # noqa: UP007 - made at run time
 

@@ -110,7 +110,7 @@ def _envelope() -> Schema:
             "data": {
                 "type": "object",
                 "additionalProperties": {"type": "string"},
-                "description": "What the step found; a failed step has its code in `error`.",
+                "description": "The step's data; `error` holds the code of a failed step.",
             },
         },
         ["id", "actionType", "success", "data"],
@@ -124,9 +124,9 @@ def _envelope() -> Schema:
             "enum": list(STATUSES),
             "description": "`success`: the plan ran to its end, even if steps failed.",
         },
-        "stepResults": {"type": "array", "items": step, "description": "Empty when the plan was broken off."},
-        "error": {"type": ["string", "null"], "description": "Why the plan was broken off, in words; branch on codes."},
-        "errorCode": {"type": "string", "description": "Why the plan was broken off, as a code."},
+        "stepResults": {"type": "array", "items": step, "description": "Empty when the plan was aborted."},
+        "error": {"type": ["string", "null"], "description": "Why the plan was aborted, as text; branch on codes."},
+        "errorCode": {"type": "string", "description": "Why the plan was aborted, as a code."},
         "errorCodeSource": {
             "type": "string",
             "const": "host",
@@ -135,7 +135,7 @@ def _envelope() -> Schema:
         "hint": {"type": "string"},
     }
     required = ["commandId", "taskId", "status", "stepResults", "error"]
-    return _object(properties, required, "The device's answer, finished by the host.")
+    return _object(properties, required, "The device's result, completed by the host.")
 
 
 def _outcome() -> Schema:
@@ -143,13 +143,13 @@ def _outcome() -> Schema:
     text: Schema = {"type": "string"}
     target = {
         "type": "object",
-        "description": "The node that the step acted on, as far as the log or a tree of the run says it.",
+        "description": "The node that the step acted on, if the log or a tree of the run shows it.",
         "properties": {
             "resourceId": text,
             "text": text,
             "bounds": {"type": "array", "items": {"type": "integer"}, "description": "Left, top, right, bottom."},
             "matched": {**number, "description": "How many nodes on screen satisfied the matcher."},
-            "tree": {"type": "object", "description": "The tree that says so."},
+            "tree": {"type": "object", "description": "The tree in which it was found."},
         },
     }
     step = _object(
@@ -159,14 +159,14 @@ def _outcome() -> Schema:
             "status": {
                 "type": "string",
                 "enum": ["done", "failed", "not_run", "unknown"],
-                "description": "`unknown`: neither the device's log nor its answer says.",
+                "description": "`unknown`: neither the device's log nor its result shows it.",
             },
             "durationMs": {"type": ["integer", "null"], "minimum": 0},
             "code": {**text, "description": "Why it failed."},
             "target": target,
         },
         ["id", "type", "status", "durationMs"],
-        "What became of one action.",
+        "The outcome of one action.",
     )
     named = {"id": text, "index": number, "type": text}
     error = dict.fromkeys(("code", "message", "hint"), text)
@@ -174,17 +174,17 @@ def _outcome() -> Schema:
         "status": {
             "type": "string",
             "enum": ["succeeded", "partial", "failed", "unknown"],
-            "description": "`partial`: the plan ran to its end, and a step of it failed; `unknown`: no result came back.",
+            "description": "`partial`: the plan ran to its end, and a step of it failed; `unknown`: no result arrived.",
         },
         "steps": {"type": "array", "items": step},
         "failedStep": _object(named, list(named), "The step that failed first, or that ended the plan."),
         "error": _object(
             {**error, "retryable": {"type": "boolean"}, "details": {"type": "object"}},
             [*error, "retryable"],
-            "What went wrong; a code that the device alone knows is passed on.",
+            "What went wrong; codes that only the device knows are passed through.",
         ),
     }
-    return _object(properties, ["status", "steps"], "What became of an execution, step by step.")
+    return _object(properties, ["status", "steps"], "The outcome of an execution, step by step.")
 
 
 def _error() -> Schema:
@@ -193,12 +193,12 @@ def _error() -> Schema:
             "type": "string",
             "enum": [code.value for code in ErrorCode],
             "x-enumDescriptions": {code.value: code.meaning for code in ErrorCode},
-            "description": "Stable; the only part to branch on.",
+            "description": "Stable error code; branch on this field only.",
         },
         "message": {"type": "string"},
         "hint": {"type": "string", "description": "What to do next."},
         "details": {"type": "object"},
-        "retryable": {"type": "boolean", "description": "Whether the very same call may be repeated after a pause."},
+        "retryable": {"type": "boolean", "description": "Whether the same call can be retried after a pause."},
         "deviceId": _TEXT,
         "receiverPackage": _TEXT,
         "broadcastDispatchStatus": {**_TEXT, "description": "`not_sent`, `sent`, or `failed: …` and `error: …`."},
@@ -213,7 +213,7 @@ def _error() -> Schema:
 
 def _warning() -> Schema:
     properties: Schema = {key: {"type": "string"} for key in ("code", "path", "message")}
-    return _object(properties, ["code", "message"], "Something that will probably not do what was meant.")
+    return _object(properties, ["code", "message"], "A part of the payload that probably does not work as intended.")
 
 
 def _result() -> Schema:
@@ -236,11 +236,11 @@ def _result() -> Schema:
     }
     required = ["ok", "envelope", "deviceId", "terminalSource", "outcome"]
     return {
-        "description": "What running an execution comes to.",
+        "description": "The result of an execution.",
         "oneOf": [_ref("success"), _ref("failure")],
         "$defs": {
-            "success": _object(success, required, "The device answered; its plan may have failed."),
-            "failure": _object(failure, ["ok", "error"], "The device gave no usable answer."),
+            "success": _object(success, required, "The device returned a result; the plan may have failed."),
+            "failure": _object(failure, ["ok", "error"], "The device returned no usable result."),
             "envelope": _envelope(),
             "outcome": _outcome(),
             "error": _error(),

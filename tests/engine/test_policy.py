@@ -276,7 +276,7 @@ def test_a_changed_file_is_read_again_and_an_unchanged_one_is_not(tmp_path: Path
     assert load_profile(settings(file)).read_only is True
     file.write_text("nonsense")
     for _ in range(2):
-        with pytest.raises(EngineError, match="no TOML"):
+        with pytest.raises(EngineError, match="not valid TOML"):
             load_profile(settings(file))
     file.unlink()
     with pytest.raises(EngineError, match="does not exist"):

@@ -88,11 +88,11 @@ BEGIN = "version = 1\n"
         ("version = 2\n[profiles.default]", 1, "version must be 1, got 2", ""),
         ("version = true\n[profiles.default]", 1, "version must be 1, got True", ""),
         ("version = 1.0\n[profiles.default]", 1, "version must be 1, got 1.0", ""),
-        (f"{BEGIN}[profiles.strict]", 1, "activeProfile is 'default', and there is no [profiles.default]", "Known: strict."),
+        (f"{BEGIN}[profiles.strict]", 1, "activeProfile is 'default', but [profiles.default] is missing", "Known: strict."),
         (
             f'{BEGIN}activeProfile = "strct"\n[profiles.strict]',
             2,
-            "activeProfile is 'strct', and there is no [profiles.strct]",
+            "activeProfile is 'strct', but [profiles.strct] is missing",
             "Did you mean 'strict'?",
         ),
         (f"{BEGIN}activeProfil = 1\n[profiles.default]", 2, "Unknown key activeProfil", "Did you mean 'activeProfile'?"),
@@ -139,7 +139,7 @@ BEGIN = "version = 1\n"
         (f"{BEGIN}[profiles]\ndefault = 3", 3, "profiles.default must be a table, got 3", ""),
         (f"{BEGIN}profiles = []", 2, "profiles must be a table, got []", ""),
         (f'{BEGIN}[profiles."a b"]', 2, "profiles.a b must be a name of up to 64 letters, digits, _ and -, got 'a b'", ""),
-        (f"{BEGIN}[profiles.default]\n[profiles.default]", 3, "This is no TOML: Cannot declare ('profiles', 'default') twice (at line 3, column 18)", ""),
+        (f"{BEGIN}[profiles.default]\n[profiles.default]", 3, "This is not valid TOML: Cannot declare ('profiles', 'default') twice (at line 3, column 18)", ""),
     ],
 )  # fmt: skip
 def test_every_mistake_is_told_with_its_line(text: str, line: int, message: str, hint: str, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_every_mistake_is_told_with_its_line(text: str, line: int, message: str,
         load(path)
     assert caught.value.code is ErrorCode.POLICY_INVALID
     assert caught.value.message.startswith(f"Policy file {path}:{problems[0].line}: {problems[0].message}")
-    assert "Nothing is allowed" in caught.value.hint
+    assert "Everything is denied" in caught.value.hint
     assert len(caught.value.details["problems"]) == len(problems)
 
 

@@ -130,8 +130,8 @@ def test_an_empty_file_says_nothing_and_flags_win_over_a_full_one(tmp_path: Path
         ("[[history]]\ndays = 3", 1, "history", "history must be a table"),
         ("a = '''\n\n\n'''\ncolour = 1", 5, "colour", "Unknown key colour"),
         ("device_id = [\n  'x',\n]", 1, "device_id", "device_id must be a text in quotes"),
-        ("= =", 1, "", "This is no TOML"),
-        ("device_id = 'a'\ndevice_id = 'b'", 2, "", "This is no TOML: Cannot overwrite a value"),
+        ("= =", 1, "", "This is not valid TOML"),
+        ("device_id = 'a'\ndevice_id = 'b'", 2, "", "This is not valid TOML: Cannot overwrite a value"),
         ("keymap.a" + ".a" * 5_000 + " = 'x'", 0, "", "It is nested too deeply"),
     ],
 )  # fmt: skip

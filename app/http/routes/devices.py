@@ -20,7 +20,7 @@ _DEVICE = obj({"serial": _TEXT, "state": _TEXT, **_MORE}, ["serial", "state"])
 @router.get(
     "/devices",
     operation_id="listDevices",
-    summary="List the devices that adb knows, in every state",
+    summary="List the devices that adb reports, in any state",
     responses=gives(ok_with({"devices": {"type": "array", "items": _DEVICE}}), ErrorCode.ADB_NOT_FOUND),
     response_class=Response,
 )

@@ -53,7 +53,7 @@ def _manager(request: Request) -> EmulatorManager:
 @router.get(
     "/emulators",
     operation_id="listEmulators",
-    summary="Virtual devices, and which are supported",
+    summary="List virtual devices and whether they are supported",
     responses=gives(ok_with({"avds": list_of(_AVD)}), *_TOOLS),
     response_class=Response,
 )
@@ -64,7 +64,7 @@ async def avds(request: Request) -> Response:
 @router.get(
     "/emulators/running",
     operation_id="listRunningEmulators",
-    summary="Virtual devices that run",
+    summary="List running virtual devices",
     responses=gives(ok_with({"devices": list_of(_RUNNING)}), *_TOOLS),
     response_class=Response,
 )
@@ -75,7 +75,7 @@ async def running(request: Request) -> Response:
 @router.post(
     "/emulators/create",
     operation_id="createEmulator",
-    summary="Create a virtual device, with its system image",
+    summary="Create a virtual device, and install its system image if needed",
     openapi_extra=takes(obj(_WISHES), required=False),
     responses=gives(
         ok_with(_AVD),
@@ -111,7 +111,7 @@ def _wishes(body: bodies.Body) -> dict[str, Any]:
 @router.get(
     "/emulators/{name}",
     operation_id="getEmulator",
-    summary="One virtual device",
+    summary="Show one virtual device",
     responses=gives(ok_with(_AVD), *_TOOLS),
     response_class=Response,
 )
@@ -181,7 +181,7 @@ async def delete(request: Request, name: str) -> Response:
 @router.post(
     "/provision/emulator",
     operation_id="provisionEmulator",
-    summary="Get a running supported virtual device: reuse, else start, else create",
+    summary="Reuse, start or create a supported virtual device",
     openapi_extra=takes(obj({"name": _TEXT}), required=False),
     responses=gives(
         ok_with({**_STARTED, "created": _FLAG, "started": _FLAG, "reused": _FLAG}),

@@ -28,11 +28,11 @@ _Names = Annotated[list[str], Query(max_length=_MOST_NAMES)]
     "/events",
     operation_id="streamEvents",
     dependencies=[Depends(not_of_a_page)],
-    summary="Executions, progress, trees and devices as they happen (server-sent events)",
+    summary="Stream executions, progress, trees and devices (server-sent events)",
     description=(
-        "The first event is `heartbeat`. Every other one has an `id`; sent back as `Last-Event-ID`, the stream goes on after it, or "
-        "begins with `clawperator:reset` where that is not possible. A client that does not read is dropped. "
-        "`envelope`, `link`, `follow` and `log` come only to those who ask for them by `type`."
+        "The first event is `heartbeat`. Every other event has an `id`; send it as `Last-Event-ID` to resume the stream. The stream "
+        "begins with `clawperator:reset` if it cannot resume. A client that does not read is disconnected. "
+        "`envelope`, `link`, `follow` and `log` are sent only if requested by `type`."
     ),
     responses=gives(
         {"type": "string"},
@@ -46,7 +46,7 @@ async def events(
     device: Annotated[_Names, Query(description="Only of these devices; may be repeated.")] = [],  # noqa: B006 -- never changed
     types: Annotated[_Names, Query(alias="type", description="Only of these types; may be repeated.")] = [],  # noqa: B006 -- never changed
     follow: Annotated[
-        str, Query(max_length=255, description="Keep this device's tree fresh for as long as the stream is open.")
+        str, Query(max_length=255, description="Keep this device's tree current while the stream is open.")
     ] = "",
     last_event_id: Annotated[str, Header(max_length=64)] = "",
 ) -> Any:
@@ -56,7 +56,7 @@ async def events(
         room.admit(request, build.snapshot())  # what happens on a screen is for those who may look at it
     client = room.hub.subscribe(devices=device, types=wanted, last_id=last_event_id)
     if client is None:
-        raise EngineError(ErrorCode.SHUTTING_DOWN, "No more event streams are taken")
+        raise EngineError(ErrorCode.SHUTTING_DOWN, "The limit of event streams is reached")
     room.log.write("info", "serve.sse.client.connected", f"{len(room.hub)} clients of the event stream")
     following = room.followers.following(follow) if follow else None
     return EventStream(room.hub, client, beside=following, ended=lambda: _left(room, client))

@@ -39,7 +39,7 @@ WHERE = {
         "minimum": 0,
         "maximum": MAX_WAIT_MS,
         "default": 0,
-        "description": "How long to wait for a device that is in use, first come first served.",
+        "description": "How long to wait for a device that is in use.",
     },
 }
 """Where a request is to run, and when at the latest."""
@@ -72,7 +72,7 @@ _CHECKED = ok_with({"validated": YES, "execution": ref("execution")})
 _OBJECTS = {"type": "array", "items": {"type": "object"}}
 _COMPILED = obj(
     {"execution": ref("execution"), "executions": _OBJECTS},
-    description="What `compile-artifact` printed, whole; its executions run in order.",
+    description="The complete output of `compile-artifact`; its executions run in order.",
     anyOf=[{"required": ["execution"]}, {"required": ["executions"]}],
 )
 _CHECKED_COMPILED = ok_with({"validated": YES, "executions": _OBJECTS})
@@ -87,7 +87,7 @@ _PLAYED = obj(
         "durationMs": {"type": "integer"},
     },
     ["ok", "deviceId", "planned", "executions", "errors", "durationMs"],
-    description="The run of a compiled artifact; `ok` is false where an execution that is not optional failed.",
+    description="The run of a compiled artifact; `ok` is false if a required execution failed.",
 )
 
 
@@ -107,7 +107,9 @@ _PLAYED = obj(
 )
 async def execute(
     request: Request,
-    validate_only: Annotated[bool, Query(alias="validateOnly", description="Check it; touch no device.")] = False,
+    validate_only: Annotated[
+        bool, Query(alias="validateOnly", description="Validate the payload without a device.")
+    ] = False,
 ) -> Response:
     room: Room = request.app.state.room
     body = await bodies.read_object(request)
@@ -183,14 +185,14 @@ async def snapshot(request: Request) -> Response:
 @router.post(
     "/observe/screenshot",
     operation_id="observeScreenshot",
-    summary="Save a picture of the screen on the server",
+    summary="Save a screenshot on the server",
     openapi_extra=takes(obj({**WHERE, "path": _TEXT}), required=False),
     responses=gives(ref("success"), *OUTCOMES, *_PICTURES),
     response_class=Response,
 )
 async def screenshot(
     request: Request,
-    inline: Annotated[str, Query(description="`base64`: the picture stands in `data.base64` as well.")] = "",
+    inline: Annotated[str, Query(description="`base64`: also return the image in `data.base64`.")] = "",
 ) -> Response:
     return answer(await _picture(request, inline, RunOptions(screenshot_overwrite=True)))
 

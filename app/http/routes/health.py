@@ -21,7 +21,11 @@ _HEALTH = gives(ok_with({"version": _TEXT, "uptimeSeconds": {"type": "number"}})
 
 
 @router.get(
-    "/healthz", operation_id="getHealth", summary="Whether the server runs", responses=_HEALTH, response_class=Response
+    "/healthz",
+    operation_id="getHealth",
+    summary="Check that the server is running",
+    responses=_HEALTH,
+    response_class=Response,
 )
 @router.get("/health", include_in_schema=False)
 async def health(request: Request) -> Response:
@@ -40,14 +44,14 @@ async def health(request: Request) -> Response:
 )
 async def schema(name: str) -> Response:
     if name not in SCHEMAS:
-        raise EngineError(ErrorCode.NOT_FOUND, "There is no such schema", details={"schemas": list(SCHEMAS)})
+        raise EngineError(ErrorCode.NOT_FOUND, "The schema does not exist", details={"schemas": list(SCHEMAS)})
     return answer(json_schema(name))
 
 
 @router.get(
     "/metrics",
     operation_id="getMetrics",
-    summary="Counts and times, for Prometheus",
+    summary="Metrics for Prometheus",
     responses=gives(_TEXT, kind="text/plain"),
     response_class=Response,
 )

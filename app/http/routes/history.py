@@ -48,7 +48,9 @@ _CODES = (
     ErrorCode.INVALID_PARAMETER,
 )
 _Limit = Annotated[int, Query(ge=1, le=1_000)]
-_Before = Annotated[int | None, Query(ge=1, le=2**62, description="Only what has a smaller number: the next page.")]
+_Before = Annotated[
+    int | None, Query(ge=1, le=2**62, description="Only entries with a smaller number (the next page).")
+]
 
 
 def _history(request: Request) -> Any:
@@ -56,7 +58,7 @@ def _history(request: Request) -> Any:
     room.admit(request, build.snapshot())  # what was seen is for those who may look
     if room.engine.history is None:
         raise EngineError(
-            ErrorCode.HISTORY_UNAVAILABLE, "This server keeps no history", hint="Start it without --no-history."
+            ErrorCode.HISTORY_UNAVAILABLE, "This server keeps no history", hint="Start the server without --no-history."
         )
     return room.engine.history
 
@@ -64,8 +66,8 @@ def _history(request: Request) -> Any:
 @router.get(
     "/history",
     operation_id="listRuns",
-    summary="What ran on the devices, newest first",
-    description="With `total`, how many the filter lets pass at all, and a number that is another one when anybody wrote.",
+    summary="List recorded runs, newest first",
+    description="With `total`, the number of matching runs, and a number that changes when the history changes.",
     responses=gives(
         ok_with(
             {
@@ -85,7 +87,7 @@ async def runs(
     words: Annotated[str, Query(alias="filter", max_length=1_000, description="As `history list --filter`.")] = "",
     limit: Annotated[int, Query(ge=0, le=1_000)] = 50,
     before: _Before = None,
-    total: Annotated[bool, Query(description="Count what passes, too.")] = False,
+    total: Annotated[bool, Query(description="Also count the matching runs.")] = False,
 ) -> Response:
     history, where = _history(request), parse_filter(words)
     if where.problem:
@@ -101,7 +103,7 @@ async def runs(
 @router.get(
     "/history/trees/{digest}",
     operation_id="getTree",
-    summary="One UI tree of the history",
+    summary="Show one UI tree of the history",
     responses=gives({"type": "string"}, *_CODES, kind="application/xml"),
     response_class=Response,
 )
@@ -113,7 +115,7 @@ async def tree(request: Request, digest: str) -> Response:
 @router.get(
     "/history/{run}",
     operation_id="getRun",
-    summary="One run: payload, steps, live lines, envelope, trees",
+    summary="Show one run: payload, steps, log lines, envelope, UI trees",
     description="`run` is its number, executionId or commandId.",
     responses=gives(ok_with({"run": obj(_RUN, _RUN.keys() - set(_WITH_CODE))}), *_CODES),
     response_class=Response,
@@ -126,7 +128,7 @@ async def one(request: Request, run: str) -> Response:
 @router.get(
     "/audit",
     operation_id="listAudit",
-    summary="Who asked what of which device, and what was refused, newest first",
+    summary="List requests to devices, their callers and their outcomes, newest first",
     responses=gives(ok_with({"entries": _ENTRIES, "count": {"type": "integer"}}), *_CODES),
     response_class=Response,
 )

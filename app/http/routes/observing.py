@@ -57,10 +57,10 @@ def _facts(serial: str, seen: SeenTree) -> dict[str, Any]:
     "/devices/{device_id}/snapshot",
     operation_id="getSnapshot",
     dependencies=[Depends(not_of_a_page)],
-    summary="The UI tree as it is now, or what is new of it",
+    summary="Read the current UI tree or its changes",
     description=(
-        "With `since`, or `If-None-Match`, an unchanged tree is not sent again. With `maxAgeMs`, a tree that somebody's execution left in the "
-        "device's log is good enough while it is not older."
+        "With `since`, or `If-None-Match`, an unchanged tree is not sent again. With `maxAgeMs`, a recent tree from "
+        "the device's log is accepted."
     ),
     responses=gives(
         ok_with({**_TREE, "changed": {"type": "boolean"}, "view": {"type": "object"}}, optional=["view"]),
@@ -68,23 +68,28 @@ def _facts(serial: str, seen: SeenTree) -> dict[str, Any]:
         ErrorCode.INVALID_PARAMETER,
         ErrorCode.UI_TREE_UNAVAILABLE,
     )
-    | {304: {"description": "The tree is the one that `If-None-Match` names."}},
+    | {304: {"description": "The tree is unchanged: it matches `If-None-Match`."}},
     response_class=Response,
 )
 async def live_snapshot(
     request: Request,
     device_id: str,
-    view: Annotated[Literal["full", "interactive", "compact"], Query(description="How much of the tree.")] = "full",
-    since: Annotated[str, Query(max_length=64, description="The digest of the tree that is known already.")] = "",
-    max_age_ms: Annotated[int, Query(alias="maxAgeMs", ge=0, le=3_600_000, description="How old a tree may be.")] = 0,
+    view: Annotated[Literal["full", "interactive", "compact"], Query(description="The amount of detail.")] = "full",
+    since: Annotated[str, Query(max_length=64, description="The digest of the tree that the client already has.")] = "",
+    max_age_ms: Annotated[
+        int,
+        Query(
+            alias="maxAgeMs", ge=0, le=3_600_000, description="Accept a cached tree up to this many milliseconds old."
+        ),
+    ] = 0,
     wait_ms: Annotated[
         int | None,
         Query(alias="waitMs", ge=0, le=MAX_WAIT_MS, description="How long to wait for a device that is in use."),
     ] = None,
     max_bytes: Annotated[
-        int | None, Query(alias="maxBytes", ge=MIN_BYTES, le=2**31, description="Cut a larger view.")
+        int | None, Query(alias="maxBytes", ge=MIN_BYTES, le=2**31, description="Truncate larger views.")
     ] = None,
-    if_none_match: Annotated[str, Header(description="The `ETag` of the view that is known already.")] = "",
+    if_none_match: Annotated[str, Header(description="The `ETag` of the view that the client already has.")] = "",
 ) -> Response:
     room: Room = request.app.state.room
     serial, seen = await _look(room, request, device_id, None, max_age_ms, wait_ms)
@@ -103,7 +108,7 @@ async def live_snapshot(
     "/devices/{device_id}/screen.png",
     operation_id="getScreenshot",
     dependencies=[Depends(not_of_a_page)],
-    summary="A picture of the screen, taken past the Operator",
+    summary="Take a screenshot without the Operator app",
     responses=gives(
         {"type": "string", "format": "binary"},
         ErrorCode.DEVICE_NOT_FOUND,
@@ -122,7 +127,7 @@ async def picture(request: Request, device_id: str) -> Response:
     "/devices/{device_id}/packages",
     operation_id="listPackages",
     dependencies=[Depends(not_of_a_page)],
-    summary="The application ids installed on a device",
+    summary="List the application ids installed on a device",
     responses=gives(
         ok_with({"packages": {"type": "array", "items": _TEXT}}),
         ErrorCode.DEVICE_NOT_FOUND,
@@ -142,7 +147,7 @@ async def packages(
 @router.post(
     "/match",
     operation_id="matchNodes",
-    summary="Which nodes a matcher finds on the screen, and why it finds none",
+    summary="Show which nodes a matcher finds, or why it finds none",
     openapi_extra=takes(
         obj(
             {**_WHERE, "selector": ref("matcher"), "limit": {"type": "integer"}, "explain": {"type": "boolean"}},
@@ -165,7 +170,7 @@ async def match(request: Request) -> Response:
 @router.post(
     "/suggest",
     operation_id="suggestSelectors",
-    summary="Ranked matchers for one node of the screen",
+    summary="Rank the matchers for one node",
     openapi_extra=takes(
         obj(
             {

@@ -27,8 +27,8 @@ _LOCKS = {"type": "array", "items": shape(LockDocument)}
     "/doctor",
     operation_id="runDoctor",
     dependencies=[Depends(not_of_a_page)],
-    summary="Every check of host, device and Operator app",
-    description="`verdict` and `summary` say whether the device can execute; `ready` is false when it cannot.",
+    summary="Check the host, the device and the Operator app",
+    description="`verdict` and `summary` state whether the device can execute; `ready` is false when it cannot.",
     responses=gives(
         ok_with(
             {
@@ -59,7 +59,7 @@ async def doctor(
 @router.get(
     "/locks",
     operation_id="listLocks",
-    summary="Which devices are taken, and by whom",
+    summary="List device locks and their holders",
     responses=gives(ok_with({"locks": _LOCKS})),
     response_class=Response,
 )

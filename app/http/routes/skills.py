@@ -49,7 +49,7 @@ def _warnings(registry: Registry) -> dict[str, Any]:
 @router.get(
     "/skills",
     operation_id="listSkills",
-    summary="The skills of the registry",
+    summary="List the skills in the registry",
     responses=gives(
         ok_with({"skills": _SKILLS, "count": {"type": "integer"}, "warnings": _WARNINGS}, optional=_ONLY_WHERE_WRONG),
         ErrorCode.REGISTRY_READ_FAILED,
@@ -65,7 +65,7 @@ async def skills(request: Request, app: _Word = None, intent: _Word = None, keyw
 @router.get(
     "/skills/{skill_id}",
     operation_id="getSkill",
-    summary="One skill's entry",
+    summary="Show a skill's registry entry",
     responses=gives(
         ok_with({"skill": ref("skill"), "warnings": _WARNINGS}, optional=_ONLY_WHERE_WRONG),
         ErrorCode.SKILL_NOT_FOUND,
@@ -135,7 +135,7 @@ def _args(body: bodies.Body) -> list[str]:
         raise EngineError(ErrorCode.INVALID_ARGS, "'args' must be an array", details={"path": "args"})
     for index, value in enumerate(args):
         if not isinstance(value, str | int | float) or (isinstance(value, str) and "\0" in value):
-            words = f"'args[{index}]' must be a text, a number or a truth value"
+            words = f"'args[{index}]' must be a string, a number or a boolean"
             raise EngineError(ErrorCode.INVALID_ARGS, words, details={"path": f"args.{index}"})
     return list(map(_argument, args))
 

@@ -91,28 +91,28 @@ def _execute_tool() -> Tool:
         ),
         "required": ["id", "type"],
     }
-    actions = {**base.listed(step, "What to do, in order. A failed step breaks the plan off."), "minItems": 1}
+    actions = {**base.listed(step, "What to do, in order. A failed step aborts the plan."), "minItems": 1}
     execution = base.obj(
         {
             "actions": actions,
             "timeoutMs": base.number(
-                "Budget of the whole plan, sleeping included.",
+                "Time limit of the whole plan, including sleeps.",
                 limits.MIN_EXECUTION_TIMEOUT_MS,
                 limits.MAX_EXECUTION_TIMEOUT_MS,
                 build.DEFAULT_TIMEOUT_MS,
             ),
-            "commandId": base.text("Names this command; generated where left out."),
-            "taskId": base.text("What it belongs to."),
-            "executions": base.listed(base.OBJECT, "Of a compiled artifact, which is taken whole."),
+            "commandId": base.text("Id of this command; generated if omitted."),
+            "taskId": base.text("The task that the plan belongs to."),
+            "executions": base.listed(base.OBJECT, "From a compiled artifact, passed unchanged."),
         },
-        "The plan, or what `compile-artifact` printed.",
+        "The plan, or the output of `compile-artifact`.",
     )
     return Tool(
         "execute",
         "Run a plan",
-        f"Runs a plan of up to {limits.MAX_EXECUTION_ACTIONS} actions in one go, for steps that need no look in between; end it "
-        "with snapshot_ui to see what came of it. It is checked as a whole before anything is sent. The first failed step breaks it "
-        "off: look before you go on. Actions: "
+        f"Runs a plan of up to {limits.MAX_EXECUTION_ACTIONS} actions in one call, for steps without decisions in between; end it "
+        "with snapshot_ui to see the result. The whole plan is validated before it is sent. The first failed step aborts it: "
+        "take a snapshot before you continue. Actions: "
         + _action_list()
         + ". A matcher is what `match` calls selector; the resource "
         "clawperator://actions has every parameter.",
@@ -122,7 +122,7 @@ def _execute_tool() -> Tool:
             **base.WHERE,
             "view": base.VIEW,
             "maxBytes": base.BUDGET,
-            "validateOnly": base.switch("Check the plan and touch no device."),
+            "validateOnly": base.switch("Validate the plan without a device."),
         },
         needs=("execution",),
         gives={**base.RESULT, "validated": base.BOOLEAN, "execution": base.OBJECT, **base.PLAYED},
@@ -232,20 +232,20 @@ def _action_tool() -> Tool:
     key = json_schema("press_key")["properties"]["params"]["properties"]["key"]
     return Tool(
         "action",
-        "Do one thing",
-        "Does one thing on the device and waits for its result: "
+        "Perform one action",
+        "Performs one action on the device and waits for its result: "
         + _kinds()
-        + ". Look with snapshot afterwards: that an action "
-        "worked does not say what the app made of it.",
+        + ". Take a snapshot afterwards: a successful "
+        "action does not prove that the app reacted as expected.",
         _action,
         takes={
-            "type": base.choice("What to do.", KINDS),
+            "type": base.choice("The action to perform.", KINDS),
             "selector": base.matcher(
                 base.SELECTOR + " For read_key_value_pair the label, for the scrolling ones the node to find."
             ),
             "point": {
                 **base.obj({axis: {"type": "integer", "minimum": 0} for axis in ("x", "y")}),
-                "description": "A point of the screen in pixels, where no selector will do. Requires Operator 0.5 or newer.",
+                "description": "A point on the screen in pixels, if no selector works. Requires Operator 0.5 or newer.",
                 "required": ["x", "y"],
                 "additionalProperties": False,
             },
@@ -253,13 +253,13 @@ def _action_tool() -> Tool:
             "applicationId": base.text("Package name, such as com.android.settings.", limits.MAX_MATCHER_VALUE_LENGTH),
             "uri": base.text("The URI to open.", limits.MAX_URI_LENGTH),
             "text": base.text("Replaces the field's text.", limits.MAX_MATCHER_VALUE_LENGTH),
-            "submit": base.switch("Click the field once more afterwards; this is no Enter key."),
+            "submit": base.switch("Click the field again afterwards; this does not press Enter."),
             "key": base.choice("The key.", key["enum"]),
             "all": base.switch("Read every matching node. Requires Operator 0.5 or newer."),
-            "direction": base.choice("Where the view moves.", scroll["direction"]["enum"], "down"),
-            "container": base.matcher("What to scroll, or to read in.", explained=False),
-            "durationMs": base.number("How long to sleep.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS),
-            "timeoutMs": base.number("How long to wait or scroll at most.", 1, limits.MAX_EXECUTION_TIMEOUT_MS),
+            "direction": base.choice("Scroll direction.", scroll["direction"]["enum"], "down"),
+            "container": base.matcher("The node to scroll or to read in.", explained=False),
+            "durationMs": base.number("Duration of the sleep.", 0, limits.MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS),
+            "timeoutMs": base.number("Maximum time to wait or scroll.", 1, limits.MAX_EXECUTION_TIMEOUT_MS),
             **base.WHERE,
         },
         needs=("type",),

@@ -154,28 +154,28 @@ OBJECTS: Schema = {"type": "array", "items": OBJECT}
 DEVICE = text("Serial of the device, as `devices` lists it. Needed only when several are ready.", 255)
 WHERE = {
     "deviceId": DEVICE,
-    "waitMs": number("How long to wait for a device that is in use, first come first served.", 0, MAX_WAIT_MS, 0),
+    "waitMs": number("How long to wait for a device that is in use.", 0, MAX_WAIT_MS, 0),
 }
 """Where something is to run, and when at the latest."""
-SELECTOR = "The node: all given fields must hold, the first match on screen counts."
+SELECTOR = "The node: all given fields must match; the first match on screen is used."
 VIEW = choice(
-    "How much of a tree: `interactive` lists what can be acted on or read, each node with a ready `selector`; `compact` is "
+    "Amount of detail: `interactive` lists what can be acted on or read, each node with a ready `selector`; `compact` is "
     "an indented outline; `full` is the XML dump.",
     ("interactive", "compact", "full"),
     "interactive",
 )
 BUDGET = number(
-    "Most bytes of a tree's view; `truncated` says what did not fit.", LEAST_BYTES, MOST_BYTES, DEFAULT_BYTES
+    "Maximum bytes of a tree view; `truncated` lists what is missing.", LEAST_BYTES, MOST_BYTES, DEFAULT_BYTES
 )
-MAX_AGE = number("Be content with a tree that was seen so many milliseconds ago; 0 always looks anew.", 0, 3_600_000, 0)
+MAX_AGE = number("Accept a cached tree up to this many milliseconds old; 0 always reads a new one.", 0, 3_600_000, 0)
 assert set(VIEW["enum"]) == set(VIEWS)
 ERROR = obj(
     {
-        "code": text("Stable; the only part to branch on."),
+        "code": text("Stable error code; branch on this field only."),
         "message": TEXT,
         "hint": text("What to do next."),
         "details": OBJECT,
-        "retryable": {"type": "boolean", "description": "Whether the very same call may be repeated after a pause."},
+        "retryable": {"type": "boolean", "description": "Whether the same call can be retried after a pause."},
         "broadcastDispatchStatus": text("`sent`: the device may have acted; `not_sent`: it has not."),
     },
     "Why there is no usable result.",
@@ -187,8 +187,8 @@ INTERRUPTED = obj(
 )
 TREE: Schema = {
     "deviceId": TEXT,
-    "digest": text("Names this state of the tree."),
-    "at": {"type": "number", "description": "When it was seen, in seconds since the epoch."},
+    "digest": text("Identifies this state of the tree."),
+    "at": {"type": "number", "description": "Time of the snapshot, in seconds since the epoch."},
     "ageMs": WHOLE,
 }
 STEP = obj(
@@ -196,20 +196,20 @@ STEP = obj(
         "id": TEXT,
         "actionType": TEXT,
         "success": BOOLEAN,
-        "data": obj({}, "What the step found; `error` holds the code of a failed one, `view` the tree of a snapshot."),
+        "data": obj({}, "The step's data; `error` holds the code of a failed one, `view` the tree of a snapshot."),
     }
 )
 ENVELOPE = obj(
     {
         "commandId": TEXT,
         "taskId": TEXT,
-        "status": {"enum": ["success", "failed"], "description": "`failed`: the plan was broken off."},
-        "stepResults": listed(STEP, "Empty when the plan was broken off."),
-        "error": {"type": ["string", "null"], "description": "Why it was broken off, in words."},
-        "errorCode": text("Why it was broken off; branch on this."),
+        "status": {"enum": ["success", "failed"], "description": "`failed`: the plan was aborted."},
+        "stepResults": listed(STEP, "Empty when the plan was aborted."),
+        "error": {"type": ["string", "null"], "description": "Why it was aborted, as text."},
+        "errorCode": text("Why it was aborted; branch on this."),
         "hint": TEXT,
     },
-    "The device's answer.",
+    "The device's result.",
 )
 OUTCOME = obj(
     {
@@ -229,7 +229,7 @@ OUTCOME = obj(
         "failedStep": OBJECT,
         "error": obj({}, "What went wrong: code, message, hint, retryable, details."),
     },
-    "What became of each step, also where the envelope has no results.",
+    "The outcome of each step, even if the envelope has no results.",
 )
 PLAYED: Schema = {"executions": OBJECTS, "outputs": OBJECT, "errors": OBJECTS}
 """What a compiled artifact comes to."""
@@ -242,5 +242,7 @@ RESULT: Schema = {
     "mode": TEXT,
     "backend": TEXT,
     "warnings": OBJECTS,
-    "failure": obj({"code": TEXT, "message": TEXT, "hint": TEXT, "retryable": BOOLEAN}, "Why not everything worked."),
+    "failure": obj(
+        {"code": TEXT, "message": TEXT, "hint": TEXT, "retryable": BOOLEAN}, "Why the call did not fully succeed."
+    ),
 }

@@ -81,10 +81,10 @@ SEARCH = Tool(
     _search,
     takes={
         "skillId": base.text("Only this skill, in full.", _WORD),
-        "app": base.text("Exactly this application id.", _WORD),
-        "intent": base.text("Exactly this intent.", _WORD),
+        "app": base.text("Only skills for this application id.", _WORD),
+        "intent": base.text("Only skills with this intent.", _WORD),
         "keyword": base.text("Part of id, summary, application id or keywords.", _WORD),
-        "limit": base.number("List at most so many.", 1, 200, 20),
+        "limit": base.number("Maximum number of skills.", 1, 200, 20),
     },
     gives={
         "count": base.WHOLE,
@@ -146,7 +146,7 @@ def _limit(arguments: Arguments) -> int | None:
 def _ended(skill_id: str) -> EngineError:
     return EngineError(
         ErrorCode.INTERRUPTED,
-        "The script and what it had started are ended; what they had sent to the device may still act there",
+        "The script and its processes were stopped, but a command already sent to the device may still run",
         extra={"broadcastDispatchStatus": "unknown", "skillId": skill_id},
     )
 
@@ -194,19 +194,19 @@ RUN = Tool(
     takes={
         "skillId": base.text("The skill's id.", _WORD),
         **base.WHERE,
-        "artifact": base.text("Compile and play this artifact instead of running the script.", _WORD),
+        "artifact": base.text("Compile and execute this artifact instead of running the script.", _WORD),
         "variables": base.obj({}, "The artifact's variables."),
         "args": base.listed(
             {"type": ["string", "number", "boolean"], "maxLength": 32_768},
             "Arguments for the script, after the device.",
         ),
         "timeoutMs": base.number(
-            "Time of the script (120000 unless given), or of each execution of an artifact.", 1, MAX_TIMEOUT_MS
+            "Time limit of the script [120000] or of each execution of an artifact.", 1, MAX_TIMEOUT_MS
         ),
         "expectContains": base.text("Fail unless the script prints this text.", _WORD),
         "view": base.VIEW,
         "maxBytes": base.number(
-            "Most bytes of the output, whose end is kept, or of a tree's view.",
+            "Maximum bytes of the output (its end is kept) or of a tree view.",
             base.LEAST_BYTES,
             base.MOST_BYTES,
             DEFAULT_BYTES,

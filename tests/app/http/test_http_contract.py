@@ -209,7 +209,7 @@ async def test_wrong_requests(client: httpx.AsyncClient, method: str, path: str,
 
 async def test_a_repeated_key_is_named(client: httpx.AsyncClient) -> None:
     error = (await client.get("/skills?keyword=a&keyword=b")).json()["error"]
-    assert error["message"] == "'keyword' was given 2 times"
+    assert error["message"] == "'keyword' appears 2 times"
     assert error["details"] == {"path": "keyword"}
     assert error["hint"]
 

@@ -74,7 +74,7 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> No
         (f"{TOKEN}\nsecrets with spaces in\n", ":2:"),
         (f"{TOKEN} name profile more\n", ":1: what may follow"),
         (f"{TOKEN} na/me\n", ":1: what may follow"),
-        (f"{TOKEN} a\n{TOKEN} b\n", ":2: this token stands there twice"),
+        (f"{TOKEN} a\n{TOKEN} b\n", ":2: this token appears twice"),
         ("x" * 70_000, "longer than"),
     ],
 )

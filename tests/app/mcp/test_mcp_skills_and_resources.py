@@ -108,7 +108,7 @@ async def test_resources(visit: Visit) -> None:
         assert actions["click"]["params"]["properties"].keys() >= {"matcher", "coordinate"}
         assert json.loads(await read("clawperator://schema/press_key"))["title"] == "press_key"
         for uri in ("clawperator://schema/exec", "clawperator://devices/x", "file:///etc/passwd", "clawperator://"):
-            with pytest.raises(MCPError, match="There is no resource"):
+            with pytest.raises(MCPError, match="Unknown resource"):
                 await read(uri)
         with pytest.raises(MCPError) as raised:
             await read("clawperator://devices/nobody-1/tree")

@@ -89,7 +89,7 @@ def test_the_end_of_a_text_is_kept(text: str, limit: int) -> None:
     if len(raw) <= limit:
         assert kept == text
     else:
-        assert kept.startswith(f"[{len(raw) - limit} bytes left out] ")
+        assert kept.startswith(f"[{len(raw) - limit} bytes omitted] ")
         assert len(kept.encode("utf-8", "surrogatepass")) <= limit + 40
 
 
@@ -98,7 +98,7 @@ def test_long_texts_of_errors_are_bounded() -> None:
     document = refusal(error).document
     assert len(json.dumps(document)) < 5_000
     assert document["error"]["stderr"].endswith("why")
-    assert bounded({"a": ["y" * 9, 1, None]}, 8) == {"a": ["[1 bytes left out] yyyyyyyy", 1, None]}
+    assert bounded({"a": ["y" * 9, 1, None]}, 8) == {"a": ["[1 bytes omitted] yyyyyyyy", 1, None]}
 
 
 def test_a_tree_that_cannot_be_shown_does_not_undo_what_was_done() -> None:
