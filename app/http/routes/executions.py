@@ -70,10 +70,17 @@ OUTCOMES = (
 _PICTURES = (ErrorCode.INVALID_PATH, ErrorCode.FILE_EXISTS, ErrorCode.FILE_NOT_WRITABLE)
 _CHECKED = ok_with({"validated": YES, "execution": ref("execution")})
 _OBJECTS = {"type": "array", "items": {"type": "object"}}
-_COMPILED = obj(
-    {"execution": ref("execution"), "executions": _OBJECTS},
-    description="The complete output of `compile-artifact`; its executions run in order.",
-    anyOf=[{"required": ["execution"]}, {"required": ["executions"]}],
+_COMPILED = (
+    obj(
+        {"execution": ref("execution")},
+        ["execution"],
+        description="The complete output of `compile-artifact`: one execution.",
+    ),
+    obj(
+        {"executions": _OBJECTS},
+        ["executions"],
+        description="The complete output of `compile-artifact`: its executions run in order.",
+    ),
 )
 _CHECKED_COMPILED = ok_with({"validated": YES, "executions": _OBJECTS})
 _PLAYED = obj(
@@ -96,7 +103,7 @@ _PLAYED = obj(
     operation_id="execute",
     summary="Run one execution",
     description="A plan that failed on the device is a success of the transport: 200, and the envelope says `failed`.",
-    openapi_extra=takes(obj({"execution": {"anyOf": [ref("execution"), _COMPILED]}, **WHERE}, ["execution"])),
+    openapi_extra=takes(obj({"execution": {"anyOf": [ref("execution"), *_COMPILED]}, **WHERE}, ["execution"])),
     responses=gives(
         {"anyOf": [ref("success"), _CHECKED, _CHECKED_COMPILED, _PLAYED]},
         *OUTCOMES,
