@@ -70,7 +70,7 @@ async def test_acting_keys_are_dimmed_and_say_why() -> None:
 async def test_a_draft_that_acts_is_turned_away_and_one_that_observes_is_not() -> None:
     async with watching() as (app, pilot, engine):
         app.actor.run(execution([step("home"), step("snapshot")]), "plan")
-        assert "press_key would change the device" in last(app)[1]
+        assert "press_key would act on the device" in last(app)[1]
         app.actor.run(execution([step("snapshot")]), "plan")
         await drained(pilot)
         assert isinstance(app.screen, DispatchDialog)

@@ -116,7 +116,7 @@ async def test_a_caller_that_leaves_changes_nothing(serve: Serve) -> None:
         (("--port", "x"), "USAGE", "Invalid port number. Must be 1-65535."),
         (("--port", "0"), "USAGE", "Invalid port number. Must be 1-65535."),
         (("--host", "203.0.113.7"), "ADDRESS_UNAVAILABLE", "Cannot listen on 203.0.113.7"),
-        (("--no-auth", "--token-file", "x", "--host", "0.0.0.0"), "USAGE", "contradict"),
+        (("--no-auth", "--token-file", "x", "--host", "0.0.0.0"), "USAGE", "cannot be combined"),
         (("--token-file", "/proc/version"), "TOKEN_FILE_INVALID", "/proc/version"),
     ],
 )
