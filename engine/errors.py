@@ -1,6 +1,6 @@
 """The one table of error codes, and the one exception that carries them.
 
-A row is the whole truth about a code: HTTP status, retry class, default hint and meaning (errors §2 to §4). The CLI, the
+A row is the whole truth about a code: HTTP status, retry class, default hint and meaning (errors.md#retry-classes and errors.md#codes). The CLI, the
 HTTP and MCP servers, the console and the documentation derive from it. A code is never localised, never reused with
 another meaning and never removed without an alias; free text lives in ``message``, ``hint`` and ``details`` only.
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Retry(StrEnum):
-    """What a caller may do after an error (errors §2). The host itself never retries an execution."""
+    """What a caller may do after an error (errors.md#retry-classes). The host itself never retries an execution."""
 
     NO = "no"
     """The same call fails again until the caller or a person changes something."""
@@ -71,7 +71,7 @@ class ErrorCode(StrEnum):
         return 1
 
     # fmt: off
-    # -- host, device, package (errors §3.1)
+    # -- host, device, package (errors.md#codes)
     HOST_DEPENDENCY_MISSING = "HOST_DEPENDENCY_MISSING", 500, _NO, "Install the tool that the detail names.", "a host tool is missing"
     ADB_NOT_FOUND = "ADB_NOT_FOUND", 500, _NO, "Install Android platform tools or set ADB_PATH.", "the adb binary cannot be started"
     ADB_SERVER_FAILED = "ADB_SERVER_FAILED", 500, _SETUP, "Run `adb kill-server`, then `adb start-server`; another program may hold the port.", "the adb server does not start or does not answer"
@@ -90,7 +90,7 @@ class ErrorCode(StrEnum):
     PAIRING_FAILED = "PAIRING_FAILED", 500, _SETUP, "Keep the pairing dialog open on the device, and pass the address and code that it currently shows.", "the adb server could not pair with the device"
     PAIRING_UNSUPPORTED = "PAIRING_UNSUPPORTED", 500, _NO, "Update Android platform tools, or connect by USB.", "the adb server or the device cannot pair over Wi-Fi"
 
-    # -- execution (errors §3.2)
+    # -- execution (errors.md#codes)
     EXECUTION_VALIDATION_FAILED = "EXECUTION_VALIDATION_FAILED", 400, _NO, "Correct the field that the message names. `clawperator schema execution` prints the payload schema.", "the payload, a selector, a flag value or the timeout is invalid"
     EXECUTION_ACTION_UNSUPPORTED = "EXECUTION_ACTION_UNSUPPORTED", 400, _NO, "Correct the action type, or update the Operator app.", "the action is unknown, or newer than the installed Operator app"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE", 413, _NO, "Split the plan.", "the payload exceeds its size limit"
@@ -113,7 +113,7 @@ class ErrorCode(StrEnum):
     UNBIND_REQUIRED = "UNBIND_REQUIRED", 500, _NO, "Allow the interruption explicitly, or use the operator backend.", "the call would briefly stop the running accessibility services"
     REPLAY_DIVERGED = "REPLAY_DIVERGED", 500, _OBSERVE, "Take a snapshot and compare it with the recording.", "the screen differs from the recording"
 
-    # -- UI outcome (errors §3.3)
+    # -- UI outcome (errors.md#codes)
     NODE_NOT_FOUND = "NODE_NOT_FOUND", 200, _OBSERVE, "Take a snapshot, then correct the selector, scroll, or wait longer.", "no node on screen satisfies all fields of the matcher"
     NODE_NOT_CLICKABLE = "NODE_NOT_CLICKABLE", 200, _OBSERVE, "Choose another node or clickType, and check that the node is enabled.", "the click was refused"
     SECURITY_BLOCK_DETECTED = "SECURITY_BLOCK_DETECTED", 200, _NO, "Handle the dialog on the device, or dismiss it in the plan.", "a secure system window is in the foreground"
@@ -139,7 +139,7 @@ class ErrorCode(StrEnum):
     HIERARCHY_MALFORMED = "HIERARCHY_MALFORMED", 500, _OBSERVE, "Take the snapshot again.", "the UI tree cannot be parsed"
     HIERARCHY_TOO_LARGE = "HIERARCHY_TOO_LARGE", 500, _NO, "Read a smaller tree.", "the UI tree exceeds the size, node or depth limit"
 
-    # -- doctor and versions (errors §3.4)
+    # -- doctor and versions (errors.md#codes)
     RUNTIME_TOO_OLD = "RUNTIME_TOO_OLD", 500, _NO, "Upgrade Python.", "the host's interpreter is too old"
     NODE_TOO_OLD = "NODE_TOO_OLD", 500, _NO, "Upgrade Node.js to run .js skills.", "Node.js is older than 22"
     DEVICE_DEV_OPTIONS_DISABLED = "DEVICE_DEV_OPTIONS_DISABLED", 500, _SETUP, "Tap the build number seven times.", "developer options are off"
@@ -156,7 +156,7 @@ class ErrorCode(StrEnum):
     VERSION_INCOMPATIBLE = "VERSION_INCOMPATIBLE", 500, _SETUP, "Upgrade the older side.", "the host and the Operator app are incompatible"
     DOCTOR_FAILED = "DOCTOR_FAILED", 500, _NO, "Read the log file.", "a check of the doctor crashed"
 
-    # -- operator setup and permissions (errors §3.5)
+    # -- operator setup and permissions (errors.md#codes)
     OPERATOR_APK_NOT_FOUND = "OPERATOR_APK_NOT_FOUND", 500, _NO, "Check the path given with --apk.", "the APK file does not exist"
     OPERATOR_FETCH_FAILED = "OPERATOR_FETCH_FAILED", 500, _WAIT, "Check the URL and the network, then run the command again to resume.", "the Operator APK could not be fetched"
     OPERATOR_INSTALL_FAILED = "OPERATOR_INSTALL_FAILED", 500, _SETUP, "Uninstall first on a signature conflict; check storage and unlock the device.", "installing the Operator app failed"
@@ -164,7 +164,7 @@ class ErrorCode(StrEnum):
     OPERATOR_VERIFY_FAILED = "OPERATOR_VERIFY_FAILED", 500, _SETUP, "Pass --receiver-package.", "the Operator app is not listed after setup, or several variants are installed"
     GRANT_DEVICE_PERMISSIONS_FAILED = "GRANT_DEVICE_PERMISSIONS_FAILED", 500, _SETUP, "Run `clawperator doctor`, or grant it in the settings app.", "a permission could not be granted"
 
-    # -- emulator (errors §3.6)
+    # -- emulator (errors.md#codes)
     ANDROID_SDK_TOOL_MISSING = "ANDROID_SDK_TOOL_MISSING", 500, _NO, "Install the SDK tools and set the path variables.", "adb, emulator, sdkmanager or avdmanager cannot be started"
     EMULATOR_NOT_FOUND = "EMULATOR_NOT_FOUND", 404, _NO, "Run `clawperator emulator list`.", "no virtual device has this name"
     EMULATOR_NOT_RUNNING = "EMULATOR_NOT_RUNNING", 404, _NO, "Run `clawperator emulator status` to list the running ones.", "the virtual device is not running"
@@ -178,7 +178,7 @@ class ErrorCode(StrEnum):
     ANDROID_SYSTEM_IMAGE_INSTALL_FAILED = "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED", 500, _WAIT, "Check network, disk space and licences.", "a system image could not be found or installed"
     ANDROID_AVD_CREATE_FAILED = "ANDROID_AVD_CREATE_FAILED", 500, _NO, "Check avdmanager's error in the message.", "the virtual device could not be created"
 
-    # -- recording (errors §3.7)
+    # -- recording (errors.md#codes)
     RECORDING_ALREADY_IN_PROGRESS = "RECORDING_ALREADY_IN_PROGRESS", 200, _NO, "Stop the recording first.", "a recording is running"
     RECORDING_NOT_IN_PROGRESS = "RECORDING_NOT_IN_PROGRESS", 200, _NO, "Start a recording first.", "no recording is running"
     RECORDING_STORAGE_UNAVAILABLE = "RECORDING_STORAGE_UNAVAILABLE", 200, _SETUP, "Check the device's storage.", "the device has no folder for recordings"
@@ -190,7 +190,7 @@ class ErrorCode(StrEnum):
     RECORDING_PARSE_FAILED = "RECORDING_PARSE_FAILED", 500, _NO, "Fetch the recording again, or correct the line that the message names.", "the recording cannot be parsed"
     RECORDING_SCHEMA_VERSION_UNSUPPORTED = "RECORDING_SCHEMA_VERSION_UNSUPPORTED", 500, _NO, "Update Clawperator.", "the recording's schema version is unknown"
 
-    # -- skills and recipes (errors §3.8)
+    # -- skills and recipes (errors.md#codes)
     REGISTRY_READ_FAILED = "REGISTRY_READ_FAILED", 500, _NO, "Run `clawperator skills install`, or check CLAWPERATOR_SKILLS_REGISTRY.", "the registry or an artifact cannot be read"
     SKILL_NOT_FOUND = "SKILL_NOT_FOUND", 404, _NO, "Run `clawperator skills search`.", "the skill does not exist"
     ARTIFACT_NOT_FOUND = "ARTIFACT_NOT_FOUND", 404, _NO, "Run `clawperator skills get`.", "the skill has no such artifact"
@@ -239,7 +239,7 @@ class ErrorCode(StrEnum):
     ADDRESS_UNAVAILABLE = "ADDRESS_UNAVAILABLE", 500, _NO, "Choose another port or host, or stop the program that listens there.", "the address to listen on cannot be used"
     NOT_CONFIRMED = "NOT_CONFIRMED", 500, _NO, "Nothing was changed. Pass --yes to confirm.", "the confirmation was not given"
 
-    # -- CLI and HTTP usage (errors §3.9)
+    # -- CLI and HTTP usage (errors.md#codes)
     USAGE = "USAGE", 500, _NO, "Run `clawperator help <command>`.", "the command line is invalid or incomplete"
     UNKNOWN_COMMAND = "UNKNOWN_COMMAND", 500, _NO, "Run `clawperator --help`.", "the command does not exist"
     MISSING_ARGUMENT = "MISSING_ARGUMENT", 500, _NO, "Run `clawperator help <command>`.", "an argument or a required flag is missing"
@@ -277,7 +277,7 @@ class EngineError(Exception):
     """A failure with a stable code: no usable answer came about.
 
     A step that failed on the device is no ``EngineError`` but data in the envelope. ``extra`` holds the few top-level
-    keys besides the standard ones that some codes carry for compatibility (errors §1.1). Raise it ``from`` a foreign
+    keys besides the standard ones that some codes carry for compatibility (errors.md#shape). Raise it ``from`` a foreign
     exception at the border where that exception arrives.
     """
 
@@ -301,7 +301,7 @@ class EngineError(Exception):
         return f"{self.code}: {self.message}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The error object of errors §1.1, flat: ``code``, ``message``, ``hint``, ``retryable``; ``details`` where it has any."""
+        """The error object of errors.md#shape, flat: ``code``, ``message``, ``hint``, ``retryable``; ``details`` where it has any."""
         error: dict[str, Any] = {"code": self.code.value, "message": self.message, "hint": self.hint}
         if self.details:
             error["details"] = self.details
@@ -347,7 +347,7 @@ def _of_file(code: ErrorCode, path: str, error: OSError | ValueError, what: str,
 def interruption(dispatch_status: str = "not_sent", **names: str) -> EngineError:
     """Somebody stopped waiting. The device cannot be told to stop: what was sent may still act there.
 
-    ``dispatch_status`` is that of the broadcast (errors §1.1); ``names`` are the ids of the execution that was cut off.
+    ``dispatch_status`` is that of the broadcast (errors.md#shape); ``names`` are the ids of the execution that was cut off.
     """
     messages = {
         "not_sent": "Interrupted before the command was sent to the device",

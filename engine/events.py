@@ -70,7 +70,7 @@ class ExecutionDispatched(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionFinished(EngineEvent):
-    """The one terminal outcome of an execution of this process: ``result`` is execution.md §12's engine result.
+    """The one terminal outcome of an execution of this process: ``result`` is execution.md#result's engine result.
 
     ``payload`` is the normalised one, or what was given where that was not valid. ``dispatched``: it may have acted.
     ``phases`` are milliseconds by phase name (``executions/trace.py``), as far as it came.
@@ -88,7 +88,7 @@ class ExecutionFinished(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandProgress(EngineEvent):
-    """One of the Operator's own live lines (wire.md §5.2), whoever dispatched the command.
+    """One of the Operator's own live lines (wire.md#log-lines), whoever dispatched the command.
 
     ``kind``: queued, start, stage-start, stage-retry, stage-success, stage-failure, step-start, step-success, success,
     failure. ``fields`` holds the ``key=value`` pairs of the line as text; ``command_id`` is empty where the line has none.
@@ -104,7 +104,7 @@ class CommandProgress(EngineEvent):
 class EnvelopeSeen(EngineEvent):
     """A terminal envelope in the log, ours or another process's. ``problem`` is empty for a readable one.
 
-    ``problem`` otherwise says why it could not be read (wire.md §5.4); ``envelope`` and ``outcome`` are then ``None``.
+    ``problem`` otherwise says why it could not be read (wire.md#reading-the-envelope); ``envelope`` and ``outcome`` are then ``None``.
     ``outcome`` comes from the lines that went by: steps that never began are not in it, the log does not name them.
     """
 
@@ -155,6 +155,6 @@ class HistoryTrouble(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFinished(EngineEvent):
-    """One doctor check has its result; ``check`` has the keys of doctor.md §2."""
+    """One doctor check has its result; ``check`` has the keys of doctor.md#verdict."""
 
     check: Mapping[str, Any]

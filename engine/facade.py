@@ -150,7 +150,7 @@ class Engine:
     ) -> ExecutionResult:
         """Run one execution: validate, admit, resolve, hold the device, run, finish, publish, record.
 
-        ``payload`` is parsed JSON (execution contract §2). There is exactly one outcome: a result, or an ``EngineError``
+        ``payload`` is parsed JSON (execution.md#payload). There is exactly one outcome: a result, or an ``EngineError``
         whose ``broadcastDispatchStatus``, where present, says whether anything reached the device. ``wait_ms`` is how
         long to wait for a device that is taken, first come first served (0 to 600,000, default: the settings').
         """
@@ -486,7 +486,7 @@ class Engine:
 
 
 def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:
-    """The serial to use among ``devices`` (execution contract §8); ``device_id`` is empty for "the only one"."""
+    """The serial to use among ``devices`` (execution.md#how-it-runs); ``device_id`` is empty for "the only one"."""
     usable = [entry.serial for entry in devices if entry.usable]
     if device_id:
         if device_id in usable:

@@ -1,4 +1,4 @@
-"""What the flat surface calls the same things (errors contract §3.1): names of results and codes, translated on their way out."""
+"""What the flat surface calls the same things (errors.md#codes): names of results and codes, translated on their way out."""
 
 from __future__ import annotations
 

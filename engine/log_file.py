@@ -1,4 +1,4 @@
-"""The log file: one JSON object per line, one file per local day (command line contract §6).
+"""The log file: one JSON object per line, one file per local day (cli.md#conventions).
 
 It is written beside the work and never gets into its way: what cannot be written is told once, and then nothing is written
 any more. Every line goes out in one piece, so that processes can share a file, and it holds ASCII only, so that a terminal
@@ -283,7 +283,7 @@ def _dispatched(at: float, names: dict[str, Any]) -> list[Line]:
 
 
 def _ended(at: float, names: dict[str, Any], result: Mapping[str, Any], duration_ms: float, *, safe: bool) -> Line:
-    """The end of an execution; ``result`` is the engine result of the execution contract §12."""
+    """The end of an execution; ``result`` is the engine result of execution.md#result."""
     facts = {**names, "durationMs": round(duration_ms)}
     envelope = result.get("envelope")
     if envelope is not None:

@@ -1,4 +1,4 @@
-"""What may be done at all: the policy's profile, and the refusal of what it does not allow (skills contract §9.7).
+"""What may be done at all: the policy's profile, and the refusal of what it does not allow (policy.md#capabilities).
 
 Without a policy file everything is allowed but ``purchase_risk``. A file that cannot be read or has a mistake allows nothing.
 Nothing but a look whether there is a file happens here; reading one is the work of ``policy_file.py``. The values are tuples
@@ -34,7 +34,7 @@ CAPABILITIES = (
     "setup_operator",
     "write_files",
 )
-"""Everything that acts on a device or on this computer needs one of these (skills contract §9.7).
+"""Everything that acts on a device or on this computer needs one of these (policy.md#capabilities).
 
 ``toggle`` and ``purchase_risk`` cannot be seen in an action: only recipes declare them. ``input`` is pressing keys, ``app``
 stopping an app outside of an execution, ``setup_operator`` the Operator app, the adb server and its connections to devices,

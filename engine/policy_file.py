@@ -1,4 +1,4 @@
-"""The policy file: what may stand in it, and everything that is wrong with one, each with its line (skills contract §9.7).
+"""The policy file: what may stand in it, and everything that is wrong with one, each with its line (policy.md#capabilities).
 
 One set of models describes it; the JSON Schema (``policy schema``) is made from them. Who opens a file that is not sound
 gets an error and never a profile: nothing may be allowed by mistake.

@@ -1,4 +1,4 @@
-"""What a log, a history or an audit may hold where nothing read from or typed into a screen shall stand in it (§9.8). Pure.
+"""What a log, a history or an audit may hold where nothing read from or typed into a screen shall stand in it (skills.md#outputs). Pure.
 
 What is kept is named here, and every other text is masked: of a key that nobody thought of nobody knows what stands in it.
 """
@@ -48,7 +48,7 @@ _OUTCOMES = frozenset(
         "window_count",
     }
 )  # fmt: skip
-"""Keys of a step's data that tell how it went, and not what stood on the screen (wire contract §7)."""
+"""Keys of a step's data that tell how it went, and not what stood on the screen (wire.md#semantics-on-the-device)."""
 _TREES = ("text", "tree", "view")
 """Where the data of a snapshot holds what the screen showed."""
 _LETTER = re.compile(r"[^\W_]")

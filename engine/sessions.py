@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 
 PATIENCE = 5.0
-"""Seconds between being asked to end and being ended (skills contract §4)."""
+"""Seconds between being asked to end and being ended (skills.md#running-a-script)."""
 _SCANS = 100
 _LOOK_SECONDS = 0.05
 _LOCK = threading.Lock()

@@ -31,7 +31,7 @@ from clawperator.widgets.models.json_text import editable, roles
 from clawperator.widgets.models.text_marks import TextMark, moved
 
 REST_SECONDS = 0.15
-"""The text is read this long after the last key (console UX §14)."""
+"""The text is read this long after the last key."""
 _LONGEST_COLOURED = 2_000
 _LEAST_WORDS = 16
 

@@ -54,7 +54,7 @@ _SPELLINGS = {
 }
 """Other first words for the same commands."""
 _CANONICAL = {"setup": "operator setup", "install": "operator setup"}
-"""First words that are no commands, and what is meant (command line contract §3.1)."""
+"""First words that are no commands, and what is meant (cli.md#commands)."""
 
 
 class HelpWantedError(Exception):

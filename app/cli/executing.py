@@ -55,7 +55,7 @@ def execute(
         spent = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in result.phases.items())
         diagnostics.note(f"spent: {spent}")
     if choices.profile == "flat":
-        # the flat surface's exit code counts every step, whatever the plan's status is (execution contract §12)
+        # the flat surface's exit code counts every step, whatever the plan's status is (execution.md#result)
         return Answer(flat_named(document(result)), view="execution", failed=result.outcome.status != "succeeded")
     return Answer(document(result), view="execution", failed=not result.succeeded)
 

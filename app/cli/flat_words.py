@@ -1,4 +1,4 @@
-"""The flat surface: how its commands are given, and the names that its answers use (command line contract §4).
+"""The flat surface: how its commands are given, and the names that its answers use (cli.md#commands).
 
 The engine has one vocabulary, the classic one; for callers of the flat commands it is translated on the way out.
 """

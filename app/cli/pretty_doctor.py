@@ -1,4 +1,4 @@
-"""The doctor's report for eyes, in the layout of the doctor contract §2."""
+"""The doctor's report for eyes, in the layout of doctor.md#verdict."""
 
 from __future__ import annotations
 

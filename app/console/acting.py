@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from clawperator.app.console.draft import DraftKeeper
 
 SETTLE_SECONDS = 0.3
-"""Between the end of an action and the look at what it did (console UX §6)."""
+"""Between the end of an action and the look at what it did."""
 
 
 @dataclass(frozen=True, slots=True)

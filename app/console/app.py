@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 WIDTHS = [(0, "-tiny"), (MIN_WIDTH, "-narrow"), (100, "-medium"), (160, "-wide")]
 HEIGHTS = [(0, "-low"), (MIN_HEIGHT, "-short"), (30, "-normal"), (50, "-tall")]
-"""From this many cells on, the screens get this class (console UX §4)."""
+"""From this many cells on, the screens get this class."""
 
 BELL_SECONDS = 10.0
 """Runs that take longer than this ring when they end, where the settings say so."""

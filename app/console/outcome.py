@@ -12,7 +12,7 @@ from clawperator.widgets.models.executions import brief
 from clawperator.widgets.notice_line import Notice
 
 _NO_FAILURE = "UNSUPPORTED_RUNTIME_CLOSE"
-"""The Operator's expected answer to ``close_app``, which the host does instead (wire §7.4)."""
+"""The Operator's expected answer to ``close_app``, which the host does instead (wire.md#actions-and-how-they-fail)."""
 
 
 def ended(payload: Mapping[str, Any], what: str, envelope: Mapping[str, Any], seconds: float) -> Notice:
@@ -55,7 +55,7 @@ def is_verify(payload: Mapping[str, Any]) -> bool:
 
 
 def refused(what: str, error: EngineError, *, seconds: float, now: float) -> Notice:
-    """No result came: nothing was sent, or nothing came back within ``seconds``; ``now`` is host time (console UX §11)."""
+    """No result came: nothing was sent, or nothing came back within ``seconds``; ``now`` is host time."""
     if error.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
         text, status = busy(error.details, now), Status.WAITING
     elif error.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT:

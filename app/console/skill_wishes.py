@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clawperator.engine.skills.compiled import Compiled
 
 COMPILED = (".recipe.json", ".recipe.md")
-"""Artifacts that become executions (skills contract §9); others are for people."""
+"""Artifacts that become executions (skills.md#recipes); others are for people."""
 ARGUMENTS = Field("arguments", help="more words for the script, quoted as in a shell")
 """What a script is given beyond its declared inputs."""
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 0.1
 """What a skill prints is shown this often."""
 SCRIPT_SECONDS = 120.0
-"""What a script may take (skills contract §4)."""
+"""What a script may take (skills.md#running-a-script)."""
 _WORST = {"error": Status.FAILED, "warning": Status.WARN}
 
 

@@ -1,4 +1,4 @@
-"""Request bodies, read in the documented order of checks: each wrong thing has its own code (HTTP contract §1, §3).
+"""Request bodies, read in the documented order of checks: each wrong thing has its own code (http.md#rules and http.md#executions).
 
 A field that is ``null`` has the wrong type; a field without a value is left out.
 """

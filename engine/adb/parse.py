@@ -145,7 +145,7 @@ class PackageVersion(NamedTuple):
 
 
 def parse_dumpsys_version(text: str, package: str = "") -> PackageVersion:
-    """First ``versionName``/``versionCode`` of ``dumpsys package`` (doctor §6), in ``package``'s own section if it has one."""
+    """First ``versionName``/``versionCode`` of ``dumpsys package`` (doctor.md#versions), in ``package``'s own section if it has one."""
     section = _package_section(text, package)
     name = re.search(r"^[ \t]*versionName=(.+)$", section, re.MULTILINE)
     code = re.search(r"^[ \t]*versionCode=(\d{1,18})(?!\d)", section, re.MULTILINE | re.ASCII)

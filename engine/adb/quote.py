@@ -23,7 +23,7 @@ _PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z][a-z0-9_]*)\}")
 
 
 def quote(argument: str) -> str:
-    """One shell word that the device's ``sh`` reads back as exactly ``argument`` (wire §2.2).
+    """One shell word that the device's ``sh`` reads back as exactly ``argument`` (wire.md#broadcast).
 
     Words of harmless characters stay bare so that commands remain readable in logs. Raises ``EngineError``
     EXECUTION_VALIDATION_FAILED for what no argument can carry (NUL, lone surrogates), PAYLOAD_TOO_LARGE beyond

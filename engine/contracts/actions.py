@@ -1,4 +1,4 @@
-"""The action types, one model of parameters each (execution §3, wire §4). Everything else derives from them."""
+"""The action types, one model of parameters each (execution.md#actions, wire.md#payload-parsing-on-the-device). Everything else derives from them."""
 
 # ruff: noqa: N815 - fields are named as JSON names them
 # Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
@@ -50,7 +50,7 @@ def _retry(preset: str) -> Any:
 
 
 class Params(Strict):
-    """The parameters of any action. They are one flat vocabulary: a known one is accepted on every action (§3).
+    """The parameters of any action. They are one flat vocabulary: a known one is accepted on every action (execution.md#actions).
 
     ``since`` is the Operator version that first knows the action type; of the parameters ``one_of`` one is needed.
     ``host_only`` are parameters that are not sent. ``refused`` is what ``problems`` refuses, as JSON Schemas. Not among them, because JSON Schema cannot compare values or

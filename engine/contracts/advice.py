@@ -1,4 +1,4 @@
-"""Warnings about a valid execution that will probably not do what its author meant (execution §7.4)."""
+"""Warnings about a valid execution that will probably not do what its author meant (execution.md#warnings)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input-only names of action types; the canonical name is what is stored, sent and logged (execution §6)."""
+"""Input-only names of action types; the canonical name is what is stored, sent and logged (execution.md#other-spellings)."""
 
 from __future__ import annotations
 

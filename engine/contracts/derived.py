@@ -28,7 +28,7 @@ DERIVED_CODES: tuple[tuple[tuple[str, ...], ErrorCode], ...] = (
     ),
     (("Agent command timed out after",), ErrorCode.EXECUTION_TIMEOUT),
 )
-"""Fragments of ``envelope.error`` and the code that they stand for (execution §8.4), in order."""
+"""Fragments of ``envelope.error`` and the code that they stand for (execution.md#error-codes-from-the-devices-texts), in order."""
 
 
 def derived_code(error: str) -> ErrorCode | None:

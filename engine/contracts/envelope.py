@@ -1,4 +1,4 @@
-"""The terminal envelope, the one line of JSON in which the device answers (wire §8)."""
+"""The terminal envelope, the one line of JSON in which the device answers (wire.md#envelope)."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Execution:
         return self._root([action.to_payload() for action in self.actions]) | {"mode": self.mode}
 
     def wire_json(self) -> str:
-        """The compact JSON that the device gets (wire §4): no nulls, no empty matcher fields, whole numbers as such."""
+        """The compact JSON that the device gets (wire.md#payload-parsing-on-the-device): no nulls, no empty matcher fields, whole numbers as such."""
         root = self._root([action.to_wire() for action in self.actions])
         return json.dumps(root, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 

@@ -1,4 +1,4 @@
-"""Which Operator generation answers which action and parameter (wire §4): the one table, and refusals that derive from it.
+"""Which Operator generation answers which action and parameter (wire.md#payload-parsing-on-the-device): the one table, and refusals that derive from it.
 
 An older Operator ignores a newer parameter and does not answer a newer action type, so both are refused before dispatch.
 """

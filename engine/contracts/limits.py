@@ -1,4 +1,4 @@
-"""The constants of the execution contract, §1. Lengths are UTF-16 code units, as the device counts them."""
+"""The constants of execution.md#limits. Lengths are UTF-16 code units, as the device counts them."""
 
 from __future__ import annotations
 

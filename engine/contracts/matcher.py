@@ -1,4 +1,4 @@
-"""The matcher: up to six conditions on a node, all of which must hold (execution §4, wire §7.2)."""
+"""The matcher: up to six conditions on a node, all of which must hold (execution.md#matcher, wire.md#matcher)."""
 
 # ruff: noqa: N815 - fields are named as JSON names them
 # Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.

@@ -1,4 +1,4 @@
-"""What a skill says about itself: the entry of a registry, which is also the skill's own ``skill.json`` (skills §1.2).
+"""What a skill says about itself: the entry of a registry, which is also the skill's own ``skill.json`` (skills.md#file).
 
 Paths are relative to the folder of the repository and never lead out of it. Unknown keys are kept: newer skills say more.
 """

@@ -1,4 +1,4 @@
-"""Pydantic's errors in the words and the order of the contract (execution §7)."""
+"""Pydantic's errors in the words and the order of the contract (execution.md#validation)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class UnsupportedType(Issue):
 
 
 def issues(errors: list[ErrorDetails], payload: object) -> list[Issue]:
-    """What ``errors``, pydantic's about ``payload``, say in the contract's words, in the order of execution §7.1."""
+    """What ``errors``, pydantic's about ``payload``, say in the contract's words, in the order of execution.md#validation."""
     return [_issue(error, payload) for error in sorted(errors, key=_place)]
 
 

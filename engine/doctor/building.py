@@ -1,4 +1,4 @@
-"""The part of a full run that builds, installs and starts the Operator app from its sources (doctor contract §4)."""
+"""The part of a full run that builds, installs and starts the Operator app from its sources (doctor.md#checks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The value of one check (doctor contract §2)."""
+"""The value of one check (doctor.md#verdict)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the connection to the device and of the device itself (doctor contract §4). Pure."""
+"""Checks of the connection to the device and of the device itself (doctor.md#checks). Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST = (ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.DEVICE_OFFLINE, ErrorCode.ADB
 
 
 def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str]:
-    """The decision list of the doctor contract §4, and the serial to go on with (empty where the check failed).
+    """The decision list of doctor.md#checks, and the serial to go on with (empty where the check failed).
 
     A bad neighbour fails the check only when no device is usable or it is the one asked for.
     """

@@ -1,6 +1,6 @@
 """What a check's fix would run, and running it: known steps only, each by a function of ours, never through a shell.
 
-A step is known when it has one of the forms that the doctor itself writes (doctor contract §7); everything else stays with
+A step is known when it has one of the forms that the doctor itself writes (doctor.md#checks); everything else stays with
 the person.
 """
 

@@ -1,4 +1,4 @@
-"""What the answers of this computer say: interpreter, helper programs, adb (doctor contract §4, §5). Pure."""
+"""What the answers of this computer say: interpreter, helper programs, adb (doctor.md#checks). Pure."""
 
 from __future__ import annotations
 

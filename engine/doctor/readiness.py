@@ -1,4 +1,4 @@
-"""Checks of the Operator app: is it there, does it fit, may it work, does it answer (doctor contract §4, §6, §7)."""
+"""Checks of the Operator app: is it there, does it fit, may it work, does it answer (doctor.md#checks and doctor.md#versions)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Send = Callable[[str, Command], Awaitable[Envelope]]
 """Sends a command to a serial under the device's lock and gives its envelope; raises ``EngineError`` when there is none."""
 
 PING_SPARE_SECONDS = 2.0
-"""How much longer than its own 5 s the host waits for a handshake, and than its 10 s for the smoke test (doctor contract §7)."""
+"""How much longer than its own 5 s the host waits for a handshake, and than its 10 s for the smoke test (doctor.md#checks)."""
 SMOKE_MS = 10_000
 _SETTINGS_APP = "com.android.settings"
 SETTINGS_SCREEN = "Accessibility Settings"
@@ -217,7 +217,7 @@ async def smoke(send: Send, device_id: str) -> Check:
 
 
 def smoke_payload() -> dict[str, object]:
-    """Close and open the settings, then a snapshot (doctor contract §7)."""
+    """Close and open the settings, then a snapshot (doctor.md#checks)."""
     app = {"applicationId": _SETTINGS_APP}
     return {
         "commandId": build.generated_id("smoke"),

@@ -1,4 +1,4 @@
-"""Every check in report order, with the question that it answers and what it depends on (doctor contract §3)."""
+"""Every check in report order, with the question that it answers and what it depends on (doctor.md#checks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run comes to: the report, and what to do next (doctor contract §2)."""
+"""What a run comes to: the report, and what to do next (doctor.md#verdict)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AVDs as their files describe them: INI text, compatibility, and where the files are (emulator contract §2). No tool is run."""
+"""AVDs as their files describe them: INI text, compatibility, and where the files are (emulators.md#which-avds-are-supported). No tool is run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "
 
 @dataclass(frozen=True, slots=True)
 class Avd:
-    """One AVD (emulator contract §2). ``api_level``, ``abi``, ``device_profile``, ``system_image``: ``None`` where unknown.
+    """One AVD (emulators.md#which-avds-are-supported). ``api_level``, ``abi``, ``device_profile``, ``system_image``: ``None`` where unknown.
 
     ``running`` is only true where the caller looked. ``unsupported_reasons`` are in the contract's order.
     """
@@ -87,7 +87,7 @@ def machine_abi(machine: str = "") -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether ``text`` can be the name of an AVD: it becomes part of paths and of command lines (HTTP contract §2)."""
+    """Whether ``text`` can be the name of an AVD: it becomes part of paths and of command lines (http.md#routes)."""
     return len(text) <= _LONGEST_NAME and _NAME.fullmatch(text) is not None and text[0] != "-" and text.strip(".") != ""
 
 
@@ -174,7 +174,7 @@ def describe(
     *,
     running: bool = False,
 ) -> Avd:
-    """What ``config.ini`` and ``<name>.ini`` say (emulator contract §2)."""
+    """What ``config.ini`` and ``<name>.ini`` say (emulators.md#which-avds-are-supported)."""
     folder = config.get("image.sysdir.1")
     image = folder.replace("\\", "/").rstrip("/").replace("/", ";") if folder else None
     level = _api_level(config.get("target", ""), pointer.get("target", ""), folder or "")
@@ -246,7 +246,7 @@ def recipe(
     abi: str | None = None,
     play_store: bool | None = None,
 ) -> Recipe:
-    """A supported AVD, or what the caller wants instead (emulator contract §4). The ABI is the first supported one.
+    """A supported AVD, or what the caller wants instead (emulators.md#limits). The ABI is the first supported one.
 
     Raises ``EngineError`` INVALID_NAME, or EXECUTION_VALIDATION_FAILED for values that no image or profile can have.
     """

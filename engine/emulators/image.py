@@ -1,4 +1,4 @@
-"""Making sure that a system image is there: installed already, or licences and download (emulator contract §4)."""
+"""Making sure that a system image is there: installed already, or licences and download (emulators.md#limits)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creating, starting, stopping and deleting one virtual device (emulator contract §4 and §6)."""
+"""Creating, starting, stopping and deleting one virtual device (emulators.md#limits)."""
 
 from __future__ import annotations
 

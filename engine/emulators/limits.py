@@ -1,4 +1,4 @@
-"""Every time limit of the emulator manager in one place (emulator contract §1 and §4)."""
+"""Every time limit of the emulator manager in one place (emulators.md#limits)."""
 
 from __future__ import annotations
 

@@ -174,6 +174,6 @@ class EmulatorManager:
 
 
 def listed_names(text: str) -> list[str]:
-    """The names that ``emulator -list-avds`` prints, without the lines that it logs among them (emulator contract §4)."""
+    """The names that ``emulator -list-avds`` prints, without the lines that it logs among them (emulators.md#limits)."""
     lines = (line.strip() for line in text.splitlines())
     return list(dict.fromkeys(line for line in lines if is_name(line) and not line.startswith(_LOG_LINES)))

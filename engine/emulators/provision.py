@@ -1,4 +1,4 @@
-"""From nothing to a usable emulator: reuse what runs, else start what is there, else create (emulator contract §7)."""
+"""From nothing to a usable emulator: reuse what runs, else start what is there, else create (emulators.md#provisioning)."""
 
 from __future__ import annotations
 

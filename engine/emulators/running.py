@@ -1,4 +1,4 @@
-"""What runs: emulators in adb's list with the names of their AVDs and whether they have booted (emulator contract §5)."""
+"""What runs: emulators in adb's list with the names of their AVDs and whether they have booted (emulators.md#which-avds-are-supported)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RunningEmulator:
         }
 
     def started(self) -> dict[str, Any]:
-        """The result of a start (emulator contract §6)."""
+        """The result of a start (emulators.md#limits)."""
         return {"type": "emulator", "avdName": self.avd_name, "serial": self.serial, "booted": self.booted}
 
 

@@ -1,4 +1,4 @@
-"""Google's command line tools: where they are, whether they start, and running one of them (emulator contract §3 and §4)."""
+"""Google's command line tools: where they are, whether they start, and running one of them (emulators.md#tools and emulators.md#limits)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Sdk:
         self._adb_path = adb_path
 
     def path(self, tool: str) -> str:
-        """How ``tool`` is called (emulator contract §3): its own variable, else in the SDK if it is there, else its name."""
+        """How ``tool`` is called (emulators.md#tools): its own variable, else in the SDK if it is there, else its name."""
         if tool == "adb":
             return find_adb(self.env, self._adb_path or None)
         if chosen := self.env.get(_VARIABLES[tool]):

@@ -35,7 +35,7 @@ STAGES = (
     ENABLE_SETTINGS,
     DONE,
 )
-"""Of provisioning, in their order (emulator contract §7)."""
+"""Of provisioning, in their order (emulators.md#provisioning)."""
 _LONGEST_MESSAGE = 500
 _BAR = re.compile(r"^\[[= ]*\] *(\d{1,3}% )?")
 _PERCENT = re.compile(r"(\d{1,3})%", re.ASCII)

@@ -58,7 +58,7 @@ class ExecutionResult:
         return bool(self.envelope["status"] == "success")
 
     def to_dict(self) -> dict[str, Any]:
-        """The engine result of the execution contract, §12."""
+        """The engine result of execution.md#result."""
         answer: dict[str, Any] = {
             "ok": True,
             "envelope": self.envelope,
@@ -228,7 +228,7 @@ class Attempt:
             self._end_with(interruption("sent" if self.trace.was_dispatched else "not_sent"))
 
     def _name(self, error: EngineError) -> None:
-        """What every error of an execution says besides itself, as far as it is known (errors contract §1.1)."""
+        """What every error of an execution says besides itself, as far as it is known (errors.md#shape)."""
         error.extra.setdefault("executionId", self.execution_id)
         dispatched = self.trace.was_dispatched
         if error.code is ErrorCode.LOGCAT_UNAVAILABLE and not dispatched and error.hint == error.code.hint:

@@ -1,4 +1,4 @@
-"""One-step executions: what the single-action commands of every face send (execution contract §11)."""
+"""One-step executions: what the single-action commands of every face send (execution.md#ids)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS
 
 Matcher = Mapping[str, Any]
-"""A matcher as JSON data (execution contract §4)."""
+"""A matcher as JSON data (execution.md#matcher)."""
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 DEFAULT_TIMEOUT_MS = 30_000
 SPARE_MS = 5_000
-"""What an execution has beyond the time of its one waiting action (execution contract §9)."""
+"""What an execution has beyond the time of its one waiting action (execution.md#timeouts)."""
 DOCTOR_SOURCE = "clawperator-doctor"
 """The ``source`` of the doctor's handshake, by which logs tell it from an execution."""
 
@@ -132,7 +132,7 @@ def sleep(duration_ms: int) -> dict[str, Any]:
 
 
 def time_around(wait_ms: float | None) -> int:
-    """The ``timeoutMs`` of an execution whose one action waits so long (execution contract §9)."""
+    """The ``timeoutMs`` of an execution whose one action waits so long (execution.md#timeouts)."""
     longest = min(wait_ms or 0, MAX_EXECUTION_TIMEOUT_MS)
     return min(max(int(longest) + SPARE_MS, DEFAULT_TIMEOUT_MS), MAX_EXECUTION_TIMEOUT_MS)
 

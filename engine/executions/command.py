@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 ENVELOPE_WAIT_SECONDS = ENVELOPE_WAIT_BUFFER_MS / 1000
-"""How much longer than the device's own budget the host waits for the envelope (execution contract §9)."""
+"""How much longer than the device's own budget the host waits for the envelope (execution.md#timeouts)."""
 
 
 @dataclass(frozen=True, slots=True)

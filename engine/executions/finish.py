@@ -1,4 +1,4 @@
-"""What the host adds to the device's envelope before anybody sees it: pure, step by step (execution §8, §12).
+"""What the host adds to the device's envelope before anybody sees it: pure, step by step (execution.md#how-it-runs and execution.md#result).
 
 Every function takes the envelope as JSON data that belongs to this module, changes it in place and yields warnings.
 """
@@ -75,7 +75,7 @@ def finish(
 
 
 def _finish_closes(steps: list[Step], execution: Execution, closed: Mapping[str, bool], options: FinishOptions) -> None:
-    """The host has already closed the app when the device refuses to (§8.1)."""
+    """The host has already closed the app when the device refuses to (execution.md#close_app)."""
     applications = {a.id: a.params.get("applicationId", "") for a in execution.actions if a.type == "close_app"}
     for step in steps:
         if step["data"].get("error") != ErrorCode.UNSUPPORTED_RUNTIME_CLOSE or step["actionType"] != "close_app":
@@ -90,7 +90,7 @@ def _finish_closes(steps: list[Step], execution: Execution, closed: Mapping[str,
 
 
 def _attach_snapshots(steps: list[Step], snapshots: Sequence[CapturedHierarchy]) -> None:
-    """Dumps that were seen inside a step go to it; the others go to the steps left over, from the last backwards (§8.2)."""
+    """Dumps that were seen inside a step go to it; the others go to the steps left over, from the last backwards (execution.md#snapshots)."""
     complete = [snapshot for snapshot in snapshots if snapshot.complete]
     by_step = {snapshot.step_id: snapshot for snapshot in complete if snapshot.step_id}
     homeless = [snapshot for snapshot in complete if not snapshot.step_id]
@@ -186,7 +186,7 @@ def _truncate(data: dict[str, str], limit: int | None) -> None:
 def _finish_screenshots(
     steps: list[Step], screenshots: Mapping[str, Shot], options: FinishOptions
 ) -> Iterator[Warning_]:
-    """The device leaves pictures to the host; a capture that failed leaves the step as the device reported it (§8.3)."""
+    """The device leaves pictures to the host; a capture that failed leaves the step as the device reported it (execution.md#screenshots)."""
     for index, step in enumerate(steps):
         data, shot = step["data"], screenshots.get(step["id"])
         if data.get("error") != ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT or shot is None:
@@ -204,7 +204,7 @@ def _finish_screenshots(
 
 
 def _derive_code(answer: dict[str, Any], options: FinishOptions) -> None:
-    """The device puts most failures only into the text; callers branch on codes (§8.4)."""
+    """The device puts most failures only into the text; callers branch on codes (execution.md#error-codes-from-the-devices-texts)."""
     if answer["status"] != "failed" or "errorCode" in answer or options.raw_envelope:
         return
     if code := derived_code(answer["error"] or ""):
@@ -212,7 +212,7 @@ def _derive_code(answer: dict[str, Any], options: FinishOptions) -> None:
 
 
 def _reconcile(answer: dict[str, Any]) -> None:
-    """The flat profile calls a plan failed when one of its steps is (§12)."""
+    """The flat profile calls a plan failed when one of its steps is (execution.md#result)."""
     steps: list[Step] = answer["stepResults"]
     if not steps:
         return

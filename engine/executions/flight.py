@@ -29,7 +29,7 @@ from clawperator.engine.executions.file_lock import FileLock
 from clawperator.engine.files import private_folder
 
 SETTLE_SECONDS = POST_TIMEOUT_SETTLE_MS / 1000
-"""How long a device stays taken after its outcome became unknown (execution contract §10)."""
+"""How long a device stays taken after its outcome became unknown (execution.md#one-execution-per-device)."""
 
 YIELD_SECONDS = 2.0
 """How long an execution waits for a holder that yields. Such a holder plans for less (``engine/observe/follow.py``)."""
@@ -227,7 +227,7 @@ class SingleFlight:
         """Take the device for ``holder`` when it is free and nobody waits longer; whoever has it after ``wait`` seconds.
 
         A holder that yields is waited for in any case. What it left with an unknown outcome settles as everything does
-        (execution contract §10): the device may still be writing that tree into its log, where the lines of two trees cannot
+        (execution.md#one-execution-per-device): the device may still be writing that tree into its log, where the lines of two trees cannot
         be told apart, so to begin earlier could cost the execution its own tree. But that rest has a known end,
         ``SETTLE_SECONDS`` after the release and no other such holder in between, so it is waited for and not made an error
         of somebody who did nothing wrong.

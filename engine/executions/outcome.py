@@ -196,7 +196,7 @@ def _read_lines(drafts: _Drafts, lines: Iterable[LiveLine]) -> tuple[_Draft | No
             continue
         elif kind == "step-success" and fields.get("id") == running.id:
             running.ended_at = at
-            # every step that came to its end is reported so, with an error in its data if it failed (wire §5.2)
+            # every step that came to its end is reported so, with an error in its data if it failed (wire.md#log-lines)
             failure = _ERROR.search(fields.get("data", ""))
             running.status, running.code = _LEFT_TO_HOST.get(failure[1], ("failed", failure[1])) if failure else _DONE
             running = None
@@ -223,7 +223,7 @@ def _take_result(draft: _Draft, result: Mapping[str, Any]) -> None:
 
 
 def _target(step_type: str, data: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the step's own data say of the node that it took (wire §7.4)."""
+    """What the step's own data say of the node that it took (wire.md#actions-and-how-they-fail)."""
     if step_type == "wait_for_node" and "label" in data:
         found = {"resourceId": data.get("resource_id"), "text": data["label"]}
         return {name: value for name, value in found.items() if value}

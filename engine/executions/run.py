@@ -32,7 +32,7 @@ _REFUSED_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT"
 class RunOptions:
     """How results come back. ``max_snapshot_bytes`` cuts ``data.text`` only when set; ``raw_envelope`` adds nothing to it.
 
-    ``profile``: ``flat`` closes apps quietly and calls a plan failed of which any step failed (execution contract §12).
+    ``profile``: ``flat`` closes apps quietly and calls a plan failed of which any step failed (execution.md#result).
     """
 
     profile: Profile = "classic"
@@ -93,7 +93,7 @@ async def _with_nodes(
 
 
 async def close_apps(device: AdbDevice, execution: Execution, trace: Trace) -> dict[str, bool]:
-    """Force-stop every ``close_app`` of the plan, in list order, before anything is dispatched (execution contract §8.1)."""
+    """Force-stop every ``close_app`` of the plan, in list order, before anything is dispatched (execution.md#close_app)."""
     closed: dict[str, bool] = {}
     for action in execution.actions:
         if action.type == "close_app":

@@ -1,6 +1,6 @@
 """What people do with a node, said as action steps: the verbs of the console and of whoever else composes executions. Pure.
 
-A step is one action of the execution contract (§3), as JSON data; ``execution`` makes a payload of several.
+A step is one action of the execution contract (execution.md#actions), as JSON data; ``execution`` makes a payload of several.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SOURCE = "clawperator-console"
 """Who dispatches, as payloads and logs name it."""
 
 _BUDGETS_MS = {"open_app": 15_000, "open_uri": 15_000, "press_key": 10_000}
-"""Time for one action where it is not ``DEFAULT_TIMEOUT_MS``: as the single-action commands give it (execution §11)."""
+"""Time for one action where it is not ``DEFAULT_TIMEOUT_MS``: as the single-action commands give it (execution.md#ids)."""
 _LEAST_MS = 10_000
 _FURTHER_STEP_MS = 5_000
 

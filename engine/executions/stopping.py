@@ -1,6 +1,6 @@
 """The one thing that can be done about a plan that nobody waits for any more: stop the app that it works in.
 
-The device cannot be told to stop a plan (execution contract §10). Without its app the plan's next steps find nothing.
+The device cannot be told to stop a plan (execution.md#one-execution-per-device). Without its app the plan's next steps find nothing.
 """
 
 from __future__ import annotations

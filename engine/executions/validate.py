@@ -1,4 +1,4 @@
-"""Whether a payload may be sent: pure, complete, and before anything touches a device (execution §7)."""
+"""Whether a payload may be sent: pure, complete, and before anything touches a device (execution.md#validation)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which nodes a matcher finds, by the device's rules (wire §7.1, §7.2): all fields, on screen, first in document order."""
+"""Which nodes a matcher finds, by the device's rules (wire.md#tree-used-for-matching and wire.md#matcher): all fields, on screen, first in document order."""
 
 from __future__ import annotations
 

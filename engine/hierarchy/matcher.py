@@ -1,4 +1,4 @@
-"""What to look for: the six fields of a NodeMatcher and the device's test for each (wire §7.2)."""
+"""What to look for: the six fields of a NodeMatcher and the device's test for each (wire.md#matcher)."""
 
 from __future__ import annotations
 

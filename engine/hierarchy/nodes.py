@@ -1,4 +1,4 @@
-"""The UI tree as values: nodes in document order, with what the device derives from them (wire §6, §7.1).
+"""The UI tree as values: nodes in document order, with what the device derives from them (wire.md#hierarchy-xml and wire.md#tree-used-for-matching).
 
 Made by ``tree.parse`` and ``tree.build``; treat everything here as read-only. Derived properties are worked out when
 they are first asked for, because most nodes of most trees are never looked at.
@@ -212,7 +212,7 @@ class UiNode:
 
     @property
     def label(self) -> str:
-        """The text, else the description, else nothing; blank ones do not count (wire §7.1)."""
+        """The text, else the description, else nothing; blank ones do not count (wire.md#tree-used-for-matching)."""
         attributes = self.attributes
         text = attributes.get("text", "")
         if text and not is_blank(text):
@@ -222,7 +222,7 @@ class UiNode:
 
     @property
     def role(self) -> str:
-        """The inferred role name (wire §7.3)."""
+        """The inferred role name (wire.md#roles)."""
         return self._inferred().name
 
     @property
@@ -237,7 +237,7 @@ class UiNode:
 
     @property
     def effectively_clickable(self) -> bool:
-        """Own flag, or that of one of the nearest three ancestors (wire §7.1)."""
+        """Own flag, or that of one of the nearest three ancestors (wire.md#tree-used-for-matching)."""
         return self.clickable_through is not None
 
     @property
@@ -346,7 +346,7 @@ class UiTree:
 
     @cached_property
     def visible(self) -> bytes:
-        """One byte per node: 1 where the node is in the tree the device matches in (wire §7.1).
+        """One byte per node: 1 where the node is in the tree the device matches in (wire.md#tree-used-for-matching).
 
         A dropped node drops its subtree, roots always stay. Nodes whose bounds the dump does not tell are kept.
         """

@@ -1,6 +1,6 @@
 """An inverted index of a tree: which nodes hold a value, so that counting a matcher costs no walk over the tree.
 
-Made column by column when a field is first asked for. What it answers is what ``match.find_all`` answers (wire §7.2).
+Made column by column when a field is first asked for. What it answers is what ``match.find_all`` answers (wire.md#matcher).
 """
 
 from __future__ import annotations

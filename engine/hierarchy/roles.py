@@ -1,4 +1,4 @@
-"""Semantic role names, inferred from a dump the way the Operator infers them from the live node (wire §7.3).
+"""Semantic role names, inferred from a dump the way the Operator infers them from the live node (wire.md#roles).
 
 The Operator also looks at collection info, headings, orientation and screen-reader focus, none of which is in its dump.
 Rules that need them are guessed from geometry and neighbours or skipped, and the role is then marked *approximate*.
@@ -97,7 +97,7 @@ def infer(node: UiNode) -> Role:
 
 
 def _without_widget_class(node: UiNode, parent: UiNode | None, label: str, *, is_layout: bool) -> Role:
-    """Rules 15 to 20. *Clickable* is the derived property of wire §7.1, which counts three ancestors."""
+    """Rules 15 to 20. *Clickable* is the derived property of wire.md#tree-used-for-matching, which counts three ancestors."""
     heading = node.attributes.get("heading") == "true"
     if parent is not None and _holds_items(parent.cls):
         name = "listitem"

@@ -1,4 +1,4 @@
-"""Trees → hierarchy XML, byte for byte the way the Operator writes it (wire §6).
+"""Trees → hierarchy XML, byte for byte the way the Operator writes it (wire.md#hierarchy-xml).
 
 Anything with ``.attributes`` and ``.children`` is a node here: a parsed ``UiNode`` as well as a screen of the simulator.
 ``render_node`` makes such a node from a mapping::

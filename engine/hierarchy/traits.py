@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from clawperator.engine.hierarchy.nodes import UiNode
 
 CLICK_ANCESTORS = 7
-"""How far up the device looks for somebody to take an action (wire §7.4)."""
+"""How far up the device looks for somebody to take an action (wire.md#actions-and-how-they-fail)."""
 
 
 def is_plain(node: UiNode) -> bool:
@@ -62,7 +62,7 @@ def states(node: UiNode) -> list[str]:
 class Landing(NamedTuple):
     """Where a click on ``found`` goes: to the node ``on``, ``steps`` above it, or to its centre when that is None.
 
-    ``disabled`` is the clickable node that would have taken it, were it enabled (wire §7.4).
+    ``disabled`` is the clickable node that would have taken it, were it enabled (wire.md#actions-and-how-they-fail).
     """
 
     found: UiNode
@@ -72,7 +72,7 @@ class Landing(NamedTuple):
 
 
 def landing(found: UiNode) -> Landing:
-    """The first clickable one of a node and seven ancestors takes the click, if it is enabled (wire §7.4)."""
+    """The first clickable one of a node and seven ancestors takes the click, if it is enabled (wire.md#actions-and-how-they-fail)."""
     for steps, node in enumerate(way_up(found)):
         if node.clickable:
             return Landing(found, node, steps) if node.enabled else Landing(found, None, steps, node)

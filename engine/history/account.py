@@ -49,7 +49,7 @@ class Denial(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How it ended: ``result`` is the engine result of execution.md §12."""
+    """How it ended: ``result`` is the engine result of execution.md#result."""
 
     face: str
     result: Mapping[str, Any]

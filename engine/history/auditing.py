@@ -1,4 +1,4 @@
-"""What the audit says of everything that is no execution: compiling (skills contract §9.13), and what ``guard.py`` decides."""
+"""What the audit says of everything that is no execution: compiling (skills.md#audit-of-recipes), and what ``guard.py`` decides."""
 
 from __future__ import annotations
 

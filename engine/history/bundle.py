@@ -1,6 +1,6 @@
 """One run as a ZIP that can be handed on: payload, envelope, live lines, UI trees and versions, each as a file.
 
-Console contract §8 (History, ``x``). The names in it are ours: nothing that a device or a caller gave becomes a file name.
+The names in it are ours: nothing that a device or a caller gave becomes a file name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A run without what was read from a screen or typed into one: what happened, when, and how it ended, is left. Pure.
 
 Two of them: ``without_texts`` for handing a run on, where not even the shape of a text shall be seen; ``masked`` for keeping
-one where the settings want safe logs (skills contract §9.8).
+one where the settings want safe logs (skills.md#outputs).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, Step
 _COLUMNS = (*RunRow._fields, "action_types", "process", "message", "outcome")
 _COMPILED = MODES[0]
 _PART = re.compile(r"-p[0-9]{1,3}\Z")
-"""What the executions after the first one add to the command id of their recipe (skills contract §9.12)."""
+"""What the executions after the first one add to the command id of their recipe (skills.md#optional-steps)."""
 _LATE_SECONDS = 2.0
 """How much later than the process that made a run another one may see it in the log."""
 _OVERDUE_SECONDS = 600.0

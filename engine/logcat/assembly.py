@@ -1,4 +1,4 @@
-"""What the makers of one value out of several log records have in common (wire §5.1)."""
+"""What the makers of one value out of several log records have in common (wire.md#log-lines)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECORD_BYTES = 4_068
 """Room for level, tag, NUL and text in one record; the log drops what is beyond, and the NUL after the text first."""
 
 PATIENCE = 2.0
-"""Seconds: a message whose next part is missing for so long will not be whole any more (wire §5.4)."""
+"""Seconds: a message whose next part is missing for so long will not be whole any more (wire.md#reading-the-envelope)."""
 
 
 class Outcome(NamedTuple):

@@ -120,7 +120,7 @@ def decode(payload: bytes) -> str:
 
 
 def utf16_units(payload: bytes) -> int:
-    """Length as Java counts it, which is how the Operator cuts its long lines (wire §5.1)."""
+    """Length as Java counts it, which is how the Operator cuts its long lines (wire.md#log-lines)."""
     if payload.isascii():
         return len(payload)
     text = decode(payload)

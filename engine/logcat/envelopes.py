@@ -1,4 +1,4 @@
-"""Result envelopes out of the Operator's log lines, long ones in parts (wire §5.4)."""
+"""Result envelopes out of the Operator's log lines, long ones in parts (wire.md#reading-the-envelope)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BEGINS_ENVELOPE = re.compile(re.escape(RESULT) + rb'\s*\{"')
 
 @dataclass(frozen=True, slots=True)
 class EnvelopeSignal:
-    """A terminal envelope, whoever's command it answers; the same command may be answered twice (wire §1).
+    """A terminal envelope, whoever's command it answers; the same command may be answered twice (wire.md#identifiers).
 
     ``problem`` is empty for a readable one; otherwise it says what is wrong and ``envelope`` is None. ``command_id`` is
     read from damaged text too where it is whole; of text that is no JSON at all it is that of the command that the process

@@ -1,4 +1,4 @@
-"""Hierarchy dumps out of the Operator's log lines (wire §5.3, §6).
+"""Hierarchy dumps out of the Operator's log lines (wire.md#trees-in-the-log and wire.md#hierarchy-xml).
 
 Texts of the screen stand in a dump with raw line feeds, so any line inside may look like one of the Operator's own.
 But ``<`` is always escaped in them: only the Operator can begin a line with ``<?xml`` or end a dump.
@@ -29,7 +29,7 @@ _MAX_DOUBTFUL = 20_000
 class CapturedHierarchy:
     """``xml`` of a dump; ``complete`` is false where its end never came. ``step_id`` is empty where no step was open.
 
-    ``cut_lines`` counts lines that lost text because a log record holds 4,068 bytes (wire §5.1). ``screen`` is the number of
+    ``cut_lines`` counts lines that lost text because a log record holds 4,068 bytes (wire.md#log-lines). ``screen`` is the number of
     the screen that it shows (``ProgressSignal.screen``), -1 where the screen changed while it was read.
     """
 

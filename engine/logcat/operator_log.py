@@ -36,7 +36,7 @@ __all__ = [
 Signal = DeathSignal | EnvelopeSignal | HierarchySignal | ProgressSignal | RefusalSignal
 
 _SCREEN_CHANGED = "[Operator-AccessibilityService] onAccessibilityEvent("
-"""The Operator logs every accessibility event, and every change of the screen is one (wire §5.1)."""
+"""The Operator logs every accessibility event, and every change of the screen is one (wire.md#log-lines)."""
 _LOOKING = frozenset({"snapshot_ui", "wait_for_node", "read_text", "sleep"})
 _MAX_OPEN = 32
 _MAX_DUMPS = 2

@@ -1,4 +1,4 @@
-"""The Operator's own lines about what it is doing, one table from words to fields (wire §3, §5.2)."""
+"""The Operator's own lines about what it is doing, one table from words to fields (wire.md#log-lines)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payloads that the Operator could not take: it answers with an error in the log and no envelope (wire §3)."""
+"""Payloads that the Operator could not take: it answers with an error in the log and no envelope (wire.md#log-lines)."""
 
 from __future__ import annotations
 

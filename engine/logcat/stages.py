@@ -1,4 +1,4 @@
-"""Stage names of the Operator (wire §5.2) and the action types that they serve."""
+"""Stage names of the Operator (wire.md#log-lines) and the action types that they serve."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 REMEMBER_SECONDS = 60.0
 _SDK = re.compile(r"\d{1,4}", re.ASCII)
 VERSION_NAME = re.compile(r"^\s*versionName=(.+)$", re.MULTILINE)
-"""The version in the text of ``dumpsys package``; the first one counts (doctor contract §6)."""
+"""The version in the text of ``dumpsys package``; the first one counts (doctor.md#versions)."""
 
 
 @dataclass(frozen=True, slots=True)

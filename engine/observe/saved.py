@@ -69,7 +69,7 @@ def _read(path: str) -> bytes:
 
 
 def _unwrapped(data: bytes) -> bytes | str:
-    """The text of the last snapshot in an answer of ours (command line, §2); anything else as it is."""
+    """The text of the last snapshot in an answer of ours (cli.md#commands); anything else as it is."""
     if not data[:64].lstrip().startswith(b"{") or len(data) > MAX_BYTES:
         return data
     try:

@@ -50,7 +50,7 @@ class OperatorApp:
         self._guard = guard or Guard(settings)
 
     async def setup(self, apk: str = "", *, sha256: str = "", tell: Tell = untold) -> SetupReport:
-        """Check the file, install it, grant what it needs and look whether it is there (doctor contract §9).
+        """Check the file, install it, grant what it needs and look whether it is there (doctor.md#operator-setup).
 
         ``apk`` is a path (``~`` is the home folder); '' takes what lies in ``~/.clawperator/downloads``. ``sha256`` is the
         hex digest that the file must have, '' for any. Nothing has touched the device before the file is found good.
@@ -84,7 +84,7 @@ class OperatorApp:
             return await fetch(source, checked_digest(sha256), self._settings.environment, tell)
 
     async def grant(self, *, force: bool = False, tell: Tell = untold) -> GrantReport:
-        """Give the installed app its permissions (doctor contract §8), and return once it has answered a handshake.
+        """Give the installed app its permissions (doctor.md#operator-setup), and return once it has answered a handshake.
 
         A service that is enabled but does not run, as after a crash, is switched off and on again; ``force`` does so in any
         case.

@@ -1,4 +1,4 @@
-"""Which of the installed Operator apps is meant (doctor contract §8, package choice)."""
+"""Which of the installed Operator apps is meant (doctor.md#operator-setup, package choice)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the installed Operator is of a supported generation (doctor contract §6)."""
+"""Whether the installed Operator is of a supported generation (doctor.md#versions)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Compatibility:
         return self.error is None
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer of ``version --check-compat`` (command line contract §3.1)."""
+        """The answer of ``version --check-compat`` (cli.md#commands)."""
         answer: dict[str, Any] = {"cliVersion": __version__}
         if self.apk_version:
             answer["apkVersion"] = self.apk_version
@@ -91,7 +91,7 @@ def judge(
     strict: bool = False,
     accepted: Collection[str] = (),
 ) -> Compatibility:
-    """What fetched texts say about ``package`` (doctor contract §6, steps 1 to 8); touches no device.
+    """What fetched texts say about ``package`` (doctor.md#versions, steps 1 to 8); touches no device.
 
     ``listed`` is the output of ``pm list packages`` for the release id, which lists both variants, ``dump`` that of
     ``dumpsys package PACKAGE``; their exit codes are 0 where the command succeeded. ``strict`` wants exactly the release that

@@ -1,4 +1,4 @@
-"""The Operator's APKs that lie on this computer, and where they come from (doctor contract §6). Nothing is downloaded by itself."""
+"""The Operator's APKs that lie on this computer, and where they come from (doctor.md#versions). Nothing is downloaded by itself."""
 
 from __future__ import annotations
 

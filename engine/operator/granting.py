@@ -1,4 +1,4 @@
-"""The three grants that the Operator app needs, in their order, all attempted (doctor contract §8)."""
+"""The three grants that the Operator app needs, in their order, all attempted (doctor.md#operator-setup)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LISTENERS = "enabled_notification_listeners"
 SWITCH = "accessibility_enabled"
 POST_NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
 OFF_SECONDS = 0.5
-"""How long the service stays switched off under ``force``: Android must have let go of it (doctor contract §8)."""
+"""How long the service stays switched off under ``force``: Android must have let go of it (doctor.md#operator-setup)."""
 RESTORE_SECONDS = 5.0
 _NO_SUCH_RIGHT = ("unknown permission", "not a changeable permission type", "already granted")
 _LONGEST_ERROR = 1_000

@@ -1,4 +1,4 @@
-"""What the Operator app is called on a device (wire §1, §2.1)."""
+"""What the Operator app is called on a device (wire.md#identifiers and wire.md#broadcast)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sending an APK to a device, and what the package manager's refusals mean (doctor contract §9)."""
+"""Sending an APK to a device, and what the package manager's refusals mean (doctor.md#operator-setup)."""
 
 from __future__ import annotations
 

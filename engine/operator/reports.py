@@ -1,4 +1,4 @@
-"""What setting up, granting and asking answer, in the shapes of the command line contract §3.1."""
+"""What setting up, granting and asking answer, in the shapes of cli.md#commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from clawperator.engine.operator.compatibility import Compatibility
 
 UNKNOWN_PACKAGE = "<unknown>"
-"""Stands for the package in an error before it is known (command line contract §3.1)."""
+"""Stands for the package in an error before it is known (cli.md#commands)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class NotificationGrant:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The three grants, in the order in which they are attempted (doctor contract §8)."""
+    """The three grants, in the order in which they are attempted (doctor.md#operator-setup)."""
 
     accessibility: ListGrant
     notification: NotificationGrant

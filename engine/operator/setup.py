@@ -1,4 +1,4 @@
-"""``operator setup``: check, install, grant, verify (doctor contract §9). No phase runs after one that failed."""
+"""``operator setup``: check, install, grant, verify (doctor.md#operator-setup). No phase runs after one that failed."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ async def _verify(device: AdbDevice, package: str, permissions: Permissions | No
 def _phase_error(
     code: ErrorCode, message: str, package: str, permissions: Permissions | None, *, verified: bool = True
 ) -> EngineError:
-    """An error after the installation, with the objects of the phases reached (command line contract §3.1)."""
+    """An error after the installation, with the objects of the phases reached (cli.md#commands)."""
     extra: dict[str, Any] = {"receiverPackage": package, "install": _INSTALLED}
     if permissions is not None:
         extra["permissions"] = permissions.to_dict()

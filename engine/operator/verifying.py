@@ -16,7 +16,7 @@ from clawperator.engine.executions.command import Command
 from clawperator.engine.operator.reports import GrantReport
 
 START_SECONDS = 5.0
-"""How long Android may take to start a service that was just enabled (doctor contract §8 says 2 to 3 s)."""
+"""How long Android may take to start a service that was just enabled (doctor.md#operator-setup says 2 to 3 s)."""
 _PAUSE_SECONDS = 0.2
 
 

@@ -1,4 +1,4 @@
-"""How a recipe addresses a node: the ranked matchers of its screen, in the recipe's selector language (skills §9.4). Pure.
+"""How a recipe addresses a node: the ranked matchers of its screen, in the recipe's selector language (skills.md#selector). Pure.
 
 A way that needs no text of a person comes before one that does, whatever its rank; what is left of such texts is an input.
 """

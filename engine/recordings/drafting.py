@@ -1,4 +1,4 @@
-"""The plan of a recording → a recipe in Markdown (skills §9) for a person to finish. Pure: same recording, same text.
+"""The plan of a recording → a recipe in Markdown (skills.md#recipes) for a person to finish. Pure: same recording, same text.
 
 Everything from the device stands in double-quoted YAML or in code spans, where it can begin neither a step nor a heading.
 """
@@ -151,7 +151,7 @@ def _frontmatter(made: Plan, steps: Sequence[PlannedStep], recipe_id: str, facts
 
 
 def capabilities(made: Plan, steps: Sequence[PlannedStep]) -> list[str]:
-    """What a policy has to allow for ``steps`` (skills §9.7)."""
+    """What a policy has to allow for ``steps`` (policy.md#capabilities)."""
     needed = {"navigate"} if made.fresh else set[str]()
     for step in steps:
         needed.update(_CAPABILITIES[step.kind])

@@ -1,4 +1,4 @@
-"""Getting a recording from the device: which one is the latest, and its file (command line §4.3)."""
+"""Getting a recording from the device: which one is the latest, and its file (cli.md#commands)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording as values: its header and the events in their order (wire §7.8).
+"""A recording as values: its header and the events in their order (wire.md#recording-files).
 
 The models are the contract of the file: what is not said here is ignored, what is said wrongly is refused.
 """

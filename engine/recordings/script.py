@@ -48,7 +48,7 @@ class ReplayStep:
 
 @dataclass(frozen=True, slots=True)
 class ReplayScript:
-    """All steps. ``mode`` is that of the executions (execution contract §2), ``capabilities`` what they need of a policy."""
+    """All steps. ``mode`` is that of the executions (execution.md#payload), ``capabilities`` what they need of a policy."""
 
     kind: Literal["recording", "recipe"]
     application_id: str
@@ -157,7 +157,7 @@ def _wait(action_id: str, sign: Matcher) -> dict[str, Any]:
 
 
 def script_of_compiled(compiled: Compiled, application_id: str) -> ReplayScript:
-    """The steps of a compiled recipe: every action goes to the step it was made for (skills §9.6)."""
+    """The steps of a compiled recipe: every action goes to the step it was made for (skills.md#compilation)."""
     confirms = {confirm.action_id: confirm for confirm in compiled.confirms}
     steps: list[ReplayStep] = []
     waiting: list[Mapping[str, Any]] = []

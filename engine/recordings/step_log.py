@@ -1,4 +1,4 @@
-"""The step log: what of a recording can be said as steps, in the form that other tools read (command line §4.3)."""
+"""The step log: what of a recording can be said as steps, in the form that other tools read (cli.md#commands)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts with inputs in them: what somebody typed or what names a person, as ``${inputs.<name>}`` (skills §9.4). Pure."""
+"""Texts with inputs in them: what somebody typed or what names a person, as ``${inputs.<name>}`` (skills.md#selector). Pure."""
 
 from __future__ import annotations
 

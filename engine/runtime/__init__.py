@@ -1,1 +1,1 @@
-"""The Operator's action semantics (wire §4, §7) as host code over a small ``Surface``: written once, used by the stock backend and by the simulator."""
+"""The Operator's action semantics (wire.md#payload-parsing-on-the-device and wire.md#semantics-on-the-device) as host code over a small ``Surface``: written once, used by the stock backend and by the simulator."""

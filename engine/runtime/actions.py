@@ -1,4 +1,4 @@
-"""One function per action type (wire §7.4 to §7.7).
+"""One function per action type (wire.md#actions-and-how-they-fail and wire.md#key-and-value).
 
 Each takes the run and the action's parameters and returns the step's outcome; a failure of the whole plan is
 ``PlanFailure``. Data keys, their order and their text forms are the Operator's, per generation.
@@ -326,7 +326,7 @@ async def read_key_value_pair(run: Run, action: p.ReadKeyValuePair) -> StepOutco
 
 
 def value_beside(tree: UiTree, label: UiNode) -> UiNode | None:
-    """The value that belongs to a label: the first labelled node after it, a ``/summary`` preferred (wire §7.7)."""
+    """The value that belongs to a label: the first labelled node after it, a ``/summary`` preferred (wire.md#key-and-value)."""
     visible = tree.on_screen
     branch, ancestor = label, label.parent
     while ancestor is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """One step's result. ``data`` keeps the key order of the Operator; all values are text (wire §8)."""
+    """One step's result. ``data`` keeps the key order of the Operator; all values are text (wire.md#envelope)."""
 
     success: bool
     data: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class StepRecord:
 class PlanOutcome:
     """``records`` holds what was done before a plan failure too; the Operator drops them from its envelope, a caller need not.
 
-    ``reason`` is empty when the plan ran to its end, even if steps failed (wire §7.4).
+    ``reason`` is empty when the plan ran to its end, even if steps failed (wire.md#actions-and-how-they-fail).
     """
 
     records: tuple[StepRecord, ...]

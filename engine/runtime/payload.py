@@ -1,4 +1,4 @@
-"""How the Operator reads a payload (wire §4): lenient about what it does not know, strict about what it does.
+"""How the Operator reads a payload (wire.md#payload-parsing-on-the-device): lenient about what it does not know, strict about what it does.
 
 Everything it refuses is silence for the host: there is no envelope for a payload that could not be read.
 """

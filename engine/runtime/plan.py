@@ -1,4 +1,4 @@
-"""A plan as values: what the Operator has understood of a payload, defaults filled in and numbers clamped (wire §4)."""
+"""A plan as values: what the Operator has understood of a payload, defaults filled in and numbers clamped (wire.md#payload-parsing-on-the-device)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class PressKey:
 
 @dataclass(frozen=True, slots=True)
 class Scroll:
-    """One gesture (wire §7.5); ``direction`` is lower case."""
+    """One gesture (wire.md#scrolling); ``direction`` is lower case."""
 
     container: Query | None
     direction: str

@@ -14,7 +14,7 @@ _CONTAINS = frozenset({"textContains", "contentDescContains"})
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """All given fields must hold. An empty string counts as given (wire §4): an empty equality never holds, an empty
+    """All given fields must hold. An empty string counts as given (wire.md#payload-parsing-on-the-device): an empty equality never holds, an empty
     containment holds wherever there is something to contain it.
     """
 
@@ -32,7 +32,7 @@ class Query:
         return "NodeMatcher(" + ", ".join(f"{name}={self.fields.get(name, 'null')}" for name in FIELDS) + ")"
 
     def find_all(self, tree: UiTree) -> Sequence[UiNode]:
-        """Every match in the on-screen tree, in document order (wire §7.1)."""
+        """Every match in the on-screen tree, in document order (wire.md#tree-used-for-matching)."""
         if any(not value and name not in _CONTAINS for name, value in self.fields.items()):
             return ()
         found = tree.on_screen if self.matcher is None else find_all(tree, self.matcher)

@@ -1,4 +1,4 @@
-"""Retry policies of the Operator's steps (wire §4)."""
+"""Retry policies of the Operator's steps (wire.md#payload-parsing-on-the-device)."""
 
 from __future__ import annotations
 

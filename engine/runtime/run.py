@@ -1,4 +1,4 @@
-"""Carrying out a plan step by step: retries, progress, and the two styles of failure (wire §7.4)."""
+"""Carrying out a plan step by step: retries, progress, and the two styles of failure (wire.md#actions-and-how-they-fail)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TREE_UNAVAILABLE = "UI tree not available"
 class Observer:
     """What a plan tells while it runs. All methods do nothing; override what is of interest.
 
-    Stages are the waiting and acting parts of a step; the ids are those of wire §5.2. ``data`` values are text.
+    Stages are the waiting and acting parts of a step; the ids are those of wire.md#log-lines. ``data`` values are text.
     """
 
     def step_start(self, step_id: str, action_type: str) -> None: ...

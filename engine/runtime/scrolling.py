@@ -1,4 +1,4 @@
-"""Scrolling: which container, which finger path, and whether anything moved (wire §7.5, §7.6)."""
+"""Scrolling: which container, which finger path, and whether anything moved (wire.md#scrolling)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Surface(Protocol):
         """Whether developer options and USB debugging are on."""
 
     async def record(self, command: str, session_id: str) -> Mapping[str, str]:
-        """``start`` or ``stop`` a recording (wire §7.8): its data keys, ``error`` among them when refused."""
+        """``start`` or ``stop`` a recording (wire.md#recording-files): its data keys, ``error`` among them when refused."""
 
 
 class Clock(Protocol):

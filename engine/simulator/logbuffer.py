@@ -37,7 +37,7 @@ BUFFERS: Final = {
 BUFFER_NAMES: Final = {number: name for name, number in BUFFERS.items()}
 
 MAX_PAYLOAD: Final = 4068
-"""Bytes of level, tag, NUL, message and NUL that one entry holds (API 24 and later); the rest is lost (wire §5.1)."""
+"""Bytes of level, tag, NUL, message and NUL that one entry holds (API 24 and later); the rest is lost (wire.md#log-lines)."""
 
 
 class LogRecord(NamedTuple):

@@ -1,6 +1,6 @@
 """How ``logcat`` prints entries as text: the formats of ``-v`` and their modifiers. Pure: records in, bytes out.
 
-The shapes are the platform's (wire §5.1): every line of a message gets the prefix again, except in ``long``; tags are
+The shapes are the platform's (wire.md#log-lines): every line of a message gets the prefix again, except in ``long``; tags are
 padded to 8; a uid is shown by its name where the name has at most five letters.
 """
 

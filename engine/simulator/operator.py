@@ -1,4 +1,4 @@
-"""The Operator app on a simulated device: what it does with a broadcast, and every line that it logs about it (wire §3 to §8).
+"""The Operator app on a simulated device: what it does with a broadcast, and every line that it logs about it (wire.md#log-lines and wire.md#envelope).
 
 The action semantics are ``runtime``'s; this is the receiver, the one-command-at-a-time queue, the device-side deadline, the
 envelope, the known defects, and the faults that a scenario asks for.
@@ -198,7 +198,7 @@ class _Command:
         return self._device.scenario.of_command(kind, self._number, self._plan.command_id)
 
     async def run(self, mutex: asyncio.Lock) -> None:
-        """Wait for the turn, do the plan, log the envelope. The deadline holds from the start, in the queue too (wire §8.1)."""
+        """Wait for the turn, do the plan, log the envelope. The deadline holds from the start, in the queue too (wire.md#queueing-on-the-device)."""
         await self._device.pauses.at("accepted")
         if mutex.locked():
             self._lines.queued()
@@ -274,7 +274,7 @@ class _Command:
 
     @staticmethod
     def _defect(reason: str) -> str:
-        """The APK formats its failure text (wire §8.2): one ``%`` spoils it, two kill the process."""
+        """The APK formats its failure text (wire.md#known-defects-of-the-operator): one ``%`` spoils it, two kill the process."""
         marks = reason.count("%")
         if marks > 1:
             raise ProcessDied(f"Format specifier '{reason[reason.index('%') :][:2]}'")
@@ -331,7 +331,7 @@ class _Command:
 
 
 def success_envelope(plan: Plan, outcome: PlanOutcome) -> dict[str, object]:
-    """Wire §8, in its key order."""
+    """wire.md#envelope, in its key order."""
     steps = [record.to_dict() for record in outcome.records]
     head = {"commandId": plan.command_id, "taskId": plan.task_id}
     return {**head, "status": "success", "stepResults": steps, "error": None}

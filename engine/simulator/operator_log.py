@@ -1,4 +1,4 @@
-"""How the Operator's lines get into the device's log: tags per build, chunking, process and thread (wire §5.1, §5.2)."""
+"""How the Operator's lines get into the device's log: tags per build, chunking, process and thread (wire.md#log-lines)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``compile-artifact``: a skill's JSON template or Markdown recipe as executions (skills contract §3, §9).
+"""``compile-artifact``: a skill's JSON template or Markdown recipe as executions (skills.md#json-templates and skills.md#recipes).
 
 Only the files of the registry are read. What is in them and the variables decide the result, and nothing else.
 """

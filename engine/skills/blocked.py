@@ -1,4 +1,4 @@
-"""The local list of terms that must not get into a shared skill: names, streets, whatever its owner put there (skills §8).
+"""The local list of terms that must not get into a shared skill: names, streets, whatever its owner put there (skills.md#conventions).
 
 The list itself is never shared. A finding names the term: without it, nothing tells what to remove.
 """

@@ -1,4 +1,4 @@
-"""Whether skills are what they say: schema, files, ``skill.json``, and artifacts as executions (skills contract §7)."""
+"""Whether skills are what they say: schema, files, ``skill.json``, and artifacts as executions (skills.md#validating)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every check that a repository of skills should pass, in one go (skills contract §9.11). Touches no device and writes nothing."""
+"""Every check that a repository of skills should pass, in one go (skills.md#validating). Touches no device and writes nothing."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def is_compiled(document: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One declared output (skills contract §9.8): data key ``key`` of the action ``step``.
+    """One declared output (skills.md#outputs): data key ``key`` of the action ``step``.
 
     ``type`` is ``string``, ``integer``, ``number``, ``boolean`` or ``enum``; ``redaction`` is ``none``, ``hash``, ``mask`` or
     ``drop``, the default of the type already filled in. ``pattern`` is a regular expression with one group, or empty.
@@ -37,7 +37,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """The verification of one step (§9.5) by the action ``action_id`` of the type ``kind``.
+    """The verification of one step (skills.md#verification) by the action ``action_id`` of the type ``kind``.
 
     ``expect`` has one of ``equals``, ``contains``, ``matches`` with the text expected; it is empty where presence is enough.
     """
@@ -75,7 +75,7 @@ def with_matcher(execution: Mapping[str, Any], matcher: Mapping[str, str] | None
 class Compiled:
     """A compiled artifact; equal sources and variables make it equal, byte for byte once written as JSON.
 
-    ``executions`` are normalised payloads, in the order in which they run: one, or several where steps are ``optional`` (§9.12).
+    ``executions`` are normalised payloads, in the order in which they run: one, or several where steps are ``optional`` (skills.md#optional-steps).
     An execution that holds an optional step holds nothing else but what belongs to it. ``recipe`` is ``{id, version, type}``,
     and ``None`` for a JSON template, which has no outputs, confirms and capabilities of its own. ``fallback`` is what a failed run
     says besides: the skill's ``fallback_instructions_path``, if it names one.
@@ -106,7 +106,7 @@ class Compiled:
         return next((one for one in self.choices if one.step_id == execution["actions"][0]["id"]), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer of ``compile-artifact``: §3 for a JSON template (warnings only where there are any), §9.6 for a recipe.
+        """The answer of ``compile-artifact``: of a JSON template (skills.md#json-templates; warnings only where there are any), or of a recipe (skills.md#compilation).
 
         ``execution`` is there where it is the only one and complete, ``executions`` where there are several or choices.
         """

@@ -1,4 +1,4 @@
-"""What scripts say in their output by convention (skills contract §8), and results in a form of our own. Pure.
+"""What scripts say in their output by convention (skills.md#conventions), and results in a form of our own. Pure.
 
 Lines that mean something, wherever they stand:
 

@@ -1,4 +1,4 @@
-"""The real git binary, run so that it asks nobody, obeys no surroundings and can be stopped (skills contract §5)."""
+"""The real git binary, run so that it asks nobody, obeys no surroundings and can be stopped (skills.md#installing)."""
 
 from __future__ import annotations
 

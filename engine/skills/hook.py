@@ -1,4 +1,4 @@
-"""The guard of a skills repository: a git hook that lints what a commit would add (skills contract §8)."""
+"""The guard of a skills repository: a git hook that lints what a commit would add (skills.md#conventions)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry and its indexes, written anew from the skills' own folders (skills contract §1.3).
+"""The registry and its indexes, written anew from the skills' own folders (skills.md#indexes).
 
 ``build_index`` is a function of the folders' content and of ``generatedAt`` alone: the same input gives the same bytes.
 """

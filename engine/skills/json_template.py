@@ -1,4 +1,4 @@
-"""JSON templates: an execution with ``{{NAME}}`` in its texts (skills contract §3). Pure."""
+"""JSON templates: an execution with ``{{NAME}}`` in its texts (skills.md#json-templates). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lint of skills: what must not stand in their files, and what recipes should not do (skills contract §9.10)."""
+"""Lint of skills: what must not stand in their files, and what recipes should not do (skills.md#lints)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Literals that belong to one person or one device, found by their shape (skills §9.10). Pure, and free of other imports."""
+"""Literals that belong to one person or one device, found by their shape (skills.md#lints). Pure, and free of other imports."""
 
 from __future__ import annotations
 

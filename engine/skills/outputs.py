@@ -1,4 +1,4 @@
-"""What a recipe's run amounts to (skills contract §9.5, §9.8, §9.12): its outputs, its confirmations, its variance. Pure.
+"""What a recipe's run amounts to (skills.md#verification and skills.md#outputs and skills.md#optional-steps): its outputs, its confirmations, its variance. Pure.
 
 Texts of screens are private: what leaves here in ``outputs`` and as ``actual`` has passed the redaction that the recipe declares,
 and no warning repeats a value.
@@ -19,7 +19,7 @@ from clawperator.engine.skills.recipe.patterns import pattern_problem
 from clawperator.engine.skills.stable_ids import Scalar, text_of
 
 Steps = Mapping[str, Mapping[str, Any]]
-"""Step results (wire contract §8) by the id of their action."""
+"""Step results (wire.md#envelope) by the id of their action."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,300}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?")
@@ -157,7 +157,7 @@ def meets(actual: str, expect: Mapping[str, str]) -> bool:
 
 
 def _verify_failed(confirm: Confirm, actual: str | None, mode: str, salt: bytes) -> dict[str, Any]:
-    """The error object of the run report (errors contract §3.3)."""
+    """The error object of the run report (errors.md#codes)."""
     code = ErrorCode.VERIFY_FAILED
     details: dict[str, Any] = {
         "stepId": confirm.step_id,
@@ -181,7 +181,7 @@ def _verify_failed(confirm: Confirm, actual: str | None, mode: str, salt: bytes)
 
 
 def variance(step_id: str, execution: Mapping[str, Any], envelope: Mapping[str, Any]) -> dict[str, Any]:
-    """What an optional step looked for and what there was instead (§9.12)."""
+    """What an optional step looked for and what there was instead (skills.md#optional-steps)."""
     action = next(action for action in execution["actions"] if action["id"] == step_id)
     result = next((step for step in envelope["stepResults"] if not step["success"]), None)
     found: dict[str, Any] = {"error": envelope.get("error")}

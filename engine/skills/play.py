@@ -1,4 +1,4 @@
-"""Play a compiled artifact: its executions one after the other, then what was declared about them (skills contract §9)."""
+"""Play a compiled artifact: its executions one after the other, then what was declared about them (skills.md#recipes)."""
 
 from __future__ import annotations
 

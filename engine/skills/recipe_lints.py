@@ -1,4 +1,4 @@
-"""What a recipe should not do although it compiles, or would (skills contract §9.10). Pure.
+"""What a recipe should not do although it compiles, or would (skills.md#lints). Pure.
 
 It looks at the blocks as they were written, not at the checked model: a recipe with one mistake is still told about the others.
 """

@@ -1,4 +1,4 @@
-"""The registry: which skills there are, and where their files lie (skills contract §1).
+"""The registry: which skills there are, and where their files lie (skills.md#registry).
 
 A registry is foreign input. Here it is only found, read and bounded; ``checking`` validates it against
 its schema. A registry of 5,000 skills is read at every command, so nothing heavy is imported here.
@@ -197,7 +197,7 @@ def builtin_path() -> str:
 
 
 def checkout_folder(env: Mapping[str, str]) -> str:
-    """Where ``skills install`` puts the repository (skills contract §5)."""
+    """Where ``skills install`` puts the repository (skills.md#installing)."""
     from clawperator.engine.settings import home_folder
 
     return os.path.join(home_folder(env), FOLDER)

@@ -1,4 +1,4 @@
-"""Run a skill's script: choose it, surround it, hear it, bound it, and say how it ended (skills contract §4).
+"""Run a skill's script: choose it, surround it, hear it, bound it, and say how it ended (skills.md#running-a-script).
 
 A script is a program like any other and takes no device lock: the executions it asks for do.
 """
@@ -64,7 +64,7 @@ class SkillRun:
     warnings: tuple[dict[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The success shape of the command line contract §3.5 and §4.4; ``frames`` only where the script printed some."""
+        """The success shape of cli.md#commands; ``frames`` only where the script printed some."""
         answer: dict[str, Any] = {
             "skillId": self.skill_id,
             "output": self.output,
@@ -210,7 +210,7 @@ class _Hearing:
             self._tell(OutputLine(stream, text, now))
 
     def said(self) -> dict[str, Any]:
-        """What an error carries of it (errors contract §1.1)."""
+        """What an error carries of it (errors.md#shape)."""
         answer: dict[str, Any] = {"stderr": self.stderr.ending, "stdout": self.stdout.beginning}
         if self.stdout.truncated:
             answer["outputTruncated"] = True

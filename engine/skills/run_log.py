@@ -1,4 +1,4 @@
-"""What the log file hears of a running script: ``skills.run.*`` (command line contract §6)."""
+"""What the log file hears of a running script: ``skills.run.*`` (cli.md#conventions)."""
 
 from __future__ import annotations
 

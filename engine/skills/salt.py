@@ -1,4 +1,4 @@
-"""The salt of hashed outputs: random, made once per installation, so that nobody can look values up (skills contract §9.8)."""
+"""The salt of hashed outputs: random, made once per installation, so that nobody can look values up (skills.md#outputs)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The beginning of a new skill: a folder that passes ``skills validate`` and runs, and its entry (skills contract §6)."""
+"""The beginning of a new skill: a folder that passes ``skills validate`` and runs, and its entry (skills.md#writing-a-skill)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of a skill's scripts runs, and by what (skills contract §4). There is never a shell in between."""
+"""Which of a skill's scripts runs, and by what (skills.md#running-a-script). There is never a shell in between."""
 
 from __future__ import annotations
 

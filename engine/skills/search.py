@@ -1,4 +1,4 @@
-"""Finding skills by app, intent and keyword (skills contract §2)."""
+"""Finding skills by app, intent and keyword (skills.md#searching)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids that follow from what was compiled, and scalars as the one text that they have everywhere (skills contract §3)."""
+"""Ids that follow from what was compiled, and scalars as the one text that they have everywhere (skills.md#json-templates)."""
 
 from __future__ import annotations
 

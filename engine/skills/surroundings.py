@@ -1,4 +1,4 @@
-"""The environment of a skill's script (command line contract §5): the caller's, and what both generations of skills look for."""
+"""The environment of a skill's script (settings.md#environment): the caller's, and what both generations of skills look for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetching the skills repository and bringing it to a ref (skills contract §5).
+"""Fetching the skills repository and bringing it to a ref (skills.md#installing).
 
 Whatever goes wrong, the checkout that was there stays as it was and usable: see ``checkout.py``.
 """

@@ -1,6 +1,6 @@
 """What a new skill consists of: files to fill in. ``@word@`` is replaced; everything else is the file.
 
-The scripts find the command line as every published skill does (command line contract §4.5): ``CLAWPERATOR_BIN`` is a
+The scripts find the command line as every published skill does (cli.md#commands): ``CLAWPERATOR_BIN`` is a
 program, a ``.js`` file or a quoted command line; without it, ``clawperator`` is on the PATH.
 """
 

@@ -1,4 +1,4 @@
-"""What a caller gives to a compilation: one flat JSON object of texts, numbers and booleans (skills contract §3)."""
+"""What a caller gives to a compilation: one flat JSON object of texts, numbers and booleans (skills.md#json-templates)."""
 
 from __future__ import annotations
 

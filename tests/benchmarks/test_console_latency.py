@@ -1,4 +1,4 @@
-"""From a key, or from a snapshot, to the painted frame: the real console on a real terminal (console UX §14).
+"""From a key, or from a snapshot, to the painted frame: the real console on a real terminal.
 
 The budgets are absolute, so each of them stands beside a calibration of the same run: a machine slower than the one that
 the budgets were made on gets as much more time as its own bare Python needs, and the row says so.

@@ -1,6 +1,6 @@
 """Both generations of skill scripts, unchanged, by ``skills run`` as a whole process, on a simulated device behind the real adb.
 
-The scripts in ``skill_scripts`` are written to the call forms of the command line contract §4.5: how they find us, what they
+The scripts in ``skill_scripts`` are written to the call forms of cli.md#commands: how they find us, what they
 send, what they read from stdout, and what they take for a failure.
 """
 

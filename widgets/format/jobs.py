@@ -30,7 +30,7 @@ STAGES: Mapping[str, str] = {
     "permissions": "permissions",
     "verify": "verify",
 }
-"""What the stages are called on screen (emulator contract §7, doctor contract §9)."""
+"""What the stages are called on screen (emulators.md#provisioning, doctor.md#operator-setup)."""
 
 KINDS: Mapping[str, tuple[str, str]] = {
     "provision": ("provisioning", "a virtual device"),

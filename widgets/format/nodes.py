@@ -287,7 +287,7 @@ def _size_words(node: UiNode, density: int) -> str:
 
 
 def _tap_words(node: UiNode) -> str:
-    """What a click does (wire §7.4)."""
+    """What a click does (wire.md#actions-and-how-they-fail)."""
     goes = landing(node)
     if goes.on is not None:
         return f"goes {goes.steps} up to {short_class(goes.on.cls)}" if goes.steps else "takes it itself"

@@ -1,4 +1,4 @@
-"""How an execution stands, in sentences: what is the case, what is known, what to do (console UX §11)."""
+"""How an execution stands, in sentences: what is the case, what is known, what to do."""
 
 from __future__ import annotations
 

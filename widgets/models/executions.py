@@ -239,7 +239,7 @@ class ExecutionLog:
         self._changed(execution, LiveLine(event.at, execution.status, "late" if execution.late else "result", words))
 
     def _duplicate(self, execution: Execution, event: EnvelopeSeen) -> None:
-        """The first envelope counts (wire §1); whether this one says the same is worth a word."""
+        """The first envelope counts (wire.md#identifiers); whether this one says the same is worth a word."""
         execution.duplicates += 1
         if event.envelope is None:
             words = f"another envelope of this command, unreadable: {event.problem}"

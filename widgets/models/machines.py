@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RunningDevice(Protocol):
-    """As much of the engine's ``RunningEmulator`` as is shown (emulator contract §5)."""
+    """As much of the engine's ``RunningEmulator`` as is shown (emulators.md#which-avds-are-supported)."""
 
     @property
     def avd_name(self) -> str: ...

@@ -95,7 +95,7 @@ def quoted(value: str) -> str:
 
 
 def value_problem(value: str) -> str:
-    """Why the contract refuses a value, in words; empty when it does not (execution §1)."""
+    """Why the contract refuses a value, in words; empty when it does not (execution.md#limits)."""
     length = utf16_length(value)
     return f"{length} characters: at most {MAX_MATCHER_VALUE_LENGTH}" if length > MAX_MATCHER_VALUE_LENGTH else ""
 

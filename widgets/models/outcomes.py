@@ -11,7 +11,7 @@ from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.execution import Execution, Step
 
 _HOST_CLOSES = "UNSUPPORTED_RUNTIME_CLOSE"
-"""The Operator's expected refusal of ``close_app``, which the host does instead (wire §7.4): no failure."""
+"""The Operator's expected refusal of ``close_app``, which the host does instead (wire.md#actions-and-how-they-fail): no failure."""
 
 
 def settle(execution: Execution, envelope: Mapping[str, Any], at: float) -> None:

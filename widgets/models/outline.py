@@ -68,7 +68,7 @@ def opened_envelope(path: Path, value: Any) -> bool:
 
 
 def is_failure(path: Path, value: Any) -> bool:
-    """Whether this is the result of a step that failed; that the host closes apps and not the device is none (wire §7.4)."""
+    """Whether this is the result of a step that failed; that the host closes apps and not the device is none (wire.md#actions-and-how-they-fail)."""
     if (
         len(path) != 2
         or path[0] != "stepResults"

@@ -31,7 +31,7 @@ class Printed(Protocol):
 
 
 class Marker(Enum):
-    """What a line says beyond its words (skills contract §8)."""
+    """What a line says beyond its words (skills.md#conventions)."""
 
     NONE = ""
     RESULT = "result"

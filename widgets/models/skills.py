@@ -107,7 +107,7 @@ def _texts(entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _contract_inputs(entry: Mapping[str, Any]) -> Sequence[Field]:
-    """``contract.inputs``, name → type in words (skills contract §1.2): in their order the script's arguments."""
+    """``contract.inputs``, name → type in words (skills.md#file): in their order the script's arguments."""
     contract = entry.get("contract")
     inputs = contract.get("inputs") if isinstance(contract, Mapping) else None
     if not isinstance(inputs, Mapping):

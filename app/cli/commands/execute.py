@@ -174,7 +174,7 @@ def read_bytes(source: str) -> bytes:
 
 
 def checked_or_run(payload: object, options: Namespace) -> Answer:
-    """``--dry-run`` and ``--validate-only`` (execution contract §13), for which nothing of adb is even imported; else it runs."""
+    """``--dry-run`` and ``--validate-only`` (execution.md#validation), for which nothing of adb is even imported; else it runs."""
     from clawperator.engine.skills.compiled import is_compiled
 
     compiled = is_compiled(payload)

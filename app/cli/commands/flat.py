@@ -57,7 +57,7 @@ def _is_replaceable(path: str | None) -> bool:
 
 
 def read_plan(source: str) -> object:
-    """The parsed JSON of the argument of ``exec`` (command line contract §4.2).
+    """The parsed JSON of the argument of ``exec`` (cli.md#commands).
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) where it cannot be read or is not JSON.
     """

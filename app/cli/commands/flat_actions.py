@@ -1,4 +1,4 @@
-"""The flat surface's commands of one action each: the classic ones under shorter names (command line contract §4.2).
+"""The flat surface's commands of one action each: the classic ones under shorter names (cli.md#commands).
 
 What is the same, flags, parameters, payloads, is the base's; here stand positional arguments and what the flat surface does
 differently.

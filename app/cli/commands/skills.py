@@ -20,7 +20,7 @@ _EXAMPLE = "com.example.shop.search"
 
 
 def add_registry_flag(parser: Parser) -> None:
-    """The flag that names the registry; without it, the environment and the usual places do (skills contract §1.1)."""
+    """The flag that names the registry; without it, the environment and the usual places do (skills.md#where-it-is-looked-for)."""
     parser.value(
         "--registry",
         metavar="<file|builtin>",

@@ -30,7 +30,7 @@ def _cut(longest: int) -> BeforeValidator:
 
 
 def _as_text(value: Any) -> Any:
-    """A step's data are texts, whatever they mean (wire §8)."""
+    """A step's data are texts, whatever they mean (wire.md#envelope)."""
     if not isinstance(value, Mapping):
         return value
     return {

@@ -1,6 +1,6 @@
 """Engine events as server-sent events: what each is called, what it says, and the JSON Schema of that. Pure.
 
-Names and data are versioned together by ``VERSION``; data only ever gain keys (HTTP contract §6).
+Names and data are versioned together by ``VERSION``; data only ever gain keys (http.md#events).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _finished(event: ExecutionFinished) -> Iterator[News]:
 
 
 def _synthetic(event: ExecutionFinished) -> dict[str, Any]:
-    """The envelope of an execution of which none came back (execution contract §12)."""
+    """The envelope of an execution of which none came back (execution.md#result)."""
     payload = event.payload if isinstance(event.payload, Mapping) else {}
     return {
         "commandId": event.command_id,

@@ -26,7 +26,7 @@ async def activity(process: Process, words: list[str]) -> int:
 
 
 async def _broadcast(process: Process, words: list[str]) -> int:
-    """Prints and exits the same whether anybody listens or not (wire §2.3, android-facts 6c)."""
+    """Prints and exits the same whether anybody listens or not (wire.md#broadcast, android-facts 6c)."""
     intent = parse_intent(words)
     foreground = RECEIVER_FOREGROUND if "--receiver-foreground" in intent.switches else 0
     extras = {key: _clean(value) for key, value in intent.extras.items()}

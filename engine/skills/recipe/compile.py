@@ -1,4 +1,4 @@
-"""From a recipe to its executions (skills contract §9.6). Pure: the same text and variables give the same bytes."""
+"""From a recipe to its executions (skills.md#compilation). Pure: the same text and variables give the same bytes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def compile_recipe(
 
 
 def _parts(recipe: Recipe) -> list[Part]:
-    """The actions of each execution: optional steps have one of their own, so that their failure ends nothing else (§9.12).
+    """The actions of each execution: optional steps have one of their own, so that their failure ends nothing else (skills.md#optional-steps).
 
     A step whose node is chosen begins one, for the tree is taken before it; its pause comes before that.
     """

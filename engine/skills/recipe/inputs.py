@@ -1,4 +1,4 @@
-"""What a recipe wants to be told, and what it was told (skills contract §9.2, §9.4)."""
+"""What a recipe wants to be told, and what it was told (skills.md#front-matter and skills.md#selector)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PERSONAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One thing to ask for. ``type`` is that of §9.2, ``values`` those of an enum; ``default`` is ``None`` where there is none.
+    """One thing to ask for. ``type`` is one of skills.md#front-matter, ``values`` those of an enum; ``default`` is ``None`` where there is none.
 
     ``personal``: by its name it belongs to a person, so a form hides what is typed.
     """

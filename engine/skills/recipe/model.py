@@ -1,4 +1,4 @@
-"""The front matter of a recipe and its steps as values (skills contract §9.2). ``read_recipe`` checks all that needs no inputs."""
+"""The front matter of a recipe and its steps as values (skills.md#front-matter). ``read_recipe`` checks all that needs no inputs."""
 
 # Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
 
@@ -34,7 +34,7 @@ Pause = Annotated[int, Field(ge=0, le=MAX_EXECUTION_TIMEOUT_MS)]
 Said = Annotated[str, Field(min_length=1)]
 
 _REDACTED = {"string": "mask", "enum": "mask"}
-"""The default redaction by type: texts are masked, numbers and booleans are not (§9.8)."""
+"""The default redaction by type: texts are masked, numbers and booleans are not (skills.md#outputs)."""
 
 
 def _once(values: list[Any]) -> list[Any]:
@@ -211,7 +211,7 @@ def value_problem(kind: str, value: object, values: list[Any] | tuple[str, ...])
 
 
 def read_recipe(source: Source) -> Recipe:
-    """The recipe that stands in ``source``, checked but for its inputs and its session policy (§9.9 rules 1 to 9).
+    """The recipe that stands in ``source``, checked but for its inputs and its session policy (skills.md#rules).
 
     Raises ``EngineError`` with ``details.{file, line, stepId?}``: RECIPE_SCHEMA_INVALID, RECIPE_STEP_UNSUPPORTED,
     RECIPE_SELECTOR_INVALID, RECIPE_SELECTOR_UNSUPPORTED, RECIPE_CAPABILITY_UNDECLARED, RECIPE_VERIFICATION_MISSING,

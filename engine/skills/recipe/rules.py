@@ -1,4 +1,4 @@
-"""What a recipe's steps must be together (skills contract §9.5, §9.7, §9.9): everything that needs no inputs."""
+"""What a recipe's steps must be together (skills.md#verification and policy.md#capabilities and skills.md#rules): everything that needs no inputs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def capabilities_of_step(step: Step) -> Iterator[tuple[str, Site]]:
 
 
 def has_side_effect(step: Step) -> bool:
-    """Whether ``step`` acts on the app, so that a probe may not have it and others may have to verify it (§9.5)."""
+    """Whether ``step`` acts on the app, so that a probe may not have it and others may have to verify it (skills.md#verification)."""
     if step.type == "enter_text" or step.effect:
         return True
     return step.type in _CLICKING and step.action.params.get("clickAfter", True) is not False

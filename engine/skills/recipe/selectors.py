@@ -1,4 +1,4 @@
-"""Selectors as matchers (skills contract §9.4): the device knows only six conditions, all of which must hold.
+"""Selectors as matchers (skills.md#selector): the device knows only six conditions, all of which must hold.
 
 What else a selector says is decided on a fresh tree before the step (``engine.skills.choosing``), where the step allows it.
 """

@@ -1,4 +1,4 @@
-"""Markdown to YAML blocks with their lines (skills contract §9.1). Prose is never interpreted.
+"""Markdown to YAML blocks with their lines (skills.md#file-structure). Prose is never interpreted.
 
 Markdown is read by a parser of CommonMark and not by its looks, so that what a person sees rendered and what is compiled are
 the same steps: a heading inside of a comment, a quotation or another fence is none.

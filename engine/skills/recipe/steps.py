@@ -1,4 +1,4 @@
-"""A step block as a value, and the actions that it stands for (skills contract §9.3, §9.5, §9.6)."""
+"""A step block as a value, and the actions that it stands for (skills.md#step-block and skills.md#verification and skills.md#compilation)."""
 
 # Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
 

@@ -1,4 +1,4 @@
-"""Texts with ``${inputs.name}`` in them (skills contract §9.4): what they name, and what becomes of them. One pass."""
+"""Texts with ``${inputs.name}`` in them (skills.md#selector): what they name, and what becomes of them. One pass."""
 
 from __future__ import annotations
 

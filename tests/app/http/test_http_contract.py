@@ -1,4 +1,4 @@
-"""The documented endpoints with their exact bodies and status codes (HTTP contract §1 to §5, §8)."""
+"""The documented endpoints with their exact bodies and status codes (http.md#rules and errors.md#codes and http.md#routes)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The device's matching rules on trees small enough to see through (wire §7.1, §7.2)."""
+"""The device's matching rules on trees small enough to see through (wire.md#tree-used-for-matching and wire.md#matcher)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The role table of wire §7.3, row by row, and what is marked approximate."""
+"""The role table of wire.md#roles, row by row, and what is marked approximate."""
 
 from __future__ import annotations
 

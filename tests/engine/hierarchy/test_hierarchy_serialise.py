@@ -1,4 +1,4 @@
-"""The Operator's format, to the byte (wire §6)."""
+"""The Operator's format, to the byte (wire.md#hierarchy-xml)."""
 
 from __future__ import annotations
 

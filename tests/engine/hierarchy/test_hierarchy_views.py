@@ -335,7 +335,7 @@ TREES = st.lists(FORESTS, min_size=1, max_size=3).map(nodes_xml).map(lambda xml:
 
 
 class TestClicks:
-    """Where a click on a match lands (wire §7.4)."""
+    """Where a click on a match lands (wire.md#actions-and-how-they-fail)."""
 
     def tree(self, *, above: int, enabled: bool = True) -> UiNode:
         inner = node("TextView", text="deep")

@@ -206,7 +206,7 @@ class TestEncodings:
 
 
 class TestLineBreaks:
-    """XML would turn raw line feeds in attribute values into blanks; the Operator writes them raw (wire §6)."""
+    """XML would turn raw line feeds in attribute values into blanks; the Operator writes them raw (wire.md#hierarchy-xml)."""
 
     @pytest.mark.parametrize(
         "value", ["a\nb", "\n", "a\tb\n\nc", "one\rtwo", "one\r\ntwo", "x > y\nz", "[list]\n[next]"]
@@ -428,7 +428,7 @@ class TestBounds:
 
 
 class TestOnScreen:
-    """Wire §7.1: positive size, visible to the user, on the screen; a dropped node drops its subtree."""
+    """wire.md#tree-used-for-matching: positive size, visible to the user, on the screen; a dropped node drops its subtree."""
 
     @staticmethod
     def kept(*children: Mapping[str, object], screen: Bounds | None = None) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the Operator says, from hand-written logs (wire §3, §5) and from records."""
+"""What the Operator says, from hand-written logs (wire.md#log-lines) and from records."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_a_dump_of_any_texts_comes_back(record: Record, texts: list[str], places
     assume(all(len(part) + 4 <= ROOM for part in parts))
     assume(
         all(len(line.encode("utf-16-le")) % (2 * PART) or not line for line in xml.split("\n"))
-    )  # wire §5.3: ambiguous
+    )  # wire.md#trees-in-the-log: ambiguous
     data = b"".join(record(part, level=3) for part in parts)
     edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
     parser = BinaryLogParser()

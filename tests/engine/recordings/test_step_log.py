@@ -1,4 +1,4 @@
-"""The step log of command line §4.3: exactly its keys, what is dropped, what is warned of, and the way back."""
+"""The step log of cli.md#commands: exactly its keys, what is dropped, what is warned of, and the way back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Operator reads into a payload, and what it refuses as a whole (wire §4)."""
+"""What the Operator reads into a payload, and what it refuses as a whole (wire.md#payload-parsing-on-the-device)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every line of the simulated Operator against goldens written by hand from wire §3, §5.1 and §5.2."""
+"""Every line of the simulated Operator against goldens written by hand from wire.md#log-lines."""
 
 from __future__ import annotations
 

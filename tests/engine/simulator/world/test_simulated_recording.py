@@ -1,4 +1,4 @@
-"""The simulated Operator's recordings against wire §7.8, key by key."""
+"""The simulated Operator's recordings against wire.md#recording-files, key by key."""
 
 from __future__ import annotations
 
