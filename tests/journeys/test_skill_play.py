@@ -306,7 +306,7 @@ async def test_from_the_command_line(connect: Connect, tmp_path: Path) -> None:
     code, out, err = await run("--output", "pretty", "--vars", '{"expected": "x"}')
     assert code == 0
     assert out.startswith("success  com.android.settings.look look on ")
-    assert "optional step later was left out: NODE_NOT_FOUND" in out
+    assert "optional step later was skipped: NODE_NOT_FOUND" in out
     assert "output letters is absent" in err
     code, out, _ = await run("--vars", "[]")
     assert (code, json.loads(out)["code"]) == (1, "COMPILE_VARS_PARSE_FAILED")

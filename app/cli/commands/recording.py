@@ -48,13 +48,13 @@ class _Switching(Command):
 
 
 class _Start(_Switching):
-    notes = "Requires Operator 0.3.2 or newer. Records user actions on the device, including typed text."
+    notes = "Typed text is recorded, too. It requires Operator 0.3.2 or newer."
     action = "start_recording"
     budget_ms = _START_MS
 
 
 class _Stop(_Switching):
-    notes = "The recording stays on the device; fetch it with record pull. Requires Operator 0.3.2 or newer."
+    notes = "The recording stays on the device; fetch it with record pull. It requires Operator 0.3.2 or newer."
     action = "stop_recording"
     budget_ms = _STOP_MS
 

@@ -236,11 +236,11 @@ def test_a_paired_device(guid: str) -> None:
     [
         ("Failed: Wrong password or connection was dropped.", "the code that it shows"),
         ("Failed: Unable to start pairing client.", "Use the address of the pairing dialog"),
-        ("Failed to parse address for pairing: bad port", "the address and the code"),
-        ("Invalid port while parsing address [x]", "the address and the code"),
-        ("Failed: unable to create pairing client.", "the address and the code"),
-        ("", "the address and the code"),
-        (f"something new about {CODE}", "the address and the code"),
+        ("Failed to parse address for pairing: bad port", "the address and code"),
+        ("Invalid port while parsing address [x]", "the address and code"),
+        ("Failed: unable to create pairing client.", "the address and code"),
+        ("", "the address and code"),
+        (f"something new about {CODE}", "the address and code"),
     ],
 )
 def test_pairings_that_failed(words: str, next_step: str) -> None:
