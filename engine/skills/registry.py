@@ -286,7 +286,7 @@ def leaves(relative: str) -> bool:
 def read_file(path: str, limit: int = MAX_FILE_BYTES) -> bytes:
     """The content of a regular file. Raises ``OSError`` (with words in ``strerror``) for everything else, and above ``limit``."""
     with open_regular(path) as file:
-        content = file.read(limit + 1)
+        content = file.read(min(os.fstat(file.fileno()).st_size, limit) + 1)  # memory is taken for as much as may come
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"it is larger than {limit} bytes", path)
     return content

@@ -22,11 +22,11 @@ def search(
     ``app`` and ``intent`` are exact; ``keyword`` is part of the id, the summary, the application id or one of the keywords,
     in any case.
     """
-    found = [
-        entry
-        for entry in registry.skills
-        if (app is None or entry.get("applicationId") == app) and (intent is None or entry.get("intent") == intent)
-    ]
+    found = list(registry.skills)
+    if app is not None:
+        found = [entry for entry in found if entry.get("applicationId") == app]
+    if intent is not None:
+        found = [entry for entry in found if entry.get("intent") == intent]
     if not keyword:
         return found
     folded = keyword.casefold()
