@@ -80,7 +80,8 @@ class Completion(Command):
         if options.words:
             from clawperator.app.cli.candidates import candidates
 
-            output.print_text("".join(f"{word}\t{about}\n" for word, about in candidates(options.line)))
+            found = candidates(options.line)
+            output.print_text("".join(f"{word}\t{' '.join(output.visible(about).split())}\n" for word, about in found))
         elif options.shell in SCRIPTS:
             output.print_text(SCRIPTS[options.shell])
         else:

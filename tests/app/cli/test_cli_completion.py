@@ -96,3 +96,14 @@ def test_what_files_and_devices_are_called_never_reaches_a_shell_as_code(
 def test_without_anything_nothing_fails(lonely: dict[str, str], line: str) -> None:
     for word in offered(line):
         assert word.isascii()
+
+
+def test_a_description_stays_one_line_and_steers_no_terminal(
+    cli: Cli, lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "clawperator.app.cli.candidates.candidates", lambda _: [("a.b", "one\n$(touch owned)\ttwo\r\x1b]0;x\x07")]
+    )
+    (line,) = cli("completion", "--words", "--", "skills", "get", "").out.split("\n")[:-1]
+    assert line.startswith("a.b\tone")
+    assert line.isprintable() or line.replace("\t", "").isprintable()
