@@ -116,7 +116,7 @@ def _write(text: str) -> None:
         return
     patient = not _in_event_loop()
     if _lost and (patient or has_room(sys.stderr)):
-        text, _lost = f"[clawperator] WARN: {_lost} messages were not shown: nobody read stderr\n{text}", 0
+        text, _lost = f"[clawperator] WARN: {_lost} messages were not shown: stderr was not read\n{text}", 0
     try:
         for at in range(0, len(text), _SURELY_TAKEN):
             if not (patient or has_room(sys.stderr)):

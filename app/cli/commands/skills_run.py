@@ -198,7 +198,7 @@ class _Printer:
             else:
                 diagnostics.raw(text)
         if self._lost:
-            diagnostics.warn(f"{self._lost} lines of the script were not shown: nobody read stdout")
+            diagnostics.warn(f"{self._lost} lines of the script were not shown: stdout was not read")
 
 
 async def _ended_with_us(work: Coroutine[Any, Any, T]) -> T:
