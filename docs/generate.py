@@ -80,7 +80,7 @@ def generations() -> Iterator[str]:
 
 
 def commands() -> Iterator[str]:
-    from clawperator.app.cli.arguments import OPTIONS_HELP
+    from clawperator.app.cli.parsing.arguments import OPTIONS_HELP
     from clawperator.app.cli.table import SECTIONS
 
     yield f"### Options of every command\n\n```text\n{_global_options()}\n```\n"
@@ -94,7 +94,7 @@ def commands() -> Iterator[str]:
 
 
 def _global_options() -> str:
-    from clawperator.app.cli.arguments import Parser, add_globals
+    from clawperator.app.cli.parsing.arguments import Parser, add_globals
 
     parser = Parser("clawperator")
     parser.formatter_class = _formatter
@@ -105,7 +105,7 @@ def _global_options() -> str:
 @cache
 def _help_texts() -> tuple[tuple[str, str], ...]:
     """The words and the help of every command, as wide as on any other machine."""
-    from clawperator.app.cli.arguments import build_parser
+    from clawperator.app.cli.parsing.arguments import build_parser
     from clawperator.app.cli.table import COMMANDS, load
 
     texts = []
@@ -120,7 +120,7 @@ _formatter = partial(RawDescriptionHelpFormatter, width=100)
 
 
 def environment() -> Iterator[str]:
-    from clawperator.engine.settings import VARIABLES
+    from clawperator.engine.config.settings import VARIABLES
 
     yield from _table(
         ("Variable", "Setting"),
@@ -141,8 +141,8 @@ def settings() -> Iterator[str]:
 
 
 def capabilities() -> Iterator[str]:
+    from clawperator.engine.config.policy import CAPABILITIES, capabilities_of
     from clawperator.engine.contracts.actions import ACTIONS
-    from clawperator.engine.policy import CAPABILITIES, capabilities_of
 
     needs = {action: capabilities_of(action, {}) for action in ACTIONS}
     yield from _table(

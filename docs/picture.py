@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from clawperator.app.cli.simulated import one_device
+from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
 from clawperator.engine import Engine
 

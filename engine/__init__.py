@@ -11,9 +11,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # what typing.TYPE_CHECKING is: importing typing would cost every light command 5 ms
 if TYPE_CHECKING:
+    from clawperator.engine.config.settings import Settings
     from clawperator.engine.errors import EngineError, ErrorCode
     from clawperator.engine.facade import Engine, ExecutionResult, RunOptions
-    from clawperator.engine.settings import Settings
 
 __all__ = ["Engine", "EngineError", "ErrorCode", "ExecutionResult", "RunOptions", "Settings"]
 
@@ -21,7 +21,7 @@ _HOMES = {
     "Engine": "facade",
     "ExecutionResult": "facade",
     "RunOptions": "facade",
-    "Settings": "settings",
+    "Settings": "config.settings",
     "EngineError": "errors",
     "ErrorCode": "errors",
 }

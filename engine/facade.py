@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Self
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_packages
 from clawperator.engine.adb.server import AdbServer
-from clawperator.engine.backends.base import Backend
-from clawperator.engine.backends.operator import OperatorBackend
-from clawperator.engine.bus import EventBus
+from clawperator.engine.config.policy import SETUP_OPERATOR, admit, load_profile
+from clawperator.engine.config.settings import Settings, package_name, wait_limit
+from clawperator.engine.contracts.read_only import INTERNAL, refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import Attempt, ExecutionResult, settling
+from clawperator.engine.executions.backends.base import Backend
+from clawperator.engine.executions.backends.operator import OperatorBackend
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.flight import LockStatus, SingleFlight
-from clawperator.engine.executions.observing import INTERNAL, refuse_acting
+from clawperator.engine.executions.device_lock import LockStatus, SingleFlight
+from clawperator.engine.executions.log_stream import LogRoom
+from clawperator.engine.executions.probe import Probe
 from clawperator.engine.executions.run import RunOptions, refuse_unwritable_pictures, run_held
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Profile as PayloadProfile
 from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.guard import ANYBODY, Caller, Guard
-from clawperator.engine.observe.log import LogRoom
-from clawperator.engine.observe.probe import Probe
-from clawperator.engine.policy import SETUP_OPERATOR, admit, load_profile
-from clawperator.engine.settings import Settings, package_name, wait_limit
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.wireless import Wireless
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from clawperator.engine.doctor.run import Doctor
     from clawperator.engine.emulators.manager import EmulatorManager
     from clawperator.engine.executions.attempt import Keeper
-    from clawperator.engine.history.room import HistoryRoom
-    from clawperator.engine.observe.follow import Follow, FollowState
+    from clawperator.engine.follow.follower import Follow, FollowState
+    from clawperator.engine.history.worker import HistoryRoom
     from clawperator.engine.operator.app import OperatorApp
     from clawperator.engine.operator.compatibility import Compatibility
 
@@ -104,7 +104,7 @@ class Engine:
 
     def _keep_history(self) -> None:
         from clawperator.engine.history.recorder import Recorder
-        from clawperator.engine.history.room import HistoryRoom
+        from clawperator.engine.history.worker import HistoryRoom
 
         chosen = self.settings
         self.history = HistoryRoom(
@@ -118,7 +118,7 @@ class Engine:
 
     async def __aenter__(self) -> Self:
         if self._logged:
-            from clawperator.engine.log_file import follow_bus, open_log
+            from clawperator.engine.diagnostics.log_file import follow_bus, open_log
 
             log = open_log(self.settings)
             await self._open.enter_async_context(follow_bus(self.events, log, self.server.trace))
@@ -236,7 +236,7 @@ class Engine:
 
     async def picture(self, *, device_id: str | None = None) -> bytes:
         """The screen as a PNG, taken past the Operator and its lock: black where the window is secure or the screen off."""
-        from clawperator.engine.observe.screenshot import picture
+        from clawperator.engine.executions.screenshot import picture
 
         self.admit(build.screenshot(), "take a screenshot")
         return await picture(await self.device(device_id))
@@ -394,7 +394,7 @@ class Engine:
 
     async def watch_devices(self) -> None:
         """Publish ``DevicesChanged`` for ever; ``AdbServerLost`` in between when the server dies. Run it as a task."""
-        from clawperator.engine.events import DevicesChanged
+        from clawperator.engine.events.types import DevicesChanged
 
         tracking = self.server.track_devices(reconnect=True, on_lost=self._server_lost)
         async with aclosing(tracking):
@@ -403,14 +403,14 @@ class Engine:
                 self.events.publish(DevicesChanged(devices=devices))
 
     def _server_lost(self, error: EngineError) -> None:
-        from clawperator.engine.events import AdbServerLost
+        from clawperator.engine.events.types import AdbServerLost
 
         self.events.publish(AdbServerLost(reason=error.message))
 
     async def watch_log(self, device_id: str) -> None:
         """Tail one device passively for ever: log batches, command progress, envelopes, snapshots. Run it as a task."""
         package = self._package(None)
-        from clawperator.engine.events import LogAttached, LogGap
+        from clawperator.engine.events.types import LogAttached, LogGap
 
         async for turn in _tries():
             try:
@@ -446,7 +446,7 @@ class Engine:
         Trees arrive as ``SnapshotSeen`` events; say ``painted()`` when the newest one is shown. ``tell`` hears of every
         change of its state. Run ``watch_log`` beside it: the trees of others then save it looks of its own.
         """
-        from clawperator.engine.observe.follow import Follow, look
+        from clawperator.engine.follow.follower import Follow, look
 
         backend = self._backend(receiver_package)
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from clawperator.engine.config.policy import WRITE_FILES, load_profile, permit
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import WRITE_FILES, load_profile, permit
 
 if TYPE_CHECKING:
+    from clawperator.engine.config.settings import Settings
     from clawperator.engine.history.rows import AuditRow
-    from clawperator.engine.settings import Settings
 
 Write = Callable[["AuditRow"], object]
 

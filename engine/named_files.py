@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from clawperator.engine.errors import not_writable
-from clawperator.engine.files import new_file
+from clawperator.engine.files.writing import new_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from clawperator.engine import Engine
-from clawperator.engine.settings import Settings
+from clawperator.engine.config.settings import Settings
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from clawperator.engine.config.settings import Settings
 from clawperator.engine.guard import Guard
-from clawperator.engine.settings import Settings
 
 Spawn = Callable[..., subprocess.Popen[Any]]
 

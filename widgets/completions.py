@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.models.json_place import Place
-from clawperator.widgets.models.schema_words import Word
+from clawperator.widgets.text.json_place import Place
+from clawperator.widgets.text.schema_words import Word
 
 ROWS = 8
 _WIDEST = 76

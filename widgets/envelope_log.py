@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from clawperator.engine.filters import Filter, Term
+from clawperator.engine.filters.grammar import Filter, Term
 from clawperator.widgets import keys
 from clawperator.widgets.models.execution import Execution
 from clawperator.widgets.models.stream_view import StreamView

@@ -27,8 +27,8 @@ from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.roles import ROLES
 from clawperator.widgets.format.safe import cells
 from clawperator.widgets.json_typing import INDENT, JsonTyping
-from clawperator.widgets.models.json_text import editable, roles
-from clawperator.widgets.models.text_marks import TextMark, moved
+from clawperator.widgets.text.json_text import editable, roles
+from clawperator.widgets.text.marks import TextMark, moved
 
 REST_SECONDS = 0.15
 """The text is read this long after the last key."""

@@ -9,8 +9,8 @@ from textual.document._edit import Edit
 from textual.widgets import TextArea
 
 from clawperator.widgets.line_widget import LineWidget
-from clawperator.widgets.models.json_reader import tokens
-from clawperator.widgets.models.json_text import editable
+from clawperator.widgets.text.json_reader import tokens
+from clawperator.widgets.text.json_text import editable
 
 INDENT = "  "
 _LONG_LINE = 200

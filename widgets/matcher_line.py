@@ -21,8 +21,8 @@ from clawperator.widgets.format.safe import cells
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.info_line import FindLine
 from clawperator.widgets.models.bench import NO_MATCHER, Bench, with_field
-from clawperator.widgets.models.matcher_terms import SPELLINGS
-from clawperator.widgets.models.matcher_text import (
+from clawperator.widgets.text.matcher_terms import SPELLINGS
+from clawperator.widgets.text.matcher_text import (
     Completion,
     MatcherText,
     complete,

@@ -14,8 +14,8 @@ from clawperator.widgets.completions import Completions
 from clawperator.widgets.format.roles import CURSOR, Look
 from clawperator.widgets.format.safe import cells
 from clawperator.widgets.json_area import JsonArea, laid_over
-from clawperator.widgets.models.json_place import look_at
-from clawperator.widgets.models.schema_words import Seen, nothing_seen, words_at
+from clawperator.widgets.text.json_place import look_at
+from clawperator.widgets.text.schema_words import Seen, nothing_seen, words_at
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

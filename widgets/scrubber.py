@@ -12,7 +12,7 @@ from textual.strip import Strip
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.moments import bar_line, columns, moment_row, ticks_line
 from clawperator.widgets.line_widget import LineWidget
-from clawperator.widgets.models.past import Moment, moments
+from clawperator.widgets.models.run_replay import Moment, moments
 
 if TYPE_CHECKING:
     from clawperator.engine.history.records import RunRecord

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.timer import Timer
 
-from clawperator.engine.filters import NO_FILTER, Filter, parse_filter
+from clawperator.engine.filters.grammar import NO_FILTER, Filter, parse_filter
 from clawperator.widgets.following_pane import FollowingPane
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.status import Status

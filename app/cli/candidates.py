@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from clawperator.app.cli.arguments import Parser, add_globals, build_parser, joined
+from clawperator.app.cli.parsing.arguments import Parser, add_globals, build_parser, joined
 from clawperator.app.cli.table import COMMANDS, GROUPS, first_words, load, subcommands
 
 TYPE_CHECKING = False
@@ -113,10 +113,10 @@ def _skills(env: Mapping[str, str]) -> Iterator[Candidate]:
 
 
 def _runs(env: Mapping[str, str]) -> Iterator[Candidate]:
-    from clawperator.engine.environment import settings_path
-    from clawperator.engine.filters import Filter
+    from clawperator.engine.config.environment import settings_path
+    from clawperator.engine.config.settings import Settings
+    from clawperator.engine.filters.grammar import Filter
     from clawperator.engine.history.store import History
-    from clawperator.engine.settings import Settings
 
     with History.open(Settings.resolve({}, env, file=settings_path()).history_path, create=False) as history:
         for run in history.runs(Filter(), limit=_RUNS):

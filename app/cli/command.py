@@ -6,8 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
     from clawperator.app.cli.output import Answer
+    from clawperator.app.cli.parsing.arguments import Parser
 
 
 class Command:

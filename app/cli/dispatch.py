@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 
 from clawperator.app import interrupts
-from clawperator.app.cli import afterwards, diagnostics, output
-from clawperator.app.cli.arguments import HelpWantedError, build_parser, find_command, read
+from clawperator.app.cli import deferred, diagnostics, output
+from clawperator.app.cli.parsing.arguments import HelpWantedError, build_parser, find_command, read
 from clawperator.app.cli.table import GROUPS, load
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 
@@ -25,7 +25,7 @@ def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
     try:
         return _run([*_format_of_terminal(arguments), *arguments], leaving=leaving)
     finally:
-        afterwards.do(leaving=leaving)
+        deferred.do(leaving=leaving)
 
 
 def _run(arguments: Sequence[str], *, leaving: bool) -> int:
@@ -53,7 +53,7 @@ def _format_of_terminal(arguments: Sequence[str]) -> list[str]:
         return []
     import tomllib
 
-    from clawperator.engine.environment import settings_path
+    from clawperator.engine.config.environment import settings_path
 
     try:
         with open(settings_path(), "rb") as file:

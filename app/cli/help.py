@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli.arguments import Parser, add_globals, build_parser
 from clawperator.app.cli.output import is_terminal
+from clawperator.app.cli.parsing.arguments import Parser, add_globals, build_parser
 from clawperator.app.cli.table import COMMANDS, GROUPS, SECTIONS, load, subcommands
 from clawperator.engine.contracts.issues import suggestion
 from clawperator.engine.errors import EngineError, ErrorCode, Retry

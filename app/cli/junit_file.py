@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from clawperator.app.cli.chosen import guard
+from clawperator.app.cli.context import guard
 from clawperator.engine.named_files import named_file
 
 TYPE_CHECKING = False

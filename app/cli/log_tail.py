@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from clawperator.app.cli import output
-from clawperator.engine.log_file import today_path
+from clawperator.engine.diagnostics.log_file import today_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """The only writer of stdout. stdout is the answer: one JSON document, or text for eyes.
 
-Text from devices is hostile. In JSON it can hide nothing, because ``engine/invisible.py`` escapes every hidden character; in
+Text from devices is hostile. In JSON it can hide nothing, because ``engine/text/invisible.py`` escapes every hidden character; in
 ``pretty`` output ``visible`` makes it harmless, and rich never parses it as markup.
 """
 
@@ -111,7 +111,7 @@ def encode(document: Mapping[str, Any] | Sequence[Any], *, indent: int | None = 
     text = json.dumps(document, ensure_ascii=False, separators=separators, indent=indent)
     if text.isascii() and "\x7f" not in text:
         return text.encode()
-    from clawperator.engine.invisible import reveal
+    from clawperator.engine.text.invisible import reveal
 
     return reveal(text, lambda character: json.dumps(character)[1:-1], spared="\n").encode()
 
@@ -128,9 +128,9 @@ def print_pretty(view: str, data: Any) -> None:
 
 def drawn(view: str, data: Any) -> bytes:
     """What ``print_pretty`` writes."""
-    from clawperator.app.cli import pretty
+    from clawperator.app.cli.pretty import document
 
-    return _rendered(getattr(pretty, view or "document")(data))
+    return _rendered(getattr(document, view or "document")(data))
 
 
 def print_renderables(renderables: Iterable[RenderableType]) -> None:
@@ -195,7 +195,7 @@ async def _reader_ready() -> None:
 
 def visible(text: object, *, lines: bool = False) -> str:
     """Device text with every hidden character spelled out; line feeds and tabs stay where ``lines`` is true."""
-    from clawperator.engine import invisible
+    from clawperator.engine.text import invisible
 
     return invisible.visible(str(text), lines=lines)
 

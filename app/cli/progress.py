@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 from clawperator.app.cli import diagnostics
 from clawperator.app.cli.output import encode
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.events.progress import Stage, Tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 _BAR = 20
 _SIGNS = {"running": "...", "done": "ok", "failed": "failed", "skipped": "skipped"}

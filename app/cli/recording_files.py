@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli.values import invalid
+from clawperator.app.cli.parsing.values import invalid
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ def read_bytes(path: str, code: ErrorCode) -> bytes:
 
 def write_private(options: Namespace, path: str, data: bytes, *, replace: bool = True) -> None:
     """Write a file for this user only: what was typed may be in it. Raises ``EngineError`` as ``write_named_file`` does."""
-    from clawperator.app.cli.chosen import guard
+    from clawperator.app.cli.context import guard
     from clawperator.engine.named_files import write_named_file
 
     hint = "" if replace else "Choose another --out, or pass --overwrite."

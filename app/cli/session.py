@@ -8,8 +8,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from clawperator.app.cli import afterwards, diagnostics
-from clawperator.app.cli.chosen import FACE, settings
+from clawperator.app.cli import deferred, diagnostics
+from clawperator.app.cli.context import FACE, settings
 from clawperator.app.signals import hearing
 from clawperator.engine import Engine, Settings
 from clawperator.engine.errors import interruption
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from clawperator.engine import EngineError
-    from clawperator.engine.bus import EventBus, Subscription
+    from clawperator.engine.events.bus import EventBus, Subscription
 
 T = TypeVar("T")
 
@@ -85,18 +85,18 @@ def _record_afterwards(engine: Engine) -> None:
         for trouble in history.troubles:
             diagnostics.warn(trouble)
 
-    afterwards.later(finish)
+    deferred.later(finish)
 
 
 def _log_afterwards(engine: Engine) -> None:
     """What ran goes to the log file when the answer is out."""
-    from clawperator.engine.log_file import LogKeeper, open_log
+    from clawperator.engine.diagnostics.log_file import LogKeeper, open_log
 
     keeper, log = LogKeeper(), open_log(engine.settings, warn=diagnostics.warn)
     engine.keepers.append(keeper)
     if log.wants("debug"):
         engine.server.trace.listener = keeper.heard
-    afterwards.later(lambda _: keeper.write(log))
+    deferred.later(lambda _: keeper.write(log))
 
 
 class _Interrupt:
@@ -129,7 +129,7 @@ class _Interrupt:
         """The interrupt as an error: it names the execution that was cut off, where there was one."""
         if self._aftermath is None:
             return interruption()
-        from clawperator.engine.events import ExecutionFinished
+        from clawperator.engine.events.types import ExecutionFinished
 
         self._aftermath.close()
         for event in await self._aftermath.batch():
@@ -149,7 +149,7 @@ async def _storyteller(engine: Engine, *, verbose: bool) -> AsyncIterator[None]:
     if not verbose:
         yield
         return
-    from clawperator.app.cli.story import tell
+    from clawperator.app.cli.verbose_log import tell
 
     with engine.events.subscribe() as subscription:
         task = asyncio.create_task(tell(subscription), name="story")

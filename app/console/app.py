@@ -16,40 +16,41 @@ from textual import events, on
 from textual.binding import Binding
 from textual.worker import Worker, WorkerError
 
-from clawperator.app.console import explaining, going, modes
-from clawperator.app.console.acting import Actor, Executing, first_acting
+from clawperator.app.console import modes, navigation
 from clawperator.app.console.bridge import FOCUSED_TICK_SECONDS, TICK_SECONDS, Bridge, ConsoleEngine
 from clawperator.app.console.chips import header_chips
-from clawperator.app.console.chores import Chores
 from clawperator.app.console.clipboard import Clipboard, SystemClipboard, last_copy_path
 from clawperator.app.console.crash import CrashReports, Surviving
-from clawperator.app.console.draft import DraftFile, DraftKeeper, Store, draft_path
-from clawperator.app.console.emulating import Emulating
-from clawperator.app.console.housekeeping import Housekeeping
-from clawperator.app.console.in_order import KeysInOrder
+from clawperator.app.console.devices import provisioning_dialogs
+from clawperator.app.console.devices.emulator_controller import Emulating
+from clawperator.app.console.devices.lock_dialog import show_lock
+from clawperator.app.console.devices.setup_controller import SettingUp
+from clawperator.app.console.dispatcher import Actor, Executing, first_acting
+from clawperator.app.console.idle_gc import Housekeeping
+from clawperator.app.console.inspect import explain
+from clawperator.app.console.inspect.screen import InspectScreen
+from clawperator.app.console.key_order import KeysInOrder
 from clawperator.app.console.messages import DevicesNews, News
 from clawperator.app.console.palette import ConsoleCommands, Entry
-from clawperator.app.console.preview import ThemePreview
-from clawperator.app.console.screens import provisioning
+from clawperator.app.console.palette_commands import Chores
+from clawperator.app.console.preferences import AS_FITS, Wishes
+from clawperator.app.console.run.draft import DraftFile, DraftKeeper, Store, draft_path
 from clawperator.app.console.screens.base import MIN_HEIGHT, MIN_WIDTH, ConsoleScreen
-from clawperator.app.console.screens.commands import PaletteDialog
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
-from clawperator.app.console.screens.inspect import InspectScreen
-from clawperator.app.console.screens.live import LiveDialog
-from clawperator.app.console.screens.lock import show_lock
+from clawperator.app.console.screens.live_dialog import LiveDialog
 from clawperator.app.console.screens.menu import Dialog
+from clawperator.app.console.screens.palette_dialog import PaletteDialog
 from clawperator.app.console.session import Facet, Session
-from clawperator.app.console.setting_up import SettingUp
-from clawperator.app.console.skill_jobs import Library, library_of
-from clawperator.app.console.skilling import Skilling
+from clawperator.app.console.skills.controller import Skilling
+from clawperator.app.console.skills.jobs import Library, library_of
 from clawperator.app.console.stylesheet import KeptStylesheet
 from clawperator.app.console.terminal import PLAIN, Look
-from clawperator.app.console.theming import UserThemes, wear
-from clawperator.app.console.wishes import AS_FITS, Wishes
-from clawperator.engine.environment import settings_path
+from clawperator.app.console.theme_preview import ThemePreview
+from clawperator.app.console.user_themes import UserThemes, wear
+from clawperator.engine.config.environment import settings_path
+from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.guard import Guard
-from clawperator.engine.settings import Settings
 from clawperator.themes.claw import THEMES, defaults
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
@@ -504,7 +505,7 @@ class ConsoleApp(Surviving):
     def why_not(self, action: str) -> str:
         """Why ``action`` cannot be done now, in a sentence; empty when it can. Parameters do not matter."""
         name = action.partition("(")[0].rpartition(".")[2]
-        if name == explaining.ACTION:
+        if name == explain.ACTION:
             return self._explained().reason
         if name in self._without:
             return self._without[name]
@@ -517,18 +518,18 @@ class ConsoleApp(Surviving):
         return ""
 
     def action_show_job(self) -> None:
-        going.to_job(self)
+        navigation.to_job(self)
 
     def action_show_skill(self) -> None:
-        going.to_skill_output(self)
+        navigation.to_skill_output(self)
 
     def action_show_setup(self) -> None:
-        provisioning.set_up(self, self.session.setup.serial)
+        provisioning_dialogs.set_up(self, self.session.setup.serial)
 
     @on(EnvelopeLog.TreeWanted)
     @on(ExecutionDetail.TreeWanted)
     def _tree_wanted(self, message: EnvelopeLog.TreeWanted | ExecutionDetail.TreeWanted) -> None:
-        going.to_tree(self, message.key)
+        navigation.to_tree(self, message.key)
 
     def action_explain_failure(self) -> None:
         """Why the failed step that is looked at found no node."""
@@ -537,12 +538,12 @@ class ConsoleApp(Surviving):
             self.say(Status.IDLE, wanted.reason)
         else:
             _: Worker[None] = self.run_worker(
-                partial(explaining.show, self, wanted), group="explain", exclusive=True, exit_on_error=True
+                partial(explain.show, self, wanted), group="explain", exclusive=True, exit_on_error=True
             )
 
-    def _explained(self) -> explaining.Explained:
+    def _explained(self) -> explain.Explained:
         screen = self.mode_screen
-        return explaining.explained(self.session, screen.focused if screen is not None else None)
+        return explain.explained(self.session, screen.focused if screen is not None else None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """As on the screens: what cannot be done now is dimmed."""

@@ -15,9 +15,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from clawperator.app.console.doctoring import CanCheck, Doctoring, DoctorState, as_mapping
-from clawperator.app.console.emulating import HasEmulators
-from clawperator.app.console.following import Followed, Following
+from clawperator.app.console.devices.emulator_controller import HasEmulators
+from clawperator.app.console.devices.setup_controller import HasOperator
+from clawperator.app.console.doctor.controller import CanCheck, Doctoring, DoctorState, as_mapping
+from clawperator.app.console.inspect.follow_controller import Followed, Following
+from clawperator.app.console.inspect.pictures import take
 from clawperator.app.console.messages import (
     DevicesNews,
     DoctorNews,
@@ -30,14 +32,12 @@ from clawperator.app.console.messages import (
     StreamNews,
     WorkNews,
 )
-from clawperator.app.console.outcome import settling
-from clawperator.app.console.pictures import take
+from clawperator.app.console.run.outcome import settling
 from clawperator.app.console.session import seen_again
-from clawperator.app.console.setting_up import HasOperator
 from clawperator.engine.adb.parse import DeviceEntry
-from clawperator.engine.bus import EventBus, Subscription
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import (
+from clawperator.engine.events.bus import EventBus, Subscription
+from clawperator.engine.events.types import (
     AdbServerLost,
     CheckFinished,
     DevicesChanged,
@@ -50,10 +50,10 @@ from clawperator.engine.events import (
     LogGap,
     SnapshotSeen,
 )
+from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.hierarchy.align import align
 from clawperator.engine.hierarchy.postings import postings_anywhere, postings_of
 from clawperator.engine.hierarchy.tree import UiTree, parse
-from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
@@ -62,7 +62,7 @@ from clawperator.widgets.models.snapshot import Snapshot
 from clawperator.widgets.notice_line import Notice
 
 if TYPE_CHECKING:
-    from clawperator.app.console.past import Reader
+    from clawperator.app.console.history.reader import Reader
 
 TICK_SECONDS = 0.1
 FOCUSED_TICK_SECONDS = 0.033
@@ -259,7 +259,7 @@ class Bridge:
         self._post(PictureNews(await take(self._engine, device_id, self._clock)))
 
     async def _open_files(self, paths: Sequence[str]) -> None:
-        from clawperator.engine.observe.saved import read_dump
+        from clawperator.engine.follow.saved_dumps import read_dump
 
         try:
             for path in paths:

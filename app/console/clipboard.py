@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from clawperator.engine.files import private_folder
+from clawperator.engine.files.writing import private_folder
 
 OSC52_LIMIT = 74_000
 """Bytes that terminals accept by OSC 52; more goes to the file only."""

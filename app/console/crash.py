@@ -13,7 +13,7 @@ from rich.text import Text
 from textual import on
 from textual.app import App
 
-from clawperator.engine.files import private_folder
+from clawperator.engine.files.writing import private_folder
 from clawperator.engine.version import __version__
 from clawperator.widgets.line_pane import LinePane
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.console.draft_file import read_text
+from clawperator.app.console.run.draft_file import read_text
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from clawperator.engine.errors import EngineError
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.events.progress import Stage, Tell
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.job import Job

@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 
+from clawperator.engine.config.settings_file import Problem
+from clawperator.engine.config.toml_lines import lines_of
 from clawperator.engine.contracts.issues import shown, suggestion
-from clawperator.engine.settings_file import Problem
-from clawperator.engine.toml_lines import lines_of
 from clawperator.widgets import keys
 
 _MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "meta", "hyper"})

@@ -12,8 +12,8 @@ from typing import Any
 from textual.message import Message
 
 from clawperator.engine.adb.parse import DeviceEntry
-from clawperator.engine.events import EngineEvent
-from clawperator.engine.observe.follow import FollowState
+from clawperator.engine.events.types import EngineEvent
+from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets.models.checkup import DoctorReport
 from clawperator.widgets.models.fixes import Fix
 from clawperator.widgets.models.machines import Machines

@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
+from clawperator.app.console.inspect.screen import InspectScreen
 from clawperator.app.console.screens.base import ConsoleScreen
-from clawperator.app.console.screens.inspect import InspectScreen
 
 
 def _stream() -> ConsoleScreen:
-    from clawperator.app.console.screens.stream import StreamScreen
+    from clawperator.app.console.stream.screen import StreamScreen
 
     return StreamScreen()
 
 
 def _run() -> ConsoleScreen:
-    from clawperator.app.console.screens.run import RunScreen
+    from clawperator.app.console.run.screen import RunScreen
 
     return RunScreen()
 
 
 def _history() -> ConsoleScreen:
-    from clawperator.app.console.screens.history import HistoryScreen
+    from clawperator.app.console.history.screen import HistoryScreen
 
     return HistoryScreen()
 
 
 def _skills() -> ConsoleScreen:
-    from clawperator.app.console.screens.skills import SkillsScreen
+    from clawperator.app.console.skills.screen import SkillsScreen
 
     return SkillsScreen()
 
 
 def _doctor() -> ConsoleScreen:
-    from clawperator.app.console.screens.doctor import DoctorScreen
+    from clawperator.app.console.doctor.screen import DoctorScreen
 
     return DoctorScreen()
 
 
 def _devices() -> ConsoleScreen:
-    from clawperator.app.console.screens.devices import DevicesScreen
+    from clawperator.app.console.devices.screen import DevicesScreen
 
     return DevicesScreen()
 
@@ -57,4 +58,5 @@ MODES: dict[str, Callable[[], ConsoleScreen]] = {
 
 def load() -> None:
     """Load them all: in a worker thread once the first frame is painted, so that no first visit has to wait for it."""
-    from clawperator.app.console.screens import devices, doctor, history, run, skills, stream  # noqa: F401  # kept by Python
+    for mode in MODES:
+        import_module(f"clawperator.app.console.{mode}.screen")

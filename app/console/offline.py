@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from clawperator.engine.adb.parse import DeviceEntry
-from clawperator.engine.bus import EventBus
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.observe.follow import FollowState
-from clawperator.engine.progress import Tell, untold
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.follow.follower import FollowState
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix

@@ -11,9 +11,9 @@ from textual.content import Content
 from textual.fuzzy import FuzzySearch
 from textual.screen import Screen
 
-from clawperator.app.console import going
-from clawperator.app.console.preview import THEME
-from clawperator.app.console.screens import provisioning
+from clawperator.app.console import navigation
+from clawperator.app.console.devices import provisioning_dialogs
+from clawperator.app.console.theme_preview import THEME
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.nodes import name_of
@@ -80,7 +80,7 @@ class ConsoleCommands:
             yield Entry(name, sentence(device.model), partial(self.console.use_device, device.serial))
 
     def _machines(self) -> Iterator[Entry]:
-        for wish in provisioning.wishes(self.console):
+        for wish in provisioning_dialogs.wishes(self.console):
             yield Entry(wish.name, wish.help, wish.run, self.console.why_not(wish.action) if wish.action else "")
 
     def _themes(self) -> Iterator[Entry]:
@@ -119,13 +119,13 @@ class ConsoleCommands:
         runs = (run for run in reversed([*console.session.log.executions]) if words in run.command_id.casefold())
         for run in islice(runs, _JUMPS):
             name = f"Go to execution {sentence(run.command_id)}"
-            yield Entry(name, sentence(run.task_id), partial(going.to_execution, console, run.command_id))
+            yield Entry(name, sentence(run.task_id), partial(navigation.to_execution, console, run.command_id))
         for skill in islice(find_skills(console.session.skills.skills, words), _JUMPS):
-            show = partial(going.to_skill, console, skill.id, run=True)
+            show = partial(navigation.to_skill, console, skill.id, run=True)
             yield Entry(f"Skill: run {sentence(skill.id)}…", sentence(skill.summary), show)
         tree = console.session.trees.shown.tree
         for node in islice(_nodes_with(tree, words), _JUMPS) if tree is not None else ():
-            yield Entry(f"Go to node {name_of(node)}", node.resource_id, partial(going.to_node, console, node))
+            yield Entry(f"Go to node {name_of(node)}", node.resource_id, partial(navigation.to_node, console, node))
 
 
 def menu_entries(screen: ConsoleScreen) -> Iterator[Entry]:

@@ -28,9 +28,9 @@ from clawperator.app.console.messages import (
     WorkNews,
 )
 from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
-from clawperator.engine.events import LogBatch
+from clawperator.engine.events.types import LogBatch
+from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.hierarchy.nodes import UiTree
-from clawperator.engine.observe.follow import FollowState
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.checkup import DoctorReport, mark_of

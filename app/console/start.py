@@ -17,18 +17,18 @@ from textual.app import InvalidThemeError
 from clawperator.app.console import terminal
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.crash import CrashReports
-from clawperator.app.console.pictures import choose_graphics, open_graphics
-from clawperator.app.console.wishes import AS_FITS, Wishes
+from clawperator.app.console.inspect.pictures import choose_graphics, open_graphics
+from clawperator.app.console.preferences import AS_FITS, Wishes
 from clawperator.app.extras import not_installed
 from clawperator.app.interrupts import INTERRUPTED
 from clawperator.app.signals import hearing
+from clawperator.engine.config.policy import load_profile
+from clawperator.engine.config.settings import crash_path
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import load_profile
-from clawperator.engine.settings import crash_path
 
 if TYPE_CHECKING:
     from clawperator.app.console.bridge import ConsoleEngine
-    from clawperator.engine.settings import Settings
+    from clawperator.engine.config.settings import Settings
 
 EngineFactory = Callable[["Settings"], AbstractAsyncContextManager[Any]]
 

@@ -27,7 +27,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
-from clawperator.app.accepting import Acceptor, Table
+from clawperator.app.serve.accept_limits import Acceptor, Table
 from clawperator.app.signals import hearing
 from clawperator.engine.errors import EngineError, ErrorCode
 

@@ -9,12 +9,12 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from clawperator.app.http import describing
+from clawperator.app.http import openapi
 from clawperator.app.http.answers import failure
-from clawperator.app.http.gate import App, Gate, Receive, Report, Scope, Send
-from clawperator.app.http.room import Room
 from clawperator.app.http.routes import ROUTERS
-from clawperator.app.http.tokens import Tokens
+from clawperator.app.http.service import Room
+from clawperator.app.serve.gate import App, Gate, Receive, Report, Scope, Send
+from clawperator.app.serve.tokens import Tokens
 from clawperator.engine.errors import EngineError, ErrorCode
 
 
@@ -32,9 +32,9 @@ def create_app(room: Room, tokens: Tokens | None = None, *, report: Report = lam
     described: dict[str, Any] = {}
 
     @framework.get("/openapi.json", include_in_schema=False)
-    async def openapi(request: Request) -> dict[str, Any]:
+    async def openapi_document(request: Request) -> dict[str, Any]:
         if not described:
-            described.update(describing.document(framework))
+            described.update(openapi.document(framework))
         return {**described, "servers": [{"url": str(request.base_url).rstrip("/")}]}
 
     framework.add_exception_handler(EngineError, _engine_error)

@@ -10,10 +10,10 @@ from typing import Any
 
 from starlette.requests import Request
 
+from clawperator.engine.config.settings import package_name
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.settings import package_name
 
 Body = Mapping[str, Any]
 _EXECUTION_HINT = "GET /schemas/execution returns the JSON Schema of an execution."

@@ -14,7 +14,7 @@ from clawperator.app.http.events.frames import News, following
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
-    from clawperator.engine.observe.follow import Follow, FollowState
+    from clawperator.engine.follow.follower import Follow, FollowState
 
 
 class _Followed:

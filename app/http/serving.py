@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from clawperator.app.http.app import create_app
-from clawperator.app.http.hosting import Host, Listening, Ready, Tell
-from clawperator.app.http.options import ServeOptions
-from clawperator.app.http.room import Room
+from clawperator.app.http.service import Room
+from clawperator.app.serve.hosting import Host, Listening, Ready, Tell
+from clawperator.app.serve.options import ServeOptions
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import Engine

@@ -12,8 +12,8 @@ from mcp_types import CallToolResult, ContentBlock, TextContent
 from clawperator.app.hints import MATCH_COMMAND, worded
 from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.errors import EngineError
+from clawperator.engine.follow.trees import viewed
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.engine.observe.trees import viewed
 
 if TYPE_CHECKING:
     from clawperator.engine.skills.play import PlayReport

@@ -13,17 +13,17 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from clawperator.app.http.answers import failure
-from clawperator.app.http.gate import MAX_BODY_BYTES, Gate, Receive, Send
-from clawperator.app.http.hosting import Host, Ready, Tell
-from clawperator.app.http.refusals import CALLER, Refusals
-from clawperator.app.mcp.desk import Desk
 from clawperator.app.mcp.server import create_server
+from clawperator.app.mcp.service import Desk
+from clawperator.app.serve.gate import MAX_BODY_BYTES, Gate, Receive, Send
+from clawperator.app.serve.hosting import Host, Ready, Tell
+from clawperator.app.serve.refusals import CALLER, Refusals
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.in_flight import InFlight
+from clawperator.engine.executions.drain import InFlight
 from clawperator.engine.guard import ANYBODY, Caller
 
 if TYPE_CHECKING:
-    from clawperator.app.http.options import ServeOptions
+    from clawperator.app.serve.options import ServeOptions
     from clawperator.engine.facade import Engine
 
 PATH = "/mcp"

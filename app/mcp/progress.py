@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from clawperator.engine.contracts.issues import shown
-from clawperator.engine.events import (
+from clawperator.engine.events.types import (
     CommandProgress,
     ExecutionDispatched,
     ExecutionFinished,
@@ -18,8 +18,8 @@ from clawperator.engine.events import (
 )
 
 if TYPE_CHECKING:
-    from clawperator.engine.bus import EventBus, Subscription
-    from clawperator.engine.events import EngineEvent
+    from clawperator.engine.events.bus import EventBus, Subscription
+    from clawperator.engine.events.types import EngineEvent
 
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 """Tells the client: how far, of how much, in words."""

@@ -20,10 +20,10 @@ from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.schema import SCHEMAS, json_schema
 from clawperator.engine.errors import EngineError
-from clawperator.engine.observe.trees import viewed
+from clawperator.engine.follow.trees import viewed
 
 if TYPE_CHECKING:
-    from clawperator.app.mcp.desk import Call, Desk
+    from clawperator.app.mcp.service import Call, Desk
 
 JSON = "application/json"
 XML = "application/xml"

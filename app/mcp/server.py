@@ -24,13 +24,13 @@ from mcp_types import (
 )
 from mcp_types import Tool as ToolEntry
 
-from clawperator.app.http.refusals import CALLER
 from clawperator.app.mcp import resources
 from clawperator.app.mcp.answers import Reply, refusal, result_of
-from clawperator.app.mcp.desk import Call
 from clawperator.app.mcp.instructions import INSTRUCTIONS
 from clawperator.app.mcp.progress import Progress
+from clawperator.app.mcp.service import Call
 from clawperator.app.mcp.tools import TOOLS
+from clawperator.app.serve.refusals import CALLER
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.guard import ANYBODY, Caller
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from clawperator.app.mcp.desk import Desk
+    from clawperator.app.mcp.service import Desk
     from clawperator.app.mcp.tools.base import Tool
 
     Context = ServerRequestContext[Any, Any]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcp.server.stdio import stdio_server
 
-from clawperator.app.mcp.desk import Desk
 from clawperator.app.mcp.server import create_server
+from clawperator.app.mcp.service import Desk
 from clawperator.app.signals import hearing
 
 if TYPE_CHECKING:

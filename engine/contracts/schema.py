@@ -256,13 +256,13 @@ def _skill() -> Any:
 
 
 def _settings() -> Any:
-    from clawperator.engine.settings_file import SettingsFile
+    from clawperator.engine.config.settings_file import SettingsFile
 
     return SettingsFile
 
 
 def _policy() -> Any:
-    from clawperator.engine.policy_file import PolicyFile
+    from clawperator.engine.config.policy_file import PolicyFile
 
     return PolicyFile
 

@@ -10,11 +10,11 @@ import shlex
 from typing import NamedTuple
 
 from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.doctor.check import Check, manual, unreadable
 from clawperator.engine.doctor.readiness import SETTINGS_SCREEN, SETTINGS_STEPS, granting, value_of
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.operator.batch import Part
-from clawperator.engine.operator.identity import service_of
 from clawperator.engine.operator.secure_list import contains, entries
 
 SWITCHES = (

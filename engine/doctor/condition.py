@@ -6,7 +6,7 @@ import re
 
 from clawperator.engine.doctor.check import Check, manual, unreadable
 from clawperator.engine.operator.batch import Part
-from clawperator.engine.suggestions import adb_line
+from clawperator.engine.text.suggestions import adb_line
 
 SCREEN = (("dumpsys", "power"), ("dumpsys", "window", "policy"))
 """What ``screen`` reads."""

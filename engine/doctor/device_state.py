@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.doctor import accessibility, condition
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.batch import Part, ask_all
-from clawperator.engine.operator.identity import service_of
 
 
 @dataclass(frozen=True, slots=True)

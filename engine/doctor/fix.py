@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.adb.binary import find_adb
+from clawperator.engine.config.policy import SETUP_OPERATOR
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.fix_words import Words, understand
 from clawperator.engine.doctor.tools import run_tool
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import SETUP_OPERATOR
-from clawperator.engine.progress import Stage, Tell, untold
-from clawperator.engine.suggestions import adb_line
+from clawperator.engine.events.progress import Stage, Tell, untold
+from clawperator.engine.text.suggestions import adb_line
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import Engine

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 from clawperator.engine.doctor.check import Check
-from clawperator.engine.invisible import spell, visible
+from clawperator.engine.text.invisible import spell, visible
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold in any form."""

@@ -12,10 +12,10 @@ from clawperator.engine.doctor.check import Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.command import Command
-from clawperator.engine.observe.probe import variants
+from clawperator.engine.executions.probe import variants
 from clawperator.engine.operator.batch import Part
 from clawperator.engine.operator.compatibility import judge
-from clawperator.engine.suggestions import command_line
+from clawperator.engine.text.suggestions import command_line
 
 Send = Callable[[str, Command], Awaitable[Envelope]]
 """Sends a command to a serial under the device's lock and gives its envelope; raises ``EngineError`` when there is none."""

@@ -15,7 +15,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.server import AdbServer
-    from clawperator.engine.settings import Settings
+    from clawperator.engine.config.settings import Settings
 
 __all__ = ["Doctor", "next_actions", "report"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.verdict import verdict_of
-from clawperator.engine.suggestions import command_line
+from clawperator.engine.text.suggestions import command_line
 
 _LOOK = "clawperator observe snapshot --device-id <device_id>"
 _READY = "Everything is ready. For a list of commands, run: clawperator --help"

@@ -11,7 +11,7 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
-from clawperator.engine import sessions
+from clawperator.engine.process import sessions
 
 TOOL_SECONDS = 5.0
 """How long a program may take to print its version."""

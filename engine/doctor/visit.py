@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clawperator.engine.adb.device import AdbDevice
     from clawperator.engine.adb.parse import DeviceEntry
     from clawperator.engine.adb.server import AdbServer
-    from clawperator.engine.settings import Settings
+    from clawperator.engine.config.settings import Settings
 
 T = TypeVar("T")
 

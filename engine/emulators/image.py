@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from clawperator.engine.emulators.limits import Limits
+from clawperator.engine.emulators.progress import INSTALL_IMAGE, Running, Telling
 from clawperator.engine.emulators.sdk import Ran, Sdk, ToolTimeoutError
-from clawperator.engine.emulators.telling import INSTALL_IMAGE, Running, Telling
 from clawperator.engine.emulators.words import advice, complaint, misfortune
 from clawperator.engine.errors import EngineError, ErrorCode
 

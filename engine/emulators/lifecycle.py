@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.emulators import console, telling
+from clawperator.engine.emulators import console, progress
 from clawperator.engine.emulators.attempt import Attempt
 from clawperator.engine.emulators.avds import Avd, Recipe, checked_name, read_avd
 from clawperator.engine.emulators.image import ensure_image
@@ -19,9 +19,9 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.limits import Limits
+    from clawperator.engine.emulators.progress import Running, Telling
     from clawperator.engine.emulators.running import Scanner
     from clawperator.engine.emulators.sdk import Ran, Sdk
-    from clawperator.engine.emulators.telling import Running, Telling
 
 START_FLAGS = ("-no-snapshot-load", "-no-boot-anim")
 SETTINGS = ("development_settings_enabled", "adb_enabled")
@@ -71,7 +71,7 @@ class Lifecycle:
                 raise _not_created(recipe, message, "Choose another name, or overwrite it with --force.")
             await self._refuse_running(recipe.name)
         await ensure_image(self.sdk, recipe.image, self.limits, told)
-        with told.stage(telling.CREATE_AVD, self.limits.create, left=_unfinished_avd) as stage:
+        with told.stage(progress.CREATE_AVD, self.limits.create, left=_unfinished_avd) as stage:
             done = await self._manage(create_arguments(recipe), recipe, stage)
             if not done.ok:
                 raise _not_created(recipe, complaint("avdmanager", done), advice(done))
@@ -125,7 +125,7 @@ class Lifecycle:
         if not self.avd(checked_name(name)).exists:
             raise not_found(name)
         await self._refuse_running(name)
-        with told.stage(telling.START) as stage:
+        with told.stage(progress.START) as stage:
             attempt = Attempt(name, self._spawn(name, log))
             stage.result = f"process {attempt.process.pid}"
         try:
@@ -154,7 +154,7 @@ class Lifecycle:
 
         Raises ``EngineError`` (EMULATOR_START_FAILED).
         """
-        with told.stage(telling.WAIT_ADB, self.limits.register, left=attempt.fate if attempt else None) as stage:
+        with told.stage(progress.WAIT_ADB, self.limits.register, left=attempt.fate if attempt else None) as stage:
             looking = self._in_adb(name, stage)
             stage.result = await (attempt.alive(looking) if attempt else looking)
         return stage.result
@@ -180,7 +180,7 @@ class Lifecycle:
 
     async def boot(self, serial: str, told: Telling, attempt: Attempt | None = None) -> None:
         """Return when it has booted. Raises ``EngineError`` EMULATOR_BOOT_TIMEOUT; EMULATOR_START_FAILED if it ends instead."""
-        with told.stage(telling.WAIT_BOOT, self.limits.boot, left=attempt.fate if attempt else None) as stage:
+        with told.stage(progress.WAIT_BOOT, self.limits.boot, left=attempt.fate if attempt else None) as stage:
             polling = self._until_booted(serial, stage)
             try:
                 async with asyncio.timeout(self.limits.boot):
@@ -198,7 +198,7 @@ class Lifecycle:
     async def enable(self, serial: str, told: Telling, attempt: Attempt | None = None) -> None:
         """Switch on what debugging needs. Raises ``EngineError`` EMULATOR_START_FAILED; the emulator runs on then."""
         device = self.scanner.server.device(serial)
-        with told.stage(telling.ENABLE_SETTINGS, left=attempt.fate if attempt else None):
+        with told.stage(progress.ENABLE_SETTINGS, left=attempt.fate if attempt else None):
             for name in SETTINGS:
                 trouble = ""
                 try:
@@ -223,7 +223,7 @@ class Lifecycle:
         if found is None:
             raise EngineError(ErrorCode.EMULATOR_NOT_RUNNING, f"AVD {name} is not running", details={"name": name})
         serial = found[0]
-        with told.stage(telling.STOP, self.limits.vanish) as stage:
+        with told.stage(progress.STOP, self.limits.vanish) as stage:
             try:
                 await console.ask(serial, "kill", self.sdk.env, timeout=self.limits.device)
             except EngineError as exc:

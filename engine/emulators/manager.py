@@ -9,6 +9,7 @@ from copy import copy
 from typing import Self
 
 from clawperator.engine.adb.server import AdbServer
+from clawperator.engine.config.settings import Settings
 from clawperator.engine.emulators.avds import (
     DEFAULT_NAME,
     DOCUMENTED_ABI,
@@ -21,15 +22,14 @@ from clawperator.engine.emulators.avds import (
 )
 from clawperator.engine.emulators.lifecycle import Lifecycle, Stopped
 from clawperator.engine.emulators.limits import Limits
+from clawperator.engine.emulators.progress import Telling
 from clawperator.engine.emulators.provision import Provisioned, Provisioning, ProvisionPlan
 from clawperator.engine.emulators.running import RunningEmulator, Scanner
 from clawperator.engine.emulators.sdk import Sdk, ToolTimeoutError
-from clawperator.engine.emulators.telling import Telling
 from clawperator.engine.emulators.words import advice, complaint
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.progress import Tell, untold
 from clawperator.engine.guard import Guard
-from clawperator.engine.progress import Tell, untold
-from clawperator.engine.settings import Settings
 
 _LISTING = "Run `emulator -list-avds` to see what it reports."
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from clawperator.engine.errors import not_writable
-from clawperator.engine.files import open_regular
+from clawperator.engine.files.writing import open_regular
 
 _TAIL_BYTES = 2000
 

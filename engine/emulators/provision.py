@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
-from clawperator.engine.emulators import telling
+from clawperator.engine.emulators import progress
 from clawperator.engine.emulators.avds import Avd, Recipe
 from clawperator.engine.emulators.running import RunningEmulator, waiting
 from clawperator.engine.emulators.sdk import tool_missing
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from clawperator.engine.emulators.lifecycle import Lifecycle
-    from clawperator.engine.emulators.telling import Telling
+    from clawperator.engine.emulators.progress import Telling
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,23 +126,23 @@ class Provisioning:
 
     async def _provision(self, told: Telling) -> Provisioned:
         name = self._recipe.name
-        with told.stage(telling.CHECK_TOOLS, self._limits.tool_help):
+        with told.stage(progress.CHECK_TOOLS, self._limits.tool_help):
             if missing := await self._sdk.missing(timeout=self._limits.tool_help):
                 raise tool_missing(missing)
-        with told.stage(telling.SCAN_RUNNING) as stage:
+        with told.stage(progress.SCAN_RUNNING) as stage:
             running = await self._settled(stage)
             emulator = choose_running(running, name)
             stage.result = f"reusing {emulator.avd_name}" if emulator else "none that is supported"
         if emulator:
-            told.skipped(*telling.STAGES[2:7])
+            told.skipped(*progress.STAGES[2:7])
             return await self._reuse(emulator, told)
-        with told.stage(telling.SCAN_AVDS, self._limits.list_names) as stage:
+        with told.stage(progress.SCAN_AVDS, self._limits.list_names) as stage:
             avd = choose_configured(await self._configured(), name)
             if avd is None:
                 refuse_unsupported(self._lifecycle.avd(name))
             stage.result = f"starting {avd.name}" if avd else "none that is supported"
         if avd:
-            told.skipped(telling.INSTALL_IMAGE, telling.CREATE_AVD)
+            told.skipped(progress.INSTALL_IMAGE, progress.CREATE_AVD)
         else:
             await self._lifecycle.create(self._recipe, told, force=False)
         try:
@@ -155,20 +155,20 @@ class Provisioning:
 
     async def _join(self, name: str, told: Telling) -> Provisioned:
         """Somebody else is starting it: wait for that."""
-        told.skipped(telling.START)
+        told.skipped(progress.START)
         serial = await self._lifecycle.registered(name, told)
         return await self._reuse(await self._scanner.emulator(serial), told)
 
     async def _reuse(self, emulator: RunningEmulator, told: Telling) -> Provisioned:
         """It was running before, so it is left running whatever happens."""
         if emulator.booted:
-            told.skipped(telling.WAIT_BOOT)
+            told.skipped(progress.WAIT_BOOT)
         else:
             await self._lifecycle.boot(emulator.serial, told)
         await self._lifecycle.enable(emulator.serial, told)
         return Provisioned(emulator.avd_name, emulator.serial, created=False, started=False, reused=True)
 
-    async def _settled(self, stage: telling.Running) -> Sequence[RunningEmulator]:
+    async def _settled(self, stage: progress.Running) -> Sequence[RunningEmulator]:
         """What runs, once those that adb lists as offline have come up or had their time: they may be booting."""
         running = await self._scanner.running()
         if choose_running(running, self._recipe.name) or not await self._booting():

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from clawperator.engine import sessions
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.emulators.process import end_group
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.process import sessions
 
 TOOLS = ("adb", "emulator", "sdkmanager", "avdmanager")
 """In the order in which missing ones are listed."""

@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from clawperator.engine.adb.failures import timed_out
-from clawperator.engine.bus import EventBus
 from clawperator.engine.contracts.limits import DEFAULT_MODE
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
-from clawperator.engine.executions.flight import Flight
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.executions.device_lock import Flight
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.trace import Trace
@@ -162,7 +162,7 @@ class Attempt:
         self.warnings += [warning.to_dict() for warning in self.validated.warnings]
         self.trace.enter("check")
         if self._bus.watched:
-            from clawperator.engine.events import ExecutionStarted
+            from clawperator.engine.events.types import ExecutionStarted
 
             execution = self.validated.execution
             self._bus.publish(
@@ -184,7 +184,7 @@ class Attempt:
         if self._preparation is not None:
             self._preparation.reschedule(None)
         if self._bus.watched:
-            from clawperator.engine.events import ExecutionDispatched
+            from clawperator.engine.events.types import ExecutionDispatched
 
             self._bus.publish(
                 ExecutionDispatched(
@@ -251,7 +251,7 @@ class Attempt:
     def _end(self, result: Mapping[str, Any]) -> None:
         duration_ms = (time.monotonic() - self._began) * 1000
         if self._bus.watched:
-            from clawperator.engine.events import ExecutionFinished
+            from clawperator.engine.events.types import ExecutionFinished
 
             self._bus.publish(
                 ExecutionFinished(

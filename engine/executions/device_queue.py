@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 
-from clawperator.engine.executions.file_lock import FileLock
-from clawperator.engine.files import private_folder
+from clawperator.engine.files.lock import FileLock
+from clawperator.engine.files.writing import private_folder
 
 _NEW_SECONDS = 1.0
 """A ticket this new counts without its lock: between drawing and locking it, it must not be taken for a dead one's."""

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
-from clawperator.engine.backends.base import Backend
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.backends.base import Backend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import FinishOptions, Shot, finish
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
+from clawperator.engine.executions.screenshot import CaptureError, capture, target_problem
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Profile, Validated
-from clawperator.engine.observe.screenshot import CaptureError, capture, target_problem
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _REFUSED_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT"

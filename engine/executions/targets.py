@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from clawperator.engine.contracts.issues import Warning_, joined
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import ExecutionOutcome, OutcomeStep
-from clawperator.engine.suggestions import command_line
+from clawperator.engine.text.suggestions import command_line
 
 if TYPE_CHECKING:
     from clawperator.engine.contracts.execution import Execution

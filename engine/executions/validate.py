@@ -24,7 +24,7 @@ from clawperator.engine.contracts.limits import (
 )
 from clawperator.engine.contracts.payload import Plan, Step
 from clawperator.engine.contracts.strict_json import parse_json
-from clawperator.engine.contracts.words import UnsupportedType, is_number, issues
+from clawperator.engine.contracts.vocabulary import UnsupportedType, is_number, issues
 from clawperator.engine.errors import EngineError, ErrorCode
 
 __all__ = ["Profile", "Validated", "Warning_", "parse_json", "require_generation", "validate"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.files import PRIVATE, private_folder
+from clawperator.engine.files.writing import PRIVATE, private_folder
 from clawperator.engine.history.process import alive, token
 
 if TYPE_CHECKING:

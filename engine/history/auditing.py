@@ -13,7 +13,7 @@ from clawperator.engine.history.account import denial, rule_of
 from clawperator.engine.history.rows import AuditRow
 
 if TYPE_CHECKING:
-    from clawperator.engine.settings import Settings
+    from clawperator.engine.config.settings import Settings
 
 _DENIALS = (ErrorCode.CAPABILITY_DENIED, ErrorCode.PACKAGE_DENIED, ErrorCode.ACTION_DENIED, ErrorCode.READ_ONLY)
 _LONGEST_NAME = 512

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from clawperator.engine.guard import Guard
 from clawperator.engine.history.safe import without_texts
-from clawperator.engine.invisible import spell, visible
 from clawperator.engine.named_files import write_named_file
+from clawperator.engine.text.invisible import spell, visible
 from clawperator.engine.version import __version__
 
 WHOLE = "Nothing in it is masked: it holds what was read from screens and typed into them."

@@ -10,8 +10,8 @@ import time
 from contextlib import closing, suppress
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.file_lock import FileLock
-from clawperator.engine.files import private_folder
+from clawperator.engine.files.lock import FileLock
+from clawperator.engine.files.writing import private_folder
 from clawperator.engine.history import schema
 
 BUSY_SECONDS = 5.0

@@ -1,4 +1,4 @@
-"""A filter (``engine/filters.py``) as an SQL condition over the runs. Text is compared as everywhere else: by the term itself.
+"""A filter (``engine/filters/grammar.py``) as an SQL condition over the runs. Text is compared as everywhere else: by the term itself.
 
 Executions' own ids are left out: short words stand in every other one of them. What only log lines have (``tag``, ``level``) no
 run has. ``status`` finds a run by how it ended: ``ok``, ``warn`` (a success with failed steps), ``failed`` (whatever was no
@@ -11,7 +11,7 @@ import sqlite3
 import time
 from typing import NamedTuple
 
-from clawperator.engine.filters import Filter, Term
+from clawperator.engine.filters.grammar import Filter, Term
 
 _BETWEEN = " || char(31) || "
 """Columns are searched as one text; no word that somebody types has this character in it."""

@@ -16,8 +16,8 @@ from clawperator.engine.history import ahead
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import Attempt
-    from clawperator.engine.history.room import HistoryRoom
     from clawperator.engine.history.store import History
+    from clawperator.engine.history.worker import HistoryRoom
 
 
 class Recorder:

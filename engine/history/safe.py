@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator.engine.history.rows import HOST_KINDS, AuditRow, LineRow, Run
-from clawperator.engine.safe_logs import (
+from clawperator.engine.diagnostics.safe_logs import (
     LINE_FIELDS,
     NAMES,
     is_code,
@@ -22,6 +21,7 @@ from clawperator.engine.safe_logs import (
     mask_type,
     mask_warning,
 )
+from clawperator.engine.history.rows import HOST_KINDS, AuditRow, LineRow, Run
 
 
 def without_texts(run: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from clawperator.engine.bus import Subscription
 from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.limits import ENVELOPE_WAIT_BUFFER_MS, FOLLOW_SOURCE, MAX_EXECUTION_TIMEOUT_MS
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.events import (
+from clawperator.engine.events.bus import Subscription
+from clawperator.engine.events.types import (
     CommandProgress,
     EngineEvent,
     EnvelopeSeen,
@@ -28,9 +28,9 @@ from clawperator.engine.events import (
 from clawperator.engine.executions.build import DOCTOR_SOURCE
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.trace import LINES_KEPT
-from clawperator.engine.history.room import HistoryRoom
 from clawperator.engine.history.rows import LineRow, Run, RunRow, step_rows
 from clawperator.engine.history.trees import keep_trees
+from clawperator.engine.history.worker import HistoryRoom
 from clawperator.engine.logcat.hierarchies import CapturedHierarchy
 
 _HOUSEKEEPING = (FOLLOW_SOURCE, DOCTOR_SOURCE)

@@ -17,7 +17,7 @@ from clawperator.engine.history.account import died
 from clawperator.engine.history.schema import STEPS, version_of
 
 if TYPE_CHECKING:
-    from clawperator.engine.filters import Filter
+    from clawperator.engine.filters.grammar import Filter
     from clawperator.engine.history.prune import Pruned
     from clawperator.engine.history.records import AuditRecord, RunRecord, RunSummary
     from clawperator.engine.history.rows import AuditRow, Run

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.config.policy import SETUP_OPERATOR
+from clawperator.engine.config.settings import Settings
+from clawperator.engine.events.progress import Tell, untold
 from clawperator.engine.guard import Guard
 from clawperator.engine.operator.reports import CrashLog, GrantReport, OperatorStatus, SetupReport
 from clawperator.engine.operator.stages import stage
-from clawperator.engine.policy import SETUP_OPERATOR
-from clawperator.engine.progress import Tell, untold
-from clawperator.engine.settings import Settings
 
 if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from clawperator.engine.adb.parse import parse_packages
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.observe.probe import variants
+from clawperator.engine.executions.probe import variants
 from clawperator.engine.operator.batch import Part
-from clawperator.engine.operator.identity import OPERATOR_PACKAGES, RELEASE_PACKAGE
 
 _LONGEST_QUOTE = 1_000
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
 from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.observe.probe import variants
+from clawperator.engine.executions.probe import variants
 from clawperator.engine.operator.batch import ask_all
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.quote import device_script
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.batch import Part, run_all
 from clawperator.engine.operator.crash_text import from_dropbox, from_log, merged, of_packages
-from clawperator.engine.operator.identity import OPERATOR_PACKAGES
 from clawperator.engine.operator.reports import CrashLog, CrashReport
 
 MAX_LINES = 100_000

@@ -16,13 +16,13 @@ from http.client import HTTPException, HTTPResponse
 from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
+from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
-from clawperator.engine.files import PRIVATE, check_target, private_folder
+from clawperator.engine.events.progress import Stage, Tell
+from clawperator.engine.files.writing import PRIVATE, check_target, private_folder
 from clawperator.engine.operator.apk import MAX_APK, read_apk, refused
 from clawperator.engine.operator.downloads import DEBUG_FILE, RELEASE_FILE, folder
-from clawperator.engine.operator.identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
 from clawperator.engine.operator.stages import stage
-from clawperator.engine.progress import Stage, Tell
 
 _BLOCK = 256 * 1024
 _SECONDS = 30.0

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from clawperator.engine.config.settings import home_folder
+from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.apk import ApkFacts, read_apk, refused
-from clawperator.engine.operator.identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
-from clawperator.engine.settings import home_folder
 from clawperator.engine.version import OPERATOR_RELEASES
 
 NEWEST_URL = "https://clawperator.com/operator.apk"

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.quote import quote
+from clawperator.engine.contracts.operator_identity import listener_of, service_of
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.progress import Tell, untold
 from clawperator.engine.operator import secure_list
 from clawperator.engine.operator.batch import Part, ask_all
 from clawperator.engine.operator.choosing import choose, installed, list_command
-from clawperator.engine.operator.identity import listener_of, service_of
 from clawperator.engine.operator.reports import GrantReport, ListGrant, NotificationGrant, Permissions
 from clawperator.engine.operator.stages import stage
-from clawperator.engine.progress import Tell, untold
-from clawperator.engine.suggestions import adb_line
+from clawperator.engine.text.suggestions import adb_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -7,9 +7,9 @@ import time
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import InstallResult
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.progress import Stage, Tell
 from clawperator.engine.operator.apk import ApkFacts
-from clawperator.engine.progress import Stage, Tell
-from clawperator.engine.suggestions import adb_line
+from clawperator.engine.text.suggestions import adb_line
 
 INSTALL_SECONDS = 180.0
 EXIT_REFUSED = 1

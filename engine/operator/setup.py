@@ -10,18 +10,18 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.observe import probe
+from clawperator.engine.events.progress import Tell
+from clawperator.engine.executions import probe
 from clawperator.engine.operator.apk import ApkFacts, read_apk, refused, sha256_of
 from clawperator.engine.operator.batch import ask_all
 from clawperator.engine.operator.choosing import installed, list_command
 from clawperator.engine.operator.downloads import choose_apk
 from clawperator.engine.operator.granting import grant
-from clawperator.engine.operator.identity import OPERATOR_PACKAGES
 from clawperator.engine.operator.installing import INSTALL_SECONDS, install
 from clawperator.engine.operator.reports import UNKNOWN_PACKAGE, Permissions, SetupReport
 from clawperator.engine.operator.stages import stage
-from clawperator.engine.progress import Tell
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _INSTALLED = {"ok": True}

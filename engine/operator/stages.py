@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from clawperator.engine.errors import EngineError
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.events.progress import Stage, Tell
 
 
 @contextmanager

@@ -8,13 +8,13 @@ from collections.abc import Collection
 from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_dumpsys_version
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.errors import EngineError
 from clawperator.engine.operator import secure_list
 from clawperator.engine.operator.batch import Part, ask_all
 from clawperator.engine.operator.choosing import installed, list_command
 from clawperator.engine.operator.compatibility import judge
 from clawperator.engine.operator.granting import LISTENERS, POST_NOTIFICATIONS, SERVICES, SWITCH, settings_value
-from clawperator.engine.operator.identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.operator.reports import InstalledVariant, OperatorStatus
 
 _GRANTED = re.compile(rf"^\s*{re.escape(POST_NOTIFICATIONS)}: granted=(true|false)\b", re.MULTILINE)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from clawperator.engine.config.settings import package_name
 from clawperator.engine.contracts.limits import MAX_ID_LENGTH
 from clawperator.engine.contracts.values import SESSION_ID
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Stage, Tell, untold
+from clawperator.engine.events.progress import Stage, Tell, untold
 from clawperator.engine.recordings.reading import MAX_FILE_BYTES
-from clawperator.engine.settings import package_name
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.device import AdbDevice

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.config.policy import admit_recipe, load_profile
 from clawperator.engine.contracts.limits import EXPECTED_FORMAT
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import generated_id
@@ -18,7 +19,6 @@ from clawperator.engine.executions.run import RunOptions
 from clawperator.engine.executions.steps import budget_ms
 from clawperator.engine.hierarchy.match import find_all, find_first
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.engine.policy import admit_recipe, load_profile
 from clawperator.engine.recordings.addressing import switch_of
 from clawperator.engine.recordings.divergence import expected, nearest, seen
 from clawperator.engine.recordings.script import ReplayScript, ReplayStep

@@ -12,8 +12,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any
 
+from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, LISTENER_CLASS, RELEASE_PACKAGE, SERVICE_CLASS
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator.identity import DEBUG_PACKAGE, LISTENER_CLASS, RELEASE_PACKAGE, SERVICE_CLASS
 from clawperator.engine.runtime.plan import Generation
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.apps.catalogue import APPS

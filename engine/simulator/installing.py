@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.operator.apk import ApkFacts, facts_of
-from clawperator.engine.operator.identity import OPERATOR_PACKAGES
 from clawperator.engine.operator.zip_index import ZipError
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.packages import FIRST_APP_UID, Package, version_code_of

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
-from clawperator.engine.operator.identity import AGENT_ACTION, SERVICE_CLASS
+from clawperator.engine.contracts.operator_identity import AGENT_ACTION, SERVICE_CLASS
 from clawperator.engine.runtime.actions import run_plan
 from clawperator.engine.runtime.outcome import PlanOutcome
 from clawperator.engine.runtime.payload import PayloadError, read_payload

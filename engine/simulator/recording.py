@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from secrets import token_hex
 
-from clawperator.engine.operator.identity import DEBUG_PACKAGE, RELEASE_PACKAGE
+from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.filesystem import FileSystem
 

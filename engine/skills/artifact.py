@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files import open_regular
+from clawperator.engine.files.writing import open_regular
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.variables import parse_vars
 
 if TYPE_CHECKING:
-    from clawperator.engine.policy import Profile
+    from clawperator.engine.config.policy import Profile
     from clawperator.engine.skills.recipe.inputs import Input
 
 TEMPLATE = ".recipe.json"

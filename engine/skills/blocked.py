@@ -10,9 +10,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from clawperator.engine.config.settings import home_folder
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files import open_regular
-from clawperator.engine.settings import home_folder
+from clawperator.engine.files.writing import open_regular
 
 FILE = "blocked-terms.txt"
 MAX_BYTES = 1024 * 1024

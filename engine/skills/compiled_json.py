@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints, ValidationError
 from pydantic_core import InitErrorDetails
 
+from clawperator.engine.config.policy import Profile, admit_recipe
 from clawperator.engine.contracts.issues import joined
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.engine.contracts.strict import Strict, problem, unknown
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import MAX_ISSUES, validate
-from clawperator.engine.policy import Profile, admit_recipe
 from clawperator.engine.skills.compiled import STAND_IN, Choice, Compiled, Confirm, Output, with_matcher
 from clawperator.engine.skills.recipe.model import Capability, DeclaredOutput
 from clawperator.engine.skills.recipe.selectors import KEYS

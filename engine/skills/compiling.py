@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.config.policy import load_profile
 from clawperator.engine.errors import EngineError
-from clawperator.engine.policy import load_profile
 from clawperator.engine.skills.artifact import compile_artifact
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.registry import Registry

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from clawperator.engine.emulators.sdk import Heard
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.skills.child import CannotStartError, run_child
+from clawperator.engine.process.child import CannotStartError, run_child
 
 SECONDS = 120.0
 """What one command may take."""

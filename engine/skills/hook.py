@@ -9,10 +9,10 @@ import stat
 import sys
 from collections.abc import Mapping
 
+from clawperator.engine.config.policy import WRITE_FILES
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
-from clawperator.engine.files import open_regular
+from clawperator.engine.files.writing import open_regular
 from clawperator.engine.guard import Guard
-from clawperator.engine.policy import WRITE_FILES
 from clawperator.engine.skills.git import QUICK_SECONDS, Git, GitError, require_git
 
 NAME = "pre-commit"

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from clawperator.engine.config.policy import Profile, admit
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import Validated, validate
-from clawperator.engine.policy import Profile, admit
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.recipe.compile import MODE
 from clawperator.engine.skills.recipe.inputs import Input, is_personal, unused

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
+from clawperator.engine.config.policy import Profile
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import Profile
 from clawperator.engine.skills.blocked import Blocked
 from clawperator.engine.skills.literals import WORDS, literals
 from clawperator.engine.skills.recipe.selectors import LITERAL_ANNOTATED

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.pattern_cost import cost_of
+from clawperator.engine.filters.pattern_cost import cost_of
 from clawperator.engine.skills.compiled import Confirm, Output
 from clawperator.engine.skills.recipe.patterns import pattern_problem
 from clawperator.engine.skills.stable_ids import Scalar, text_of

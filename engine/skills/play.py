@@ -19,9 +19,9 @@ from clawperator.engine.skills.salt import installation_salt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from clawperator.engine.config.policy import Profile
+    from clawperator.engine.config.settings import Settings
     from clawperator.engine.executions.attempt import ExecutionResult
-    from clawperator.engine.policy import Profile
-    from clawperator.engine.settings import Settings
 
 Tell = Callable[[Mapping[str, Any]], object]
 

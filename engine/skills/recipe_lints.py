@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clawperator.engine.policy import PURCHASE_RISK, Profile, capabilities_of
+from clawperator.engine.config.policy import PURCHASE_RISK, Profile, capabilities_of
 from clawperator.engine.skills.recipe.rules import capabilities_of_step
 from clawperator.engine.skills.recipe.selectors import FIELDS, LITERAL_ANNOTATED, TEXTS
 from clawperator.engine.skills.recipe.templates import names

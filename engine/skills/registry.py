@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files import open_regular
+from clawperator.engine.files.writing import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _from_home(path: str, env: Mapping[str, str]) -> str:
     """A path that begins with ``~/`` in the home of ``env``: what stands in a variable was expanded by no shell."""
     if not path.startswith("~/"):
         return path
-    from clawperator.engine.settings import home_folder
+    from clawperator.engine.config.settings import home_folder
 
     return os.path.join(os.path.dirname(home_folder(env)), path[2:])
 
@@ -198,7 +198,7 @@ def builtin_path() -> str:
 
 def checkout_folder(env: Mapping[str, str]) -> str:
     """Where ``skills install`` puts the repository (skills.md#installing)."""
-    from clawperator.engine.settings import home_folder
+    from clawperator.engine.config.settings import home_folder
 
     return os.path.join(home_folder(env), FOLDER)
 

@@ -15,18 +15,18 @@ from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.guard import Guard
-from clawperator.engine.skills.child import CannotStartError, Ended, Stream, run_child
+from clawperator.engine.process.child import CannotStartError, Ended, Stream, run_child
+from clawperator.engine.skills.environment import surroundings
 from clawperator.engine.skills.frames import Frame, parse_frames
 from clawperator.engine.skills.own_command import own_command
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.run_log import RunLog
 from clawperator.engine.skills.script import Script, choose_script
 from clawperator.engine.skills.script_output import Kept, Lines, Search
-from clawperator.engine.skills.surroundings import surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clawperator.engine.settings import Settings
+    from clawperator.engine.config.settings import Settings
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.diagnostics.log_file import OUTPUT, Line, open_log
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.log_file import OUTPUT, Line, open_log
 
 if TYPE_CHECKING:
-    from clawperator.engine.settings import Settings
+    from clawperator.engine.config.settings import Settings
 
 MAX_LOGGED = 1024 * 1024
 """About so many bytes of the log are for the output of one run; the rest of it is not written."""

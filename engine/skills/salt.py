@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 
-from clawperator.engine.files import open_regular, private_folder
-from clawperator.engine.settings import state_folder
+from clawperator.engine.config.settings import state_folder
+from clawperator.engine.files.writing import open_regular, private_folder
 
 FILE = "output-salt"
 _BYTES = 32

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, TypeVar
 
-from clawperator.engine.emulators.telling import Running, Telling
+from clawperator.engine.config.settings import Settings
+from clawperator.engine.emulators.progress import Running, Telling
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.file_lock import FileLock
+from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.files.lock import FileLock
 from clawperator.engine.guard import Guard
-from clawperator.engine.progress import Tell, untold
-from clawperator.engine.settings import Settings
 from clawperator.engine.skills.checkout import StoppedError, Workshop
 from clawperator.engine.skills.git import QUICK_SECONDS, SECONDS, Git, GitError, paths, require_git
 from clawperator.engine.skills.registry import FILE, FOLDER, checkout_folder, load_registry

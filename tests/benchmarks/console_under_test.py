@@ -37,11 +37,11 @@ if __name__ == "__main__":
 from clawperator.app.console import app as console_app
 from clawperator.app.console.session import Session
 from clawperator.app.console.start import run_async
-from clawperator.engine.events import SnapshotSeen
+from clawperator.engine.config.settings import Settings
+from clawperator.engine.events.types import SnapshotSeen
 from clawperator.engine.facade import Engine
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.engine.settings import Settings
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.models.line_ring import LineRing
 from tests.app.console.support import CHECKS_OK, DEVICE, FakeEngine, log_lines, view

@@ -17,7 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from clawperator.engine.filters import parse_filter
+from clawperator.engine.filters.grammar import parse_filter
 from clawperator.widgets.models.line_ring import LineRing
 from tests.app.console.support import (
     CHECKS_OK,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, Settings
-from clawperator.engine.events import EnvelopeSeen, LogAttached
+from clawperator.engine.events.types import EnvelopeSeen, LogAttached
 from tests.benchmarks.conftest import Phone, Report
 from tests.benchmarks.raw_script import RawScript, click, snapshot
 

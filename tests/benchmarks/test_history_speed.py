@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.engine.filters import NO_FILTER, Filter, parse_filter
+from clawperator.engine.filters.grammar import NO_FILTER, Filter, parse_filter
 from clawperator.engine.history.rows import LineRow
 from clawperator.engine.history.store import History
 from clawperator.engine.history.writing import put_run

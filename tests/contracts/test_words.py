@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clawperator.app.cli.arguments import build_parser
+from clawperator.app.cli.parsing.arguments import build_parser
 from clawperator.app.cli.table import COMMANDS, load
 from clawperator.app.mcp.instructions import INSTRUCTIONS
 from clawperator.engine.errors import ErrorCode

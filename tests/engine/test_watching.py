@@ -10,7 +10,7 @@ import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode, Settings
 from clawperator.engine.adb.parse import DeviceEntry
-from clawperator.engine.events import LogGap
+from clawperator.engine.events.types import LogGap
 from tests.support import patience
 
 

@@ -23,20 +23,22 @@ from xml.sax.saxutils import escape
 from pydantic import ValidationError
 from starlette.requests import Request
 
-from clawperator.app.cli import values
-from clawperator.app.console import pictures
-from clawperator.app.console.draft_file import read_text
+from clawperator.app.cli.parsing import values
+from clawperator.app.console.inspect import pictures
 from clawperator.app.console.remote import wire
-from clawperator.app.console.theming import read_theme
+from clawperator.app.console.run.draft_file import read_text
+from clawperator.app.console.user_themes import read_theme
 from clawperator.app.http import bodies
-from clawperator.app.http.tokens import open_tokens
 from clawperator.app.mcp import stdio
 from clawperator.app.mcp.tools import TOOLS
-from clawperator.app.mcp.tools.observing import _fitted
-from clawperator.engine import filters, pattern_cost, policy_file, redact, safe_logs, settings, settings_file
+from clawperator.app.mcp.tools.observe import _fitted
+from clawperator.app.serve.tokens import open_tokens
 from clawperator.engine.adb import accessibility as bound_services
 from clawperator.engine.adb import addresses, failures, mdns, pairing, parse, presence, protocol, reachability, sync
+from clawperator.engine.config import policy_file, settings, settings_file
+from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.contracts import envelope, generation, pattern, skill, strict_json
+from clawperator.engine.diagnostics import safe_logs
 from clawperator.engine.doctor import accessibility, adb_servers, condition, fix_words, host, readiness
 from clawperator.engine.doctor.check import Check, manual
 from clawperator.engine.doctor.junit import junit_xml, xml_text
@@ -44,8 +46,11 @@ from clawperator.engine.emulators import avds, image, manager, words
 from clawperator.engine.emulators.sdk import Heard
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.outcome import outcome_of
+from clawperator.engine.executions.screenshot import CaptureError, _png
 from clawperator.engine.executions.selecting import checked_matcher
 from clawperator.engine.executions.validate import validate
+from clawperator.engine.filters import grammar, pattern_cost
+from clawperator.engine.follow.saved_dumps import read_dump
 from clawperator.engine.hierarchy import nodes, questions, selectors, tree, views
 from clawperator.engine.hierarchy.diff import compare
 from clawperator.engine.history import account, bundle, packing
@@ -54,8 +59,6 @@ from clawperator.engine.logcat import lines as log_lines
 from clawperator.engine.logcat import progress, text, users
 from clawperator.engine.logcat.binary import BinaryLogParser
 from clawperator.engine.logcat.operator_log import OperatorLog
-from clawperator.engine.observe.saved import read_dump
-from clawperator.engine.observe.screenshot import CaptureError, _png
 from clawperator.engine.operator import (
     apk,
     axml,
@@ -68,7 +71,6 @@ from clawperator.engine.operator import (
     zip_index,
 )
 from clawperator.engine.operator.batch import Part
-from clawperator.engine.policy import DEFAULT
 from clawperator.engine.recordings import reading, step_log
 from clawperator.engine.recordings.drafting import draft_recipe
 from clawperator.engine.runtime import payload
@@ -80,6 +82,7 @@ from clawperator.engine.skills.recipe import patterns, source, yaml_bounded
 from clawperator.engine.skills.recipe.compile import compile_recipe
 from clawperator.engine.skills.script_output import Kept, Lines
 from clawperator.engine.skills.search import search
+from clawperator.engine.text import redact
 from tests.engine.operator import apks
 from tests.hostile import seeds as own
 from tests.hostile.fuzzing import Parser
@@ -250,7 +253,7 @@ def told(document: dict[str, Any]) -> None:
 
 
 def filtered(line: str) -> None:
-    found = filters.parse_filter(line)
+    found = grammar.parse_filter(line)
     for term in found.terms:
         term.found_in("a" * 2_000)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clawperator.app.console.screens.choosing import ChoiceDialog
+from clawperator.app.console.run.dispatch_dialogs import QuestionDialog
+from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.screens.dialogs import ConfirmDialog
-from clawperator.app.console.screens.dispatch import QuestionDialog
 from clawperator.engine.hierarchy.serialise import hierarchy_xml
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.format.status import Status

@@ -9,11 +9,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.cells import cell_len
 
-from clawperator.app.cli import diagnostics, pretty
+from clawperator.app.cli import diagnostics
 from clawperator.app.cli.output import encode, print_renderables
-from clawperator.engine import invisible
+from clawperator.app.cli.pretty import document
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.junit import junit_xml
+from clawperator.engine.text import invisible
 from clawperator.widgets.format import safe
 from tests.hostile.strings import HOSTILE, INVISIBLE, MARKUP, READABLE, STORM, TERMINAL, steering
 
@@ -39,7 +40,7 @@ def test_json_on_stdout_hides_nothing_and_is_the_same_data(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_pretty_output_and_stderr(text: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    print_renderables(pretty.error({"code": text, "message": text, "hint": text, "details": {text: text}}))
+    print_renderables(document.error({"code": text, "message": text, "hint": text, "details": {text: text}}))
     diagnostics.warn(text)
     diagnostics.note(text)
     out, err = (stream.decode() for stream in capfdbinary.readouterr())
@@ -67,7 +68,7 @@ def test_legitimate_labels_are_left_alone(text: str) -> None:
 
 @pytest.mark.parametrize("text", MARKUP.values())
 def test_markup_is_text(text: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    print_renderables(pretty.document({"x": text}))
+    print_renderables(document.document({"x": text}))
     assert text in capfdbinary.readouterr().out.decode()
     assert safe.escape(text) == invisible.visible(text) == text
 

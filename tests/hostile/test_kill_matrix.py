@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from clawperator.engine.config.settings import Settings
 from clawperator.engine.facade import Engine
 from clawperator.engine.history.store import History
-from clawperator.engine.settings import Settings
 from tests.app.cli.test_cli_processes import INTERRUPTED_WHILE_IMPORTING
 from tests.app.mcp.conftest import Place
 from tests.app.mcp.test_mcp_life import wired
@@ -58,7 +58,11 @@ AFTER = (
     Moment("picture", "service exec:screencap*", sent=True, arrived=True),
 )
 MOMENTS = {moment.name: moment for moment in (*BEFORE, *AFTER)}
-MODULES = ("clawperator.app.cli.dispatch", "clawperator.engine.facade", "clawperator.engine.backends.operator")
+MODULES = (
+    "clawperator.app.cli.dispatch",
+    "clawperator.engine.facade",
+    "clawperator.engine.executions.backends.operator",
+)
 FEW = ("shell of the broadcast", "second step", "before the result", "picture")
 _DIAGONAL = {
     ("probe", signal.SIGTERM),

@@ -19,13 +19,13 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.app.http.tokens import open_tokens
+from clawperator.app.serve.tokens import open_tokens
+from clawperator.engine.diagnostics.log_file import LogFile, today_path
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.flight import SingleFlight
+from clawperator.engine.executions.device_lock import SingleFlight
 from clawperator.engine.history.opening import connect
 from clawperator.engine.history.store import History
-from clawperator.engine.log_file import LogFile, today_path
 from clawperator.engine.skills.blocked import load_blocked
 from clawperator.engine.skills.salt import FILE, installation_salt
 from tests.app.cli.conftest import Cli

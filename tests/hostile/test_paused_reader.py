@@ -58,7 +58,7 @@ def test_logs(
     tmp_path: Path,
     number: signal.Signals,
 ) -> None:
-    from clawperator.engine.log_file import today_path
+    from clawperator.engine.diagnostics.log_file import today_path
 
     log = Path(today_path(str(tmp_path / "logs")))
     log.parent.mkdir(parents=True)

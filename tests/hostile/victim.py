@@ -17,8 +17,8 @@ import pytest
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.device_lock import LockStatus, SingleFlight
 from clawperator.engine.executions.device_queue import DeviceQueue
-from clawperator.engine.executions.flight import LockStatus, SingleFlight
 from clawperator.engine.history.records import RunSummary
 from clawperator.engine.history.store import History
 from clawperator.engine.simulator.device import SimulatedDevice, create_device

@@ -14,11 +14,10 @@ import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode, RunOptions, facade
 from clawperator.engine.adb.device import AdbDevice
-from clawperator.engine.events import EnvelopeSeen, LogAttached
-from clawperator.engine.executions import build
-from clawperator.engine.observe import log
-from clawperator.engine.observe.log import DeviceLog
-from clawperator.engine.observe.screenshot import CaptureError, capture
+from clawperator.engine.events.types import EnvelopeSeen, LogAttached
+from clawperator.engine.executions import build, log_stream
+from clawperator.engine.executions.log_stream import DeviceLog
+from clawperator.engine.executions.screenshot import CaptureError, capture
 from clawperator.engine.simulator.commands import packages
 from clawperator.engine.simulator.commands.process import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
@@ -103,7 +102,7 @@ async def test_a_device_that_leaves_during_a_force_stop(connect: Connect, monkey
 
 async def test_a_logcat_that_does_not_start(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = await connect()
-    monkeypatch.setattr(log, "logcat_words", lambda _: ["logcat", "--no-such-option"])
+    monkeypatch.setattr(log_stream, "logcat_words", lambda _: ["logcat", "--no-such-option"])
     error = await failure(bench.engine, build.snapshot())
     assert (error["code"], error["broadcastDispatchStatus"]) == (ErrorCode.LOGCAT_UNAVAILABLE, "not_sent")
     assert "nothing was dispatched" in error["hint"]
@@ -201,7 +200,7 @@ async def test_a_file_system_without_hard_links(
     assert path.read_bytes().startswith(b"\x89PNG")
     path.write_bytes(b"mine")
     monkeypatch.setattr(os.path, "lexists", lambda _: False)  # the file appears while the picture is taken
-    monkeypatch.setattr("clawperator.engine.files.check_target", lambda *_, **__: None)
+    monkeypatch.setattr("clawperator.engine.files.writing.check_target", lambda *_, **__: None)
     with pytest.raises(CaptureError, match="File exists"):
         await capture(bench.engine.server.device(bench.serial), str(path), overwrite=False)
     assert path.read_bytes() == b"mine"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.screens.inspect import InspectScreen
+from clawperator.app.console.inspect.screen import InspectScreen
 from tests.app.console.support import FakeClipboard, MemoryStore, drained, until
 
 pytestmark = pytest.mark.adb

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode
-from clawperator.engine.events import (
+from clawperator.engine.events.types import (
     CommandProgress,
     EnvelopeSeen,
     ExecutionDispatched,

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.events import LogAttached, SnapshotSeen
-from clawperator.engine.observe.follow import Follow, FollowState
+from clawperator.engine.events.types import LogAttached, SnapshotSeen
+from clawperator.engine.follow.follower import Follow, FollowState
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]

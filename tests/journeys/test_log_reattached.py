@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from clawperator.engine import EngineError, ErrorCode
-from clawperator.engine.events import CommandProgress, LogAttached, LogBatch, SnapshotSeen
-from clawperator.engine.executions import build
-from clawperator.engine.observe import log
+from clawperator.engine.events.types import CommandProgress, LogAttached, LogBatch, SnapshotSeen
+from clawperator.engine.executions import build, log_stream
 from tests.support import adb_environment, free_port
 
 pytestmark = pytest.mark.adb
@@ -70,8 +69,8 @@ async def test_those_who_watch_see_nothing_twice(connect: Connect) -> None:
 async def test_what_the_buffer_has_lost_is_lost(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     """The envelope among it: the wait goes on to its end, and says that the command was sent."""
     bench = await connect(faults=[ends(1)])
-    script = log.resume_script
-    monkeypatch.setattr(log, "resume_script", lambda *given: f"logcat -c; {script(*given)}")
+    script = log_stream.resume_script
+    monkeypatch.setattr(log_stream, "resume_script", lambda *given: f"logcat -c; {script(*given)}")
     with pytest.raises(EngineError) as caught:
         await bench.engine.execute(build.snapshot(), timeout_ms=1_000)
     error = caught.value.to_dict()
@@ -81,7 +80,7 @@ async def test_what_the_buffer_has_lost_is_lost(connect: Connect, monkeypatch: p
 
 async def test_a_logcat_that_never_stays_is_given_up(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = await connect(speed=1.0, faults=[ends(1)])
-    monkeypatch.setattr(log, "resume_script", lambda *_: "exit 3")
+    monkeypatch.setattr(log_stream, "resume_script", lambda *_: "exit 3")
     with pytest.raises(EngineError) as caught:
         await bench.engine.execute(plan(SLEEP, SLEEP | {"id": "nap-2", "params": {"durationMs": 20_000}}))
     error = caught.value.to_dict()

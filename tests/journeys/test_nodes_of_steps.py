@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import EngineError
-from clawperator.engine.events import LogAttached
+from clawperator.engine.events.types import LogAttached
 
 pytestmark = pytest.mark.adb
 Connect = Callable[..., Awaitable[Any]]

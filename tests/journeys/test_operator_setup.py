@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode
+from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.executions.command import Command
-from clawperator.engine.operator.identity import DEBUG_PACKAGE, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.simulator.commands import packages
 from tests.engine.operator.apks import apk, manifest, save
 

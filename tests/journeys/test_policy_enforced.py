@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clawperator.engine import Engine, EngineError
-from clawperator.engine.events import ExecutionDispatched
+from clawperator.engine.events.types import ExecutionDispatched
 from clawperator.engine.history.store import History
 from tests.support import patience
 

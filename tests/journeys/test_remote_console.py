@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from clawperator.app.console.screens.dispatch import DispatchDialog
-from clawperator.app.console.screens.history import HistoryScreen
+from clawperator.app.console.history.screen import HistoryScreen
+from clawperator.app.console.run.dispatch_dialogs import DispatchDialog
 from clawperator.engine.executions import build
 from tests.app.console.support import drained, until
 from tests.app.http.conftest import Serve, serve  # noqa: F401 -- a fixture

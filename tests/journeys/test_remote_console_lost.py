@@ -7,7 +7,7 @@ import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from clawperator.app.console.screens.dispatch import DispatchDialog
+from clawperator.app.console.run.dispatch_dialogs import DispatchDialog
 from clawperator.engine.executions import build
 from tests.app.console.support import drained, until
 from tests.app.http.conftest import Serve, serve, start  # noqa: F401 -- a fixture

@@ -12,7 +12,7 @@ from clawperator.engine import Engine, EngineError, ErrorCode
 from clawperator.engine.doctor import device_state
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.device_state import DeviceState
-from clawperator.engine.events import CommandProgress
+from clawperator.engine.events.types import CommandProgress
 from clawperator.engine.executions import build
 
 pytestmark = pytest.mark.adb

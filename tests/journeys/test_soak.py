@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import EngineError, ErrorCode
-from clawperator.engine.events import EnvelopeSeen, LogAttached
+from clawperator.engine.events.types import EnvelopeSeen, LogAttached
 
 pytestmark = [pytest.mark.adb, pytest.mark.ci, pytest.mark.soak]
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from textual import events
 
-from clawperator.app.console.screens.devices import DevicesScreen
-from clawperator.app.console.screens.history import HistoryScreen
-from clawperator.app.console.screens.inspect import InspectScreen
-from clawperator.app.console.screens.run import RunScreen
+from clawperator.app.console.devices.screen import DevicesScreen
+from clawperator.app.console.history.screen import HistoryScreen
+from clawperator.app.console.inspect.screen import InspectScreen
+from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from tests.app.console.support import (
     CHECKS_OK,

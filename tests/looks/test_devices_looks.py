@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.screens.provisioning import PlanDialog
-from clawperator.app.console.screens.setup import SetupDialog
+from clawperator.app.console.devices.provisioning_dialogs import PlanDialog
+from clawperator.app.console.devices.setup_screen import SetupDialog
 from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.widgets.emulator_list import EmulatorList
 from tests.app.console.fake_emulators import NO_SDK, PIXEL, RUNS, SECOND_AVD, TABLET_AVD, FakeEmulators, FakeOperatorApp

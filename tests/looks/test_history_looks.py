@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.bus import EventBus
+from clawperator.engine.events.bus import EventBus
 from clawperator.engine.history.records import RunRecord
-from clawperator.engine.history.room import HistoryRoom
 from clawperator.engine.history.store import History
+from clawperator.engine.history.worker import HistoryRoom
 from tests.app.console.support import CHECKS_OK, NOON, ROWS, FakeEngine, make_app, settings_screen, until
 from tests.looks.poses import AT_SIZES, PINNED, Compare, Typed, at_rest, before, press
 from tests.past_runs import a_run, a_summary, failed, put

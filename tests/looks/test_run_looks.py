@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.screens.as_sent import AsSentDialog
-from clawperator.app.console.screens.choosing import ChoiceDialog
-from clawperator.app.console.screens.dispatch import DispatchDialog
-from clawperator.app.console.screens.lock import LockDialog
-from clawperator.app.console.screens.run import RunScreen
+from clawperator.app.console.devices.lock_dialog import LockDialog
+from clawperator.app.console.run.as_sent import AsSentDialog
+from clawperator.app.console.run.dispatch_dialogs import DispatchDialog
+from clawperator.app.console.run.screen import RunScreen
+from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.session import Facet
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import EngineEvent, ExecutionDispatched, ExecutionFinished, ExecutionStarted
+from clawperator.engine.events.types import EngineEvent, ExecutionDispatched, ExecutionFinished, ExecutionStarted
 from tests.app.console.support import (
     CHECKS_OK,
     DEVICE,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.screens.skill_form import SkillForm
-from clawperator.app.console.screens.skills import SkillsScreen
+from clawperator.app.console.skills.form import SkillForm
+from clawperator.app.console.skills.screen import SkillsScreen
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.models.skills import BUILTIN, Trouble
 from clawperator.widgets.skill_list import SkillList

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.events import EngineEvent, LogAttached, LogGap
+from clawperator.engine.events.types import EngineEvent, LogAttached, LogGap
 from clawperator.engine.logcat.entry import LogEntry
 from tests.app.console.support import (
     DEVICE,

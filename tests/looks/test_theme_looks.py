@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.bus import EventBus
-from clawperator.engine.history.room import HistoryRoom
+from clawperator.engine.events.bus import EventBus
 from clawperator.engine.history.store import History
+from clawperator.engine.history.worker import HistoryRoom
 from tests.app.console.support import (
     CHECKS_FAILED,
     CHECKS_OK,

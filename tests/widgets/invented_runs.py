@@ -8,8 +8,8 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from clawperator.engine.bus import EventBus
-from clawperator.engine.events import (
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.events.types import (
     EngineEvent,
     EnvelopeSeen,
     ExecutionDispatched,
@@ -18,9 +18,9 @@ from clawperator.engine.events import (
     LogGap,
     SnapshotSeen,
 )
+from clawperator.engine.executions.log_events import OperatorNews
 from clawperator.engine.logcat.entries import parse_text
 from clawperator.engine.logcat.operator_log import OperatorLog
-from clawperator.engine.observe.news import OperatorNews
 from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.execution import Execution
 from clawperator.widgets.models.executions import ExecutionLog

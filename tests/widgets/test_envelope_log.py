@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from clawperator.engine.events import EngineEvent, LogGap, SnapshotSeen
+from clawperator.engine.events.types import EngineEvent, LogGap, SnapshotSeen
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.lines import Row

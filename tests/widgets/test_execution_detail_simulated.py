@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clawperator.engine.bus import Subscription
-from clawperator.engine.events import EngineEvent, EnvelopeSeen, LogAttached, SnapshotSeen
+from clawperator.engine.config.settings import Settings
+from clawperator.engine.events.bus import Subscription
+from clawperator.engine.events.types import EngineEvent, EnvelopeSeen, LogAttached, SnapshotSeen
 from clawperator.engine.facade import Engine
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.engine.settings import Settings
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine.contracts.limits import FOLLOW_SOURCE
-from clawperator.engine.events import (
+from clawperator.engine.events.types import (
     EngineEvent,
     EnvelopeSeen,
     ExecutionFinished,

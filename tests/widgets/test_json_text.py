@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
-from clawperator.widgets.models.json_place import Place, look_at
-from clawperator.widgets.models.json_text import Path, editable, read, roles
+from clawperator.widgets.text.json_place import Place, look_at
+from clawperator.widgets.text.json_text import Path, editable, read, roles
 
 KEYS = st.one_of(st.sampled_from(["a", "b", "a.b", "0", "actions", "type", ""]), st.text(max_size=8))
 VALUES = st.recursive(

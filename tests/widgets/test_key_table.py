@@ -6,18 +6,18 @@ import pytest
 from textual.binding import Binding
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.devices.screen import DevicesScreen
+from clawperator.app.console.doctor.fix_dialog import FixDialog
+from clawperator.app.console.doctor.screen import DoctorScreen
+from clawperator.app.console.history.screen import HistoryScreen
+from clawperator.app.console.inspect.screen import InspectScreen
+from clawperator.app.console.run.screen import RunScreen
 from clawperator.app.console.screens.base import ConsoleScreen
-from clawperator.app.console.screens.devices import DevicesScreen
 from clawperator.app.console.screens.dialogs import ConfirmDialog
-from clawperator.app.console.screens.doctor import DoctorScreen
-from clawperator.app.console.screens.fixing import FixDialog
-from clawperator.app.console.screens.history import HistoryScreen
-from clawperator.app.console.screens.inspect import InspectScreen
 from clawperator.app.console.screens.menu import Dialog, MenuDialog
-from clawperator.app.console.screens.run import RunScreen
-from clawperator.app.console.screens.skill_form import SkillForm
-from clawperator.app.console.screens.skills import SkillsScreen
-from clawperator.app.console.screens.stream import StreamScreen
+from clawperator.app.console.skills.form import SkillForm
+from clawperator.app.console.skills.screen import SkillsScreen
+from clawperator.app.console.stream.screen import StreamScreen
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel

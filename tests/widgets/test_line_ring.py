@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clawperator.engine.filters import Filter, parse_filter
+from clawperator.engine.filters.grammar import Filter, parse_filter
 from clawperator.engine.logcat.entries import TextLogParser
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.models.line_chunk import Chunk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.filters import NO_FILTER, parse_filter
+from clawperator.engine.filters.grammar import NO_FILTER, parse_filter
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.line_search import LineRows, LineSearch

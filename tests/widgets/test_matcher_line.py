@@ -15,8 +15,8 @@ from clawperator.themes.claw import DARK
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.matcher_line import MatcherLine
 from clawperator.widgets.models.bench import Bench
-from clawperator.widgets.models.matcher_text import MatcherText
 from clawperator.widgets.row_list import ListRow, RowList
+from clawperator.widgets.text.matcher_text import MatcherText
 from tests.app.console.support import drained, settings_screen
 
 TREE = parse(settings_screen())

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from clawperator.engine.hierarchy.match import FIELDS, Matcher
 from clawperator.engine.hierarchy.serialise import render_node
 from clawperator.engine.hierarchy.tree import UiTree, build
-from clawperator.widgets.models.matcher_terms import SPELLINGS
-from clawperator.widgets.models.matcher_text import (
+from clawperator.widgets.text.matcher_terms import SPELLINGS
+from clawperator.widgets.text.matcher_text import (
     MAX_COMPLETIONS,
     complete,
     full_id,

@@ -14,7 +14,7 @@ from clawperator.widgets.format.runs import interrupted_words
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.evidence import was_sent
 from clawperator.widgets.models.execution import Execution
-from clawperator.widgets.models.past import Moment, execution_of, moments
+from clawperator.widgets.models.run_replay import Moment, execution_of, moments
 from tests.past_runs import NOON, a_run, a_summary, failed, put
 
 TREES = ("<hierarchy><node/></hierarchy>", "<hierarchy/>")

@@ -14,9 +14,9 @@ from textual.pilot import Pilot
 from clawperator.themes.claw import DARK
 from clawperator.widgets import keys
 from clawperator.widgets.format.symbols import UNICODE
-from clawperator.widgets.models.json_text import read
-from clawperator.widgets.models.text_marks import TextMark
 from clawperator.widgets.payload_editor import PayloadEditor
+from clawperator.widgets.text.json_text import read
+from clawperator.widgets.text.marks import TextMark
 from tests.app.console.support import drained
 from tests.widgets.pane_app import lines
 

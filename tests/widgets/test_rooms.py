@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "widgets").rglob("*.py"))
 FORBIDDEN = (
-    "clawperator.engine.facade", "clawperator.engine.backends", "clawperator.engine.observe", "clawperator.engine.executions",
+    "clawperator.engine.facade", "clawperator.engine.executions.backends", "clawperator.engine.observe", "clawperator.engine.executions",
     "clawperator.engine.doctor", "clawperator.engine.operator", "clawperator.engine.simulator", "clawperator.app",
     "clawperator.engine.emulators.manager", "clawperator.engine.emulators.lifecycle", "clawperator.engine.emulators.sdk",
     "asyncio", "subprocess", "socket", "os", "io", "pathlib", "threading", "tempfile", "shutil", "urllib", "http",

@@ -293,7 +293,7 @@ async def test_a_click_selects_and_a_second_one_opens() -> None:
 
 
 def test_a_real_filter_reads_what_it_says(tmp_path: Path) -> None:
-    from clawperator.engine.filters import parse_filter
+    from clawperator.engine.filters.grammar import parse_filter
 
     with a_history(tmp_path / "history.db", 50) as history:
         assert isinstance(history, History)

@@ -13,9 +13,9 @@ from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.hierarchy.matcher import FIELDS
-from clawperator.widgets.models.json_place import look_at
-from clawperator.widgets.models.json_text import read
-from clawperator.widgets.models.schema_words import Word, words_at
+from clawperator.widgets.text.json_place import look_at
+from clawperator.widgets.text.json_text import read
+from clawperator.widgets.text.schema_words import Word, words_at
 
 
 def seen(field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[str, int]]:

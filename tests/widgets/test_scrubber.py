@@ -25,7 +25,7 @@ from clawperator.widgets.format.moments import (
 from clawperator.widgets.format.safe import cells
 from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
 from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.past import moments
+from clawperator.widgets.models.run_replay import moments
 from clawperator.widgets.run_log import RunLog
 from clawperator.widgets.scrubber import Scrubber
 from tests.app.console.support import drained

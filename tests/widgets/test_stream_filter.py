@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clawperator.engine.filters import parse_filter
+from clawperator.engine.filters.grammar import parse_filter
 from clawperator.widgets.models.executions import Execution, ExecutionLog, Mark
 from clawperator.widgets.models.stream_filter import ages, culprit, keeps, keeps_entry, with_command
 from tests.app.console.support import DEVICE, log_lines, mixed_stream

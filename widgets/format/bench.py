@@ -14,7 +14,7 @@ from clawperator.widgets.format.nodes import breadcrumb, short_class, short_id
 from clawperator.widgets.format.safe import cells, escape, wrap
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.models.matcher_terms import SPELLINGS
+from clawperator.widgets.text.matcher_terms import SPELLINGS
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.explain import Explanation, FieldResult

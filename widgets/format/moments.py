@@ -12,11 +12,11 @@ from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.format.times import Clock, precise
 from clawperator.widgets.models.execution import brief
-from clawperator.widgets.models.past import STEP_STATES
+from clawperator.widgets.models.run_replay import STEP_STATES
 
 if TYPE_CHECKING:
     from clawperator.engine.history.records import LineRecord, RunRecord, StepRecord
-    from clawperator.widgets.models.past import Moment
+    from clawperator.widgets.models.run_replay import Moment
 
 _LINE_ROLES = {
     "stage-retry": "warn",

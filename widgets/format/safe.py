@@ -1,4 +1,4 @@
-"""Device text made safe for a terminal: the one place where the console does it; ``engine/invisible.py`` knows what is hidden.
+"""Device text made safe for a terminal: the one place where the console does it; ``engine/text/invisible.py`` knows what is hidden.
 
 What a device sends can hold escape sequences, bidirectional overrides, lone surrogates, a hundred accents on one letter,
 or 200 KB on one line. Everything that a pane draws and that we did not write ourselves passes through ``escape`` or
@@ -12,7 +12,7 @@ import unicodedata
 
 from rich.cells import cell_len, get_character_cell_size
 
-from clawperator.engine.invisible import fold_marks, is_hidden, is_legitimate
+from clawperator.engine.text.invisible import fold_marks, is_hidden, is_legitimate
 
 __all__ = ["cells", "escape", "paragraphs", "pictured", "shorten", "take", "wrap"]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from clawperator.engine.contracts.limits import ENVELOPE_WAIT_BUFFER_MS, FOLLOW_SOURCE, MAX_EXECUTION_TIMEOUT_MS
-from clawperator.engine.events import (
+from clawperator.engine.events.types import (
     CommandProgress,
     EngineEvent,
     EnvelopeSeen,

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from clawperator.engine.filters import NO_FILTER, Filter
+from clawperator.engine.filters.grammar import NO_FILTER, Filter
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.execution import Execution, Item, LiveLine, Mark
 from clawperator.widgets.models.executions import ExecutionLog

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from clawperator.engine.filters import Filter
+from clawperator.engine.filters.grammar import Filter
 from clawperator.widgets.models.line_ring import LineRing
 
 

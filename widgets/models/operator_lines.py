@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.events import CommandProgress
+from clawperator.engine.events.types import CommandProgress
 from clawperator.engine.logcat.stages import type_of_stage
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.execution import Execution, LiveLine, Step, brief

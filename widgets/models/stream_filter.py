@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from clawperator.engine.filters import Filter, Term
+from clawperator.engine.filters.grammar import Filter, Term
 from clawperator.engine.logcat.entry import decode
 from clawperator.widgets.models.executions import Execution, Item, Mark
 

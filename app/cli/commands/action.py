@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_result_flags, read_bytes
-from clawperator.app.cli.selectors import add_selector_flags, selector
-from clawperator.app.cli.values import integer, invalid, number
+from clawperator.app.cli.parsing.selectors import add_selector_flags, selector
+from clawperator.app.cli.parsing.values import integer, invalid, number
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from typing import Any
 
-    from clawperator.app.cli.arguments import Parser
     from clawperator.app.cli.output import Answer
+    from clawperator.app.cli.parsing.arguments import Parser
 
 CLICK_TYPES = ("default", "long_click", "focus")
 DIRECTIONS = ("down", "up", "left", "right")
@@ -42,7 +42,7 @@ class Action(Command):
 
     def run(self, options: Namespace) -> Answer:
         payload = self.payload(options)
-        from clawperator.app.cli.executing import execute
+        from clawperator.app.cli.execution import execute
 
         return execute(payload, options)
 

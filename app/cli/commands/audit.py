@@ -5,13 +5,13 @@ from __future__ import annotations
 from clawperator.app.cli import output
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.values import integer
+from clawperator.app.cli.parsing.values import integer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 EVENTS = ("execute", "allowed", "result", "refused", "compile")
 _PAGE = 50

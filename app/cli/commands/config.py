@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from clawperator.app.cli.arguments import Parser
-    from clawperator.engine.settings_file import Problem
+    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.engine.config.settings_file import Problem
 
 
 class ConfigPath(Command):
@@ -30,8 +30,8 @@ class ConfigShow(Command):
     examples = ("", "--output pretty", "--device-id emulator-5554")
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.engine.environment import settings_path
-        from clawperator.engine.settings_file import effective
+        from clawperator.engine.config.environment import settings_path
+        from clawperator.engine.config.settings_file import effective
 
         path = settings_path()
         flags = {"device_id": options.device_id, "receiver_package": options.receiver_package}
@@ -49,9 +49,9 @@ class ConfigCheck(Command):
         parser.files.add("file")
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.engine.environment import settings_path
+        from clawperator.engine.config.environment import settings_path
+        from clawperator.engine.config.settings_file import read
         from clawperator.engine.errors import EngineError, ErrorCode
-        from clawperator.engine.settings_file import read
 
         path = options.file or settings_path()
         text = read(path)
@@ -74,7 +74,8 @@ class ConfigSchema(Command):
 
 def _places() -> Iterator[tuple[str, str]]:
     """What is kept where; a settings file that cannot be read moves nothing."""
-    from clawperator.engine import EngineError, environment, settings
+    from clawperator.engine import EngineError
+    from clawperator.engine.config import environment, settings
 
     path = environment.settings_path()
     try:
@@ -93,7 +94,7 @@ def _places() -> Iterator[tuple[str, str]]:
 
 def _problems(text: str) -> list[Problem]:
     """Everything that is wrong with a settings file, the user's own keys included."""
-    from clawperator.engine.settings_file import examine
+    from clawperator.engine.config.settings_file import examine
 
     values, problems = examine(text)
     if values is None or not values.keymap:

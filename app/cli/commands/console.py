@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
-    from clawperator.app.console.wishes import Wishes
+    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.app.console.preferences import Wishes
 
 
 class Console(Command):
@@ -144,7 +144,7 @@ def _open(options: Namespace) -> int:
     _prepare()
     from dataclasses import replace
 
-    from clawperator.app.cli.chosen import settings
+    from clawperator.app.cli.context import settings
     from clawperator.app.console.start import connect, run
 
     chosen = replace(settings(options), read_only=options.read_only)
@@ -155,16 +155,16 @@ def _open(options: Namespace) -> int:
 
 def _wishes(options: Namespace) -> Wishes:
     """The flags over the settings file. Raises ``EngineError`` (SETTINGS_INVALID) for a file, or keys in it, that are wrong."""
-    from clawperator.app.console import keymap, terminal, wishes
-    from clawperator.engine.environment import settings_path
-    from clawperator.engine.settings import themes_folder
-    from clawperator.engine.settings_file import load, read, refusal
+    from clawperator.app.console import keymap, preferences, terminal
+    from clawperator.engine.config.environment import settings_path
+    from clawperator.engine.config.settings import themes_folder
+    from clawperator.engine.config.settings_file import load, read, refusal
 
     path = settings_path()
     file = load(path)
     if wrong := keymap.problems(file.keymap, read(path) or ""):
         raise refusal(path, wrong)
-    return wishes.wishes(
+    return preferences.wishes(
         file,
         theme=options.theme,
         ascii_only=options.ascii,
@@ -179,7 +179,7 @@ def _demonstrate(options: Namespace) -> int:
     _prepare()
     import asyncio
 
-    from clawperator.app.cli.simulated import one_device
+    from clawperator.app.cli.simulators import one_device
     from clawperator.app.console.start import run_async
     from clawperator.engine import Engine
 
@@ -195,7 +195,7 @@ def _demonstrate(options: Namespace) -> int:
 
 def _port(options: Namespace) -> int:
     """0 for a free one."""
-    from clawperator.app.cli.values import integer
+    from clawperator.app.cli.parsing.values import integer
 
     if options.port is not None and not options.web:
         raise EngineError(ErrorCode.USAGE, "--port requires --web")
@@ -223,7 +223,7 @@ def _refuse_early(chosen: Wishes) -> None:
     """What a page could tell nobody."""
     from pathlib import Path
 
-    from clawperator.app.console.theming import exists
+    from clawperator.app.console.user_themes import exists
 
     if chosen.theme is not None and not exists(chosen.theme, Path(chosen.themes)):
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {chosen.theme}")

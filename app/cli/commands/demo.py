@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from typing import Any
 
-    from clawperator.app.cli.arguments import Parser
     from clawperator.app.cli.output import Answer
+    from clawperator.app.cli.parsing.arguments import Parser
 
 SETTINGS = "com.android.settings"
 
@@ -32,8 +32,8 @@ class Demo(Command):
     def run(self, options: Namespace) -> Answer | int:
         if has_terminal() and not options.json and options.output is None:
             return open_console(options, demo=True)
-        from clawperator.app.cli.executing import execute
-        from clawperator.app.cli.simulated import one_device
+        from clawperator.app.cli.execution import execute
+        from clawperator.app.cli.simulators import one_device
 
         return execute(example(), options, surroundings=one_device)
 

@@ -7,14 +7,14 @@ import os
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer, print_json
 from clawperator.engine.adb import blocking
-from clawperator.engine.environment import settings_path
+from clawperator.engine.config.environment import settings_path
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 
 class Devices(Command):
@@ -32,7 +32,7 @@ class Devices(Command):
         if options.output == "array" and options.discover:
             raise EngineError(ErrorCode.USAGE, "--format array lists devices only. Remove --discover")
         if os.path.lexists(settings_path()):  # nothing in it matters here, but a broken one is reported as everywhere
-            from clawperator.engine.settings import read_settings_file
+            from clawperator.engine.config.settings import read_settings_file
 
             read_settings_file(settings_path())
         entries = blocking.devices(os.environ)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from clawperator.app.cli import diagnostics
 from clawperator.app.cli.command import Command
-from clawperator.app.cli.flat_words import for_both_surfaces
 from clawperator.app.cli.output import Answer
+from clawperator.app.cli.parsing.flat_words import for_both_surfaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine import Engine
     from clawperator.engine.doctor.check import Check
     from clawperator.engine.doctor.fix import FixResult, PlannedFix
@@ -77,9 +77,9 @@ class _Found:
 async def _examine(engine: Engine, options: Namespace) -> _Found:
     import time
 
-    from clawperator.engine.events import CheckFinished
-    from clawperator.engine.log_file import follow_bus, open_log
-    from clawperator.engine.policy import SETUP_OPERATOR
+    from clawperator.engine.config.policy import SETUP_OPERATOR
+    from clawperator.engine.diagnostics.log_file import follow_bus, open_log
+    from clawperator.engine.events.types import CheckFinished
 
     if options.fix:
         engine.guard.permit(SETUP_OPERATOR, "run the fixes of the doctor")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli import asking, diagnostics, progress
+from clawperator.app.cli import confirmation, diagnostics, progress
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.values import integer
+from clawperator.app.cli.parsing.values import integer
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeVar
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.emulators.manager import EmulatorManager
 
     T = TypeVar("T")
@@ -65,7 +65,7 @@ class Create(Command):
         parser.value("--device-profile", metavar="<id>", about="use this hardware profile [pixel_7]")
         parser.switch("--no-play-store", about="use a system image without the Play Store")
         parser.switch("--force", about="overwrite an existing virtual device")
-        asking.configure(parser)
+        confirmation.configure(parser)
         progress.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
@@ -130,7 +130,7 @@ class Delete(Command):
 
     def configure(self, parser: Parser) -> None:
         parser.word("name", about="name of the virtual device", suggest="avds")
-        asking.configure(parser)
+        confirmation.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
         name = _name(self, options)
@@ -140,7 +140,7 @@ class Delete(Command):
             raise not_found(name)
         if diagnostics.can_ask():
             question = f"Delete {name} and everything on it?"
-            asking.confirm(options, question, refusal=f"emulator delete removes {name} and everything on it")
+            confirmation.confirm(options, question, refusal=f"emulator delete removes {name} and everything on it")
         _use(options, lambda manager: manager.delete(name))
         return Answer({"ok": True, "avdName": name, "deleted": True}, view="avd_deleted")
 
@@ -222,12 +222,14 @@ def _confirm_overwriting(options: Namespace) -> None:
     name = _given_name(options) or DEFAULT_NAME
     if _exists(options, name):
         question = f"Overwrite {name} and everything on it?"
-        asking.confirm(options, question, refusal=f"emulator create --force overwrites {name} and everything on it")
+        confirmation.confirm(
+            options, question, refusal=f"emulator create --force overwrites {name} and everything on it"
+        )
 
 
 def _exists(options: Namespace, name: str) -> bool:
     """Whether there is a virtual device of this name; reads its files only."""
-    from clawperator.app.cli.chosen import settings
+    from clawperator.app.cli.context import settings
     from clawperator.engine.emulators.avds import avd_home, read_avd
 
     return read_avd(avd_home(settings(options).environment), name, ()).exists

@@ -6,9 +6,9 @@ import os
 from contextlib import contextmanager
 
 from clawperator.app.cli.command import Command
-from clawperator.app.cli.flat_words import given_once, profile
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.values import integer
+from clawperator.app.cli.parsing.flat_words import given_once, profile
+from clawperator.app.cli.parsing.values import integer
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 _UNREADABLE = "Failed to read or parse execution file"
 MAX_PAYLOAD_FILE_BYTES = 4 * 1024 * 1024
@@ -162,7 +162,7 @@ def _is_about_the_content(error: EngineError) -> bool:
 def read_bytes(source: str) -> bytes:
     """The bytes of a file or, for ``-``, of stdin; bounded. Raises ``OSError``, ``ValueError``."""
     if source == "-":
-        from clawperator.engine.stdin import read_stdin
+        from clawperator.engine.files.stdin import read_stdin
 
         data = read_stdin(MAX_PAYLOAD_FILE_BYTES + 1)
     else:
@@ -179,9 +179,9 @@ def checked_or_run(payload: object, options: Namespace) -> Answer:
 
     compiled = is_compiled(payload)
     if not (options.dry_run or options.validate_only):
-        from clawperator.app.cli import executing
+        from clawperator.app.cli import execution
 
-        return executing.play_compiled(payload, options) if compiled else executing.execute(payload, options)
+        return execution.play_compiled(payload, options) if compiled else execution.execute(payload, options)
     if compiled:
         return _checked_compiled(payload, options)
     from clawperator.engine.executions.validate import validate

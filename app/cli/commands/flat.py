@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from clawperator.app.cli.commands import execute, observe
-from clawperator.app.cli.flat_words import Flat
+from clawperator.app.cli.parsing.flat_words import Flat
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from clawperator.app.cli.commands import action
 from clawperator.app.cli.commands.execute import add_check_flags, checked_or_run
-from clawperator.app.cli.flat_words import Flat
-from clawperator.app.cli.selectors import add_label_flags, add_selector_flags, label, selector
-from clawperator.app.cli.values import integer, invalid, text_value
+from clawperator.app.cli.parsing.flat_words import Flat
+from clawperator.app.cli.parsing.selectors import add_label_flags, add_selector_flags, label, selector
+from clawperator.app.cli.parsing.values import integer, invalid, text_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from typing import Any
 
-    from clawperator.app.cli.arguments import Parser
     from clawperator.app.cli.output import Answer
+    from clawperator.app.cli.parsing.arguments import Parser
 
 _MOST_MS = 120_000
 _LONGEST_SLEEP_MS = 115_000

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from clawperator.app.cli import output
-from clawperator.app.cli.arguments import find_command
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.help import TOPICS, error_text, help_text
+from clawperator.app.cli.parsing.arguments import find_command
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 
 class Help(Command):

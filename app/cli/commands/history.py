@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 
-from clawperator.app.cli import asking, diagnostics, output
-from clawperator.app.cli.chosen import FACE
+from clawperator.app.cli import confirmation, diagnostics, output
 from clawperator.app.cli.command import Command
+from clawperator.app.cli.context import FACE
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.values import duration, integer, invalid
+from clawperator.app.cli.parsing.values import duration, integer, invalid
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from clawperator.app.cli.arguments import Parser
-    from clawperator.engine.filters import Filter, Term
+    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.engine.config.settings import Settings
+    from clawperator.engine.filters.grammar import Filter, Term
     from clawperator.engine.history.records import RunRecord, TreeRecord
     from clawperator.engine.history.store import History
-    from clawperator.engine.settings import Settings
 
 _PAGE = 50
 _PRUNING = "remove runs from the history"
@@ -138,7 +138,7 @@ class Prune(Command):
         parser.value("--older-than", metavar="<age>", about="delete runs older than this, such as 7d or 12h")
         parser.value("--max-megabytes", metavar="<n>", about="delete the oldest runs until the history fits this size")
         parser.switch("--all", about="delete everything, including the audit")
-        asking.configure(parser)
+        confirmation.configure(parser)
 
     def run(self, options: Namespace) -> Answer:
         older_than = duration("--older-than", options.older_than)
@@ -148,15 +148,15 @@ class Prune(Command):
         chosen = _settings(options)
         if older_than is None and megabytes is None:
             older_than, megabytes = chosen.history_days * 86_400.0, chosen.history_megabytes
+        from clawperator.engine.config.policy import WRITE_FILES
         from clawperator.engine.guard import Guard
-        from clawperator.engine.policy import WRITE_FILES
 
         guard = Guard(chosen, FACE)
         guard.permit(WRITE_FILES, _PRUNING)
         with _open(chosen) as history:
             if options.all:
                 question = f"Delete all {history.count()} runs in {history.path}?"
-                asking.confirm(options, question, refusal="history prune --all deletes everything")
+                confirmation.confirm(options, question, refusal="history prune --all deletes everything")
             with guard.acting(WRITE_FILES, _PRUNING) if os.path.exists(history.path) else nullcontext():
                 done = history.prune(older_than=older_than, megabytes=megabytes, everything=options.all)
             kept = history.count()
@@ -180,8 +180,8 @@ def _add_filter_flags(parser: Parser) -> None:
 
 
 def _settings(options: Namespace) -> Settings:
-    from clawperator.engine.environment import settings_path
-    from clawperator.engine.settings import Settings
+    from clawperator.engine.config.environment import settings_path
+    from clawperator.engine.config.settings import Settings
 
     return Settings.resolve({"device_id": options.device_id}, file=settings_path())
 
@@ -205,7 +205,7 @@ def _open(chosen: Settings) -> History:
 
 def _filter(options: Namespace) -> Filter:
     """What ``--filter``, ``--since`` and ``--device-id`` ask for. Raises ``EngineError`` where the filter cannot be read."""
-    from clawperator.engine.filters import Filter, parse_filter
+    from clawperator.engine.filters.grammar import Filter, parse_filter
 
     asked = parse_filter(options.filter or "")
     if asked.problem:
@@ -217,7 +217,7 @@ def _filter(options: Namespace) -> Filter:
 def _flag_terms(since: float | None, device_id: str | None) -> Iterator[Term]:
     import re
 
-    from clawperator.engine.filters import Term
+    from clawperator.engine.filters.grammar import Term
 
     if since is not None:
         yield Term(False, "age", "since", seconds=since, comparison="<")

@@ -15,7 +15,7 @@ class LockStatus(Command):
     examples = ("", "--device-id emulator-5554")
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.app.cli.chosen import settings
+        from clawperator.app.cli.context import settings
         from clawperator.engine import Engine
 
         engine = Engine(settings(options))

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 
 class Logs(Command):
@@ -22,7 +22,7 @@ class Logs(Command):
 
     def run(self, options: Namespace) -> int:
         from clawperator.app.cli import diagnostics
-        from clawperator.app.cli.chosen import settings
+        from clawperator.app.cli.context import settings
         from clawperator.app.cli.log_tail import Tail
 
         with Tail(settings(options).log_dir, options.output or "json") as tail:

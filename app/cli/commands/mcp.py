@@ -6,7 +6,7 @@ from clawperator.app.cli import diagnostics
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_history_flag, add_policy_flags
 from clawperator.app.cli.commands.skills import add_registry_flag
-from clawperator.app.cli.listening import (
+from clawperator.app.cli.listener_options import (
     LISTENING,
     add_listening_flags,
     add_screenshots_flag,
@@ -20,8 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
-    from clawperator.app.http.hosting import Listening
+    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.app.serve.hosting import Listening
     from clawperator.engine import Engine, Settings
 
 _PORT = 3001
@@ -72,7 +72,7 @@ class Mcp(Command):
 def _engine(options: Namespace) -> Engine:
     from dataclasses import replace
 
-    from clawperator.app.cli.chosen import settings
+    from clawperator.app.cli.context import settings
     from clawperator.engine import Engine
 
     chosen: Settings = settings(options)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_result_flags
-from clawperator.app.cli.looking import add_snapshot_flag, viewed
-from clawperator.app.cli.values import text_value
+from clawperator.app.cli.parsing.values import text_value
+from clawperator.app.cli.tree_source import add_snapshot_flag, viewed
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
     from clawperator.app.cli.output import Answer
+    from clawperator.app.cli.parsing.arguments import Parser
 
 VIEWS = ("full", "interactive", "compact")
 
@@ -46,7 +46,7 @@ class Snapshot(Command):
 
     def run(self, options: Namespace) -> Answer:
         if options.snapshot is None and options.view in (None, "full") and options.max_bytes is None:
-            from clawperator.app.cli.executing import execute
+            from clawperator.app.cli.execution import execute
             from clawperator.engine.executions.build import snapshot
 
             return execute(snapshot(), options)
@@ -69,7 +69,7 @@ class Screenshot(Command):
         add_result_flags(parser, pictures=True)
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.app.cli.executing import execute
+        from clawperator.app.cli.execution import execute
         from clawperator.engine.executions.build import screenshot
 
         return execute(screenshot(text_value("--path", options.path, "actions.0.params.path")), options)

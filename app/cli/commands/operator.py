@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from clawperator.app.cli import progress
 from clawperator.app.cli.command import Command
-from clawperator.app.cli.flat_words import for_both_surfaces
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.values import integer, text_value
+from clawperator.app.cli.parsing.flat_words import for_both_surfaces
+from clawperator.app.cli.parsing.values import integer, text_value
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 _MOST_LINES = 100_000
 

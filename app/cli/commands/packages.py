@@ -8,7 +8,7 @@ from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
 from clawperator.engine.adb import blocking
 from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
-from clawperator.engine.environment import (
+from clawperator.engine.config.environment import (
     DEVICE_VARIABLES,
     LOG_LEVEL_VARIABLE,
     POLICY_VARIABLES,
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 
 class ListPackages(Command):

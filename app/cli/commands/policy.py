@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from clawperator.app.cli.arguments import Parser
-    from clawperator.engine.policy import Profile
-    from clawperator.engine.settings import Settings
+    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.engine.config.policy import Profile
+    from clawperator.engine.config.settings import Settings
 
 
 class Show(Command):
@@ -31,8 +31,8 @@ class Show(Command):
         _add_policy_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.engine.policy import load_policy, policy_place
-        from clawperator.engine.policy_file import remarks
+        from clawperator.engine.config.policy import load_policy, policy_place
+        from clawperator.engine.config.policy_file import remarks
 
         chosen, source = _settings(options)
         policy = load_policy(chosen)
@@ -62,7 +62,7 @@ class Check(Command):
         _add_policy_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.engine.policy import load_profile, policy_place
+        from clawperator.engine.config.policy import load_profile, policy_place
 
         chosen, _ = _settings(options)
         path = policy_place(chosen).path
@@ -93,8 +93,8 @@ def _add_policy_flag(parser: Parser) -> None:
 
 def _settings(options: Namespace) -> tuple[Settings, str]:
     """The settings, and who chose the policy: ``flag``, ``env``, ``file`` or ``default``."""
-    from clawperator.engine.environment import settings_path
-    from clawperator.engine.settings import Settings, choices, read_settings_file
+    from clawperator.engine.config.environment import settings_path
+    from clawperator.engine.config.settings import Settings, choices, read_settings_file
 
     flags = {"policy_path": options.policy}
     source = choices(flags, os.environ, read_settings_file(settings_path()))["policy_path"].source
@@ -103,8 +103,8 @@ def _settings(options: Namespace) -> tuple[Settings, str]:
 
 def _problems(chosen: Settings) -> list[Mapping[str, Any]]:
     """Everything that is wrong with the policy file."""
+    from clawperator.engine.config.policy import load_policy
     from clawperator.engine.errors import EngineError
-    from clawperator.engine.policy import load_policy
 
     try:
         load_policy(chosen)
@@ -115,8 +115,8 @@ def _problems(chosen: Settings) -> list[Mapping[str, Any]]:
 
 def _verdict(profile: Profile, source: str, timeout_ms: int | None) -> dict[str, Any]:
     """Every action of the payload with what it needs, and every refusal. Raises ``EngineError`` for a payload that is invalid."""
+    from clawperator.engine.config.policy import action_refusals, capabilities_of, packages_of
     from clawperator.engine.executions.validate import validate
-    from clawperator.engine.policy import action_refusals, capabilities_of, packages_of
 
     execution = validate(read_payload(source), timeout_ms=timeout_ms).execution
     actions: list[dict[str, Any]] = []

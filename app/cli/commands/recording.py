@@ -5,10 +5,10 @@ from __future__ import annotations
 from clawperator.app.cli import diagnostics
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_history_flag, add_policy_flags, add_result_flags
-from clawperator.app.cli.flat_words import Flat
 from clawperator.app.cli.output import Answer
+from clawperator.app.cli.parsing.flat_words import Flat
+from clawperator.app.cli.parsing.values import integer, invalid, json_object
 from clawperator.app.cli.recording_files import RECIPE, STEPS, beside, path_value, read_bytes, write_private
-from clawperator.app.cli.values import integer, invalid, json_object
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.recordings.records import Recording
     from clawperator.engine.recordings.script import ReplayScript
 
@@ -40,7 +40,7 @@ class _Switching(Command):
         add_result_flags(parser)
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.app.cli.executing import execute
+        from clawperator.app.cli.execution import execute
         from clawperator.engine.executions.build import single
 
         params = {"sessionId": options.session_id}
@@ -77,7 +77,7 @@ class Pull(Command):
         parser.value("--out", metavar="<folder>", about=f"save it in this folder [{FOLDER}]", file=True)
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.app.cli.flat_words import flat_error
+        from clawperator.app.cli.parsing.flat_words import flat_error
         from clawperator.app.cli.session import run
         from clawperator.engine import Engine
         from clawperator.engine.recordings.fetching import pull
@@ -234,7 +234,7 @@ def _say_how_to_go_on(error: EngineError, source: str, options: Namespace) -> No
         error.hint = "That was the last step. Check its effect; no steps remain."
         error.details["resume"] = {"step": ""}
         return
-    from clawperator.engine.suggestions import command_line
+    from clawperator.engine.text.suggestions import command_line
 
     words = ["--input", source, "--from", step, *(["--vars", options.vars] if options.vars else [])]
     device = str(error.extra.get("deviceId") or options.device_id or "")
@@ -265,8 +265,8 @@ def _script(source: str, given: Mapping[str, Any], options: Namespace) -> Replay
         if wrong is not None:
             raise invalid(f"--vars: {wrong} must be a text that is not blank", f"vars.{wrong}")
         return script_of_plan(planned(_recording(source)), given)
-    from clawperator.app.cli.chosen import settings
-    from clawperator.engine.policy import load_profile
+    from clawperator.app.cli.context import settings
+    from clawperator.engine.config.policy import load_profile
     from clawperator.engine.skills.recipe.compile import compile_recipe
     from clawperator.engine.skills.recipe.source import read_source
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.values import integer
+from clawperator.app.cli.parsing.values import integer
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine import Settings
 
 _LINES = 200
@@ -39,7 +39,7 @@ class Report(Command):
         path = _target(options.to)
         from clawperator.app.cli.diagnostics import note
         from clawperator.app.cli.session import run
-        from clawperator.engine import report
+        from clawperator.engine.diagnostics import report
 
         def tell(part: str) -> None:
             note(f"report: {part}")
@@ -66,7 +66,7 @@ def _target(wanted: str | None) -> str:
 @asynccontextmanager
 async def _surroundings(options: Namespace) -> AsyncIterator[Settings]:
     """The user's own settings; a file that cannot be used is no reason to have no report, and stands in it."""
-    from clawperator.app.cli.chosen import settings
+    from clawperator.app.cli.context import settings
     from clawperator.engine import Settings
 
     try:

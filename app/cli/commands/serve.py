@@ -5,14 +5,14 @@ from __future__ import annotations
 from clawperator.app.cli import diagnostics
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_history_flag, add_policy_flags
-from clawperator.app.cli.listening import add_listening_flags, add_screenshots_flag, listening_options, say_where
+from clawperator.app.cli.listener_options import add_listening_flags, add_screenshots_flag, listening_options, say_where
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
-    from clawperator.app.http.hosting import Listening
+    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.app.serve.hosting import Listening
 
 _PORT = 3000
 
@@ -41,7 +41,7 @@ class Serve(Command):
             from clawperator.app.extras import not_installed
 
             raise not_installed("server", f"The server needs the package '{exc.name}'") from exc
-        from clawperator.app.cli.chosen import settings
+        from clawperator.app.cli.context import settings
         from clawperator.engine import Engine
 
         def ready(listening: Listening) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Command
-from clawperator.app.cli.values import integer
+from clawperator.app.cli.parsing.values import integer
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from typing import Any
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 GENERATIONS = ("0.3", "0.5")
 MAX_DEVICES = 64
@@ -48,7 +48,7 @@ class Sim(Command):
         port = integer("--port", options.port, 1, LAST_PORT) or 0
         _check_ports(port, 1 if options.server else count * (1 + options.emulator_pair), pair=options.emulator_pair)
         generation: Any = options.generation or GENERATIONS[0]
-        from clawperator.app.cli.simulated import serve, simulated_devices
+        from clawperator.app.cli.simulators import serve, simulated_devices
 
         devices = simulated_devices(count, options.scenario, generation)
         serve(devices, server=options.server, port=port, emulator_pair=options.emulator_pair)

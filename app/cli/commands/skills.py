@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.values import text_value
+from clawperator.app.cli.parsing.values import text_value
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from typing import Any
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.skills.registry import Registry
 
 LANGUAGES = ("js", "py", "sh")
@@ -177,7 +177,7 @@ class New(Command):
         summary = text_value("--summary", options.summary)
         import os
 
-        from clawperator.app.cli.chosen import guard
+        from clawperator.app.cli.context import guard
         from clawperator.engine.skills.scaffold import make_skill
 
         explicit, lang = text_value("--registry", options.registry), options.lang or LANGUAGES[0]
@@ -217,7 +217,7 @@ class Index(Command):
             return Answer(document, view="index_checked", failed=bool(differences))
         if source == BUILTIN:
             raise EngineError(ErrorCode.USAGE, "The built-in skills are read-only", hint="Choose another registry.")
-        from clawperator.app.cli.chosen import guard
+        from clawperator.app.cli.context import guard
 
         at = indexing.chosen_time(options.generated_at, os.environ)
         return Answer(indexing.write_index(root, guard=guard(options), generated_at=at).to_dict(), view="index_written")

@@ -6,7 +6,7 @@ from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_history_flag, add_policy_flags
 from clawperator.app.cli.commands.skills import add_registry_flag, registry
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.values import text_value
+from clawperator.app.cli.parsing.values import text_value
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from typing import Any
 
-    from clawperator.app.cli.arguments import Parser
-    from clawperator.engine.settings import Settings
+    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.engine.config.settings import Settings
     from clawperator.engine.skills.compiled import Compiled
 
 _EXAMPLE = "com.example.shop.search"
@@ -47,7 +47,7 @@ class CompileArtifact(Command):
         skill_id, artifact = _wanted(options)
         chosen = _settings(options)
         found = registry(options)
-        from clawperator.engine.policy import load_profile
+        from clawperator.engine.config.policy import load_profile
         from clawperator.engine.skills.artifact import compile_artifact
 
         profile = load_profile(chosen)
@@ -74,8 +74,8 @@ def _wanted(options: Namespace) -> tuple[str, str]:
 
 
 def _settings(options: Namespace) -> Settings:
-    from clawperator.engine.environment import settings_path
-    from clawperator.engine.settings import Settings
+    from clawperator.engine.config.environment import settings_path
+    from clawperator.engine.config.settings import Settings
 
     flags = {
         "history_enabled": False if options.no_history else None,
@@ -91,7 +91,7 @@ def _facts(compiled: Compiled) -> dict[str, Any]:
 
 def _note(chosen: Settings, skill_id: str, artifact: str, **facts: Any) -> None:
     """The audit gets its row when the answer is out."""
-    from clawperator.app.cli import afterwards, diagnostics
+    from clawperator.app.cli import deferred, diagnostics
 
     def note(_leaving: bool) -> None:
         from clawperator.engine.history.auditing import audit_compile
@@ -99,4 +99,4 @@ def _note(chosen: Settings, skill_id: str, artifact: str, **facts: Any) -> None:
         for trouble in audit_compile(chosen, skill_id=skill_id, artifact=artifact, **facts):
             diagnostics.warn(trouble)
 
-    afterwards.later(note)
+    deferred.later(note)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.skills import add_registry_flag, registry
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.values import text_value
+from clawperator.app.cli.parsing.values import text_value
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.skills.lint import Finding, Rules
 
 _SKILL = "com.example.shop.search"
@@ -110,7 +110,7 @@ class InstallHook(Command):
         import asyncio
         import os
 
-        from clawperator.app.cli.chosen import guard
+        from clawperator.app.cli.context import guard
         from clawperator.engine.skills.hook import install_hook
 
         folder = os.path.abspath(os.path.expanduser(options.repo or os.curdir))
@@ -141,8 +141,8 @@ def _add_terms_flag(parser: Parser) -> None:
 def _rules(options: Namespace) -> Rules:
     from datetime import datetime
 
-    from clawperator.app.cli.chosen import settings
-    from clawperator.engine.policy import load_profile
+    from clawperator.app.cli.context import settings
+    from clawperator.engine.config.policy import load_profile
     from clawperator.engine.skills.blocked import load_blocked
     from clawperator.engine.skills.lint import Rules
 
@@ -198,7 +198,7 @@ def _in_files(options: Namespace, rules: Rules, warnings: list[dict[str, str]]) 
     if options.file is not None:
         return lint_files([(os.path.expanduser(options.file), options.file)], rules)
     if options.id is None:
-        from clawperator.app.cli.chosen import guard
+        from clawperator.app.cli.context import guard
         from clawperator.engine.skills.scaffold import open_or_make
 
         opened, created = open_or_make(os.environ, text_value("--registry", options.registry), guard=guard(options))

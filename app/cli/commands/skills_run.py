@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
     from typing import Any, TypeVar
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine import Engine
     from clawperator.engine.skills.play import PlayReport
     from clawperator.engine.skills.run import OutputLine, SkillRun

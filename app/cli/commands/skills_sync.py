@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.skills.sync import SyncResult
 
 _MAIN = "main"
@@ -69,7 +69,7 @@ def _sync(options: Namespace, ref: str) -> SyncResult:
     """Do it, telling its stages on stderr. No engine is needed, and none is started."""
     import asyncio
 
-    from clawperator.app.cli.chosen import guard, settings
+    from clawperator.app.cli.context import guard, settings
     from clawperator.engine.skills.sync import sync
 
     with progress.shown(options) as tell:

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.commands.execute import add_history_flag
-from clawperator.app.cli.looking import add_snapshot_flag, saved, with_tree
 from clawperator.app.cli.output import Answer
-from clawperator.app.cli.selectors import add_selector_flags, checked_matcher, selector
-from clawperator.app.cli.values import integer, invalid
+from clawperator.app.cli.parsing.selectors import add_selector_flags, checked_matcher, selector
+from clawperator.app.cli.parsing.values import integer, invalid
+from clawperator.app.cli.tree_source import add_snapshot_flag, saved, with_tree
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
-    from clawperator.app.cli.arguments import Parser
-    from clawperator.app.cli.looking import Look
+    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.app.cli.tree_source import Look
     from clawperator.engine.hierarchy.match import Matcher
     from clawperator.engine.hierarchy.nodes import UiNode
 

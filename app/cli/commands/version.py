@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Command
-from clawperator.app.cli.flat_words import for_both_surfaces
 from clawperator.app.cli.output import Answer
+from clawperator.app.cli.parsing.flat_words import for_both_surfaces
 from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 
 class Version(Command):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.app.cli.command import Command
-from clawperator.app.cli.values import integer
+from clawperator.app.cli.parsing.values import integer
 from clawperator.app.interrupts import INTERRUPTED
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
 
 
 class Watch(Command):
@@ -27,8 +27,8 @@ class Watch(Command):
     def run(self, options: Namespace) -> int:
         """0 after ``--count`` lines, 130 after Ctrl-C, which is no error: nothing was dispatched."""
         limit = integer("--count", options.count, 1, 2**31)
-        from clawperator.app.cli.following import follow
         from clawperator.app.cli.session import run
+        from clawperator.app.cli.watch_tail import follow
 
         fmt = options.output or "json"
         try:

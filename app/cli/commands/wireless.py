@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clawperator.app.cli import asking, diagnostics, progress
+from clawperator.app.cli import confirmation, diagnostics, progress
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer, encode
-from clawperator.app.cli.values import invalid
+from clawperator.app.cli.parsing.values import invalid
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from clawperator.app.cli.arguments import Parser
+    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.adb.wireless import Connected, MdnsService, Paired, QrOffer, Wireless
-    from clawperator.engine.progress import Tell
+    from clawperator.engine.events.progress import Tell
 
 _MAX_MS = 600_000
 _CODE_DIGITS = 6
@@ -115,7 +115,7 @@ def _code(options: Namespace) -> str:
     """The six digits, wherever they come from. Raises ``EngineError`` where there are none to be had."""
     text = options.code
     if text is None:
-        if not asking.may_ask(options):
+        if not confirmation.may_ask(options):
             raise EngineError(
                 ErrorCode.USAGE,
                 "devices pair needs --code <n> (or --code -), or --qr",
@@ -195,7 +195,7 @@ def _show(offer: QrOffer, options: Namespace) -> None:
         return
     lines: list[str] = []
     if diagnostics.is_terminal():
-        from clawperator.app.cli import qr
+        from clawperator.app.cli.pretty import qr
 
         lines = qr.for_terminal(offer.payload)
     for line_of_code in lines:

@@ -37,17 +37,17 @@ from clawperator.app.console.remote.stream import (
 from clawperator.app.console.remote.trees import Trees
 from clawperator.app.http.events import frames
 from clawperator.engine.adb.parse import DeviceEntry
-from clawperator.engine.bus import EventBus
+from clawperator.engine.contracts.read_only import refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import AdbServerLost, CommandProgress, DevicesChanged, LogAttached, LogGap
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.events.types import AdbServerLost, CommandProgress, DevicesChanged, LogAttached, LogGap
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import Attempt, ExecutionResult
 from clawperator.engine.executions.command import ENVELOPE_WAIT_SECONDS
-from clawperator.engine.executions.observing import refuse_acting
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.validate import validate
-from clawperator.engine.observe.follow import FollowState
+from clawperator.engine.follow.follower import FollowState
 
 LOCK_SECONDS = 1.0
 _SPARE_SECONDS = 30.0

@@ -13,7 +13,7 @@ from clawperator.app.console.remote import wire
 from clawperator.app.console.remote.client import Client, error_of
 from clawperator.app.console.remote.stream import Down, is_lost, listen
 from clawperator.app.http.events import frames
-from clawperator.engine.observe.follow import PAINT_LIMIT, FollowState
+from clawperator.engine.follow.follower import PAINT_LIMIT, FollowState
 
 _LOOK = "follow-"
 """What the ids of all looks of follow mode begin with."""

@@ -12,7 +12,7 @@ from pydantic import Field
 from clawperator.app.console.remote.client import Client
 from clawperator.app.console.remote.wire import Count, Envelope, Milliseconds, Moment, Name, Raw, Wire, Words
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.filters import NO_FILTER, Filter, Term, parse_filter
+from clawperator.engine.filters.grammar import NO_FILTER, Filter, Term, parse_filter
 from clawperator.engine.history.records import (
     LateRecord,
     LineRecord,

@@ -17,7 +17,7 @@ from clawperator.app.console.remote.client import Client
 from clawperator.app.http.events import frames
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import (
+from clawperator.engine.events.types import (
     CommandProgress,
     DevicesChanged,
     EngineEvent,

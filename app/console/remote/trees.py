@@ -12,7 +12,7 @@ from clawperator.app.console.remote.client import Client
 from clawperator.app.console.remote.following import RemoteFollow
 from clawperator.app.console.remote.stream import here
 from clawperator.engine.errors import EngineError
-from clawperator.engine.events import SnapshotSeen
+from clawperator.engine.events.types import SnapshotSeen
 
 _WAITING = 8
 """What the console itself keeps unread: older ones will not be shown any more."""

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static, TextArea
 
 from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.screens.menu import Choice, MenuDialog
-from clawperator.app.console.screens.shares import Shares
+from clawperator.app.console.screens.pane_splits import Shares
 from clawperator.app.console.session import Facet
 from clawperator.widgets import keys
 from clawperator.widgets.format.status import Status

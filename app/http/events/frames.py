@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from clawperator.engine.events import (
+from clawperator.engine.events.types import (
     AdbServerLost,
     CommandProgress,
     DevicesChanged,
@@ -22,8 +22,8 @@ from clawperator.engine.events import (
     LogGap,
     SnapshotSeen,
 )
-from clawperator.engine.observe.follow import FollowState
-from clawperator.engine.observe.trees import digest_of
+from clawperator.engine.follow.follower import FollowState
+from clawperator.engine.follow.trees import digest_of
 
 VERSION = 1
 HEARTBEAT = "heartbeat"

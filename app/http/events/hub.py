@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from clawperator.app.http.events import frames
-from clawperator.engine.bus import EventBus
+from clawperator.engine.events.bus import EventBus
 
 KEPT_FRAMES = 4_096
 KEPT_BYTES = 32 * 1024 * 1024

@@ -7,10 +7,10 @@ from clawperator.app.http.routes import (
     executions,
     health,
     history,
-    observing,
+    observe,
     readiness,
     skills,
 )
 
-_MODULES = (devices, executions, observing, skills, emulators, history, readiness, events, health)
+_MODULES = (devices, executions, observe, skills, emulators, history, readiness, events, health)
 ROUTERS = tuple(module.router for module in _MODULES)

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from clawperator.app.http.answers import JSON, ok
-from clawperator.app.http.describing import gives, obj, ok_with
-from clawperator.app.http.room import Room
+from clawperator.app.http.openapi import gives, obj, ok_with
+from clawperator.app.http.service import Room
 from clawperator.engine.errors import ErrorCode
 
 router = APIRouter(tags=["devices"])

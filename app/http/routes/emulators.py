@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from clawperator.app.http import bodies
 from clawperator.app.http.answers import answer, ok
-from clawperator.app.http.describing import YES, gives, list_of, obj, ok_with, takes
-from clawperator.app.http.room import Room
+from clawperator.app.http.openapi import YES, gives, list_of, obj, ok_with, takes
+from clawperator.app.http.service import Room
 from clawperator.engine.emulators.avds import checked_name
 from clawperator.engine.emulators.manager import EmulatorManager
 from clawperator.engine.errors import EngineError, ErrorCode

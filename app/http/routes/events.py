@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http.answers import ok
-from clawperator.app.http.describing import gives, ok_with
 from clawperator.app.http.events import frames
 from clawperator.app.http.events.hub import Client
 from clawperator.app.http.events.stream import EventStream
-from clawperator.app.http.gate import not_of_a_page
-from clawperator.app.http.room import Room
+from clawperator.app.http.openapi import gives, ok_with
+from clawperator.app.http.service import Room
+from clawperator.app.serve.gate import not_of_a_page
 from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build

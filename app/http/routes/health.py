@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from clawperator.app.http.answers import answer, ok
-from clawperator.app.http.describing import gives, ok_with
-from clawperator.app.http.room import Room
+from clawperator.app.http.openapi import gives, ok_with
+from clawperator.app.http.service import Room
 from clawperator.engine.contracts.schema import SCHEMAS, json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.version import __version__

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http.answers import ok
-from clawperator.app.http.describing import gives, list_of, obj, ok_with, ref
-from clawperator.app.http.room import Room
+from clawperator.app.http.openapi import gives, list_of, obj, ok_with, ref
+from clawperator.app.http.service import Room
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
-from clawperator.engine.filters import parse_filter
+from clawperator.engine.filters.grammar import parse_filter
 from clawperator.engine.history.records import RunStatus
 
 router = APIRouter(tags=["history"])

@@ -8,14 +8,14 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http.answers import ok
-from clawperator.app.http.describing import gives, ok_with, shape
-from clawperator.app.http.gate import not_of_a_page
-from clawperator.app.http.room import Room
+from clawperator.app.http.openapi import gives, ok_with, shape
+from clawperator.app.http.service import Room
+from clawperator.app.serve.gate import not_of_a_page
 from clawperator.engine.doctor.check import CheckDocument
 from clawperator.engine.doctor.verdict import READINESS, verdict_of
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.events import CheckFinished
-from clawperator.engine.executions.flight import LockDocument
+from clawperator.engine.events.types import CheckFinished
+from clawperator.engine.executions.device_lock import LockDocument
 
 router = APIRouter(tags=["readiness"])
 

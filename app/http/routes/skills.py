@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from clawperator.app.http import bodies
 from clawperator.app.http.answers import ok
-from clawperator.app.http.describing import gives, obj, ok_with, ref, takes
-from clawperator.app.http.room import Room
+from clawperator.app.http.openapi import gives, obj, ok_with, ref, takes
 from clawperator.app.http.routes.executions import WHERE
+from clawperator.app.http.service import Room
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.registry import Registry, open_registry
 from clawperator.engine.skills.run import run_skill

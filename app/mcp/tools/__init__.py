@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clawperator.app.mcp.tools.acting import ACTION, EXECUTE
+from clawperator.app.mcp.tools.act import ACTION, EXECUTE
 from clawperator.app.mcp.tools.base import Tool
-from clawperator.app.mcp.tools.observing import DEVICES, DOCTOR, MATCH, SCREENSHOT, SNAPSHOT, SUGGEST, WAIT
+from clawperator.app.mcp.tools.observe import DEVICES, DOCTOR, MATCH, SCREENSHOT, SNAPSHOT, SUGGEST, WAIT
 from clawperator.app.mcp.tools.skills import RUN, SEARCH
 
 TOOLS: Mapping[str, Tool] = {

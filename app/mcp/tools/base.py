@@ -15,7 +15,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.views import VIEWS
 
 if TYPE_CHECKING:
-    from clawperator.app.mcp.desk import Call, Desk
+    from clawperator.app.mcp.service import Call, Desk
 
 Schema = dict[str, Any]
 Arguments = Mapping[str, Any]

@@ -20,7 +20,7 @@ from clawperator.engine.skills.run import MAX_TIMEOUT_MS, run_skill
 from clawperator.engine.skills.search import search
 
 if TYPE_CHECKING:
-    from clawperator.app.mcp.desk import Call, Desk
+    from clawperator.app.mcp.service import Call, Desk
     from clawperator.engine.skills.compiled import Compiled
 
 _ONLY_SCRIPTS = ("args", "expectContains")

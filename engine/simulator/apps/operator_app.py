@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.operator.identity import SERVICE_CLASS
+from clawperator.engine.contracts.operator_identity import SERVICE_CLASS
 from clawperator.engine.simulator.apps.effects import Launch
 from clawperator.engine.simulator.apps.view import App, Scene, Screen, button, column, label, page, toolbar
 

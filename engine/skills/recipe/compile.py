@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from clawperator.engine.config.policy import Profile, admit, admit_recipe
 from clawperator.engine.contracts.limits import (
     MAX_EXECUTION_ACTIONS,
     MAX_EXECUTION_TIMEOUT_MS,
@@ -17,7 +18,6 @@ from clawperator.engine.contracts.limits import (
 )
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import Validated, validate
-from clawperator.engine.policy import Profile, admit, admit_recipe
 from clawperator.engine.skills.compiled import Choice, Compiled, Confirm, Output, with_matcher
 from clawperator.engine.skills.recipe.drafts import Draft, payload, sleep
 from clawperator.engine.skills.recipe.inputs import Told, check_filled, resolve

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 
-from clawperator.engine.pattern_cost import cost_of
+from clawperator.engine.filters.pattern_cost import cost_of
 
 MAX_PATTERN = 512
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from clawperator.engine.config.policy import capabilities_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import capabilities_of
 from clawperator.engine.skills.literals import WORDS, literals
 from clawperator.engine.skills.recipe.schema import invalid
 from clawperator.engine.skills.recipe.site import Site

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clawperator.app.cli.commands import console
-from clawperator.engine.settings import Settings
+from clawperator.engine.config.settings import Settings
 from tests.app.cli.conftest import Cli
 from tests.app.cli.test_cli_terminals import Terminal, terminal  # noqa: F401 -- a fixture
 

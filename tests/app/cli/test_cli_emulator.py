@@ -17,7 +17,7 @@ import pytest
 from clawperator.app.cli.table import COMMANDS, subcommands
 from clawperator.engine.adb import blocking
 from clawperator.engine.emulators.avds import machine_abi
-from clawperator.engine.emulators.telling import STAGES
+from clawperator.engine.emulators.progress import STAGES
 from tests.sdk.tree import FakeSdk
 from tests.support import Spawn
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.app.cli.arguments import build_parser, find_command, read
 from clawperator.app.cli.commands.action import Action
 from clawperator.app.cli.commands.execute import MAX_PAYLOAD_FILE_BYTES
-from clawperator.app.cli.flat_words import flat_error, for_both_surfaces, given_once, profile
 from clawperator.app.cli.output import Answer
+from clawperator.app.cli.parsing.arguments import build_parser, find_command, read
+from clawperator.app.cli.parsing.flat_words import flat_error, for_both_surfaces, given_once, profile
 from clawperator.app.cli.table import COMMANDS, load
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import open_target, time_around

@@ -16,7 +16,7 @@ import pytest
 
 from clawperator.app.cli import log_tail
 from clawperator.app.cli.log_tail import Tail
-from clawperator.engine.log_file import LogFile, today_path
+from clawperator.engine.diagnostics.log_file import LogFile, today_path
 from tests.support import patience, running
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.app.cli import pretty
 from clawperator.app.cli.output import encode, print_renderables, stated_format, visible
+from clawperator.app.cli.pretty import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,12 +86,12 @@ EXECUTION = {
 @pytest.mark.parametrize(
     ("draw", "data"),
     [
-        (pretty.document, {HOSTILE: HOSTILE}),
-        (pretty.error, {"code": HOSTILE, "message": HOSTILE, "hint": HOSTILE, "details": {HOSTILE: HOSTILE}}),
-        (pretty.packages, {"packages": [HOSTILE]}),
-        (pretty.execution, EXECUTION),
-        (pretty.locks, {"locks": [{"deviceId": HOSTILE, "state": HOSTILE, "commandId": HOSTILE}]}),
-        (pretty.event, {"event": HOSTILE, "at": 0.0, "fields": {HOSTILE: HOSTILE}}),
+        (document.document, {HOSTILE: HOSTILE}),
+        (document.error, {"code": HOSTILE, "message": HOSTILE, "hint": HOSTILE, "details": {HOSTILE: HOSTILE}}),
+        (document.packages, {"packages": [HOSTILE]}),
+        (document.execution, EXECUTION),
+        (document.locks, {"locks": [{"deviceId": HOSTILE, "state": HOSTILE, "commandId": HOSTILE}]}),
+        (document.event, {"event": HOSTILE, "at": 0.0, "fields": {HOSTILE: HOSTILE}}),
     ],
 )
 def test_pretty_output_steers_no_terminal(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clawperator.engine.policy import CAPABILITIES
+from clawperator.engine.config.policy import CAPABILITIES
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli

@@ -118,8 +118,8 @@ IMPORT_RULES = {
     ("doctor", "--help"): LIGHT,
     ("no-such-command",): LIGHT,
     ("execute", "--execution", PLAN, "--dry-run"): (*HEAVY, "asyncio", "clawperator.engine.adb"),
-    ("execute", "--execution", PLAN): (*HEAVY, "clawperator.engine.policy_file"),
-    ("observe", "snapshot"): (*HEAVY, "clawperator.engine.policy_file", "clawperator.engine.events"),
+    ("execute", "--execution", PLAN): (*HEAVY, "clawperator.engine.config.policy_file"),
+    ("observe", "snapshot"): (*HEAVY, "clawperator.engine.config.policy_file", "clawperator.engine.events.types"),
     ("history", "audit"): (*HEAVY, "asyncio", "pydantic"),
     ("policy", "show"): (*HEAVY, "asyncio", "clawperator.engine.adb"),
     ("skills", "list", "--registry", "builtin"): (*HEAVY, "asyncio", "pydantic", "clawperator.engine.adb"),
@@ -285,7 +285,7 @@ class TestInterrupts:
             ("json", signal.SIGTERM),
             ("asyncio", signal.SIGINT),
             ("clawperator.engine.facade", signal.SIGHUP),
-            ("clawperator.engine.history.room", signal.SIGTERM),
+            ("clawperator.engine.history.worker", signal.SIGTERM),
         ],
     )
     def test_while_modules_are_imported(self, module: str, number: signal.Signals) -> None:

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clawperator.app.cli import dispatch
-from clawperator.app.cli.arguments import build_parser
 from clawperator.app.cli.command import Command
 from clawperator.app.cli.output import Answer
+from clawperator.app.cli.parsing.arguments import build_parser
 from clawperator.app.cli.table import COMMANDS, load
 from tests.support import examples
 

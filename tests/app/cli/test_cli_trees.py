@@ -460,7 +460,7 @@ def test_a_device_that_gives_no_tree_answers_with_its_failed_execution(
     outcome = outcome_of([("snap", "snapshot_ui")], envelope=envelope).to_dict()
     document = {"ok": True, "envelope": envelope, "outcome": outcome, "deviceId": SERIAL, "executionId": "e"}
     taken = Answer(document, view="execution", failed=True)
-    monkeypatch.setattr("clawperator.app.cli.executing.execute", lambda *_: taken)
+    monkeypatch.setattr("clawperator.app.cli.execution.execute", lambda *_: taken)
     run = cli(*line)
     assert (run.exit_code, run.document) == (1, document)
     assert "SNAPSHOT_EXTRACTION_FAILED" in cli(*line, "--output", "pretty").out

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.app.cli import qr
-from clawperator.app.cli.simulated import address
+from clawperator.app.cli.pretty import qr
+from clawperator.app.cli.simulators import address
 from clawperator.engine.adb.pairing import QrOffer
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.simulator import wireless_profile

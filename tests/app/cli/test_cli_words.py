@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clawperator.app.cli.arguments import build_parser, find_command, read
-from clawperator.app.cli.suggest import closest_command, closest_flag, edit_distance
+from clawperator.app.cli.parsing.arguments import build_parser, find_command, read
+from clawperator.app.cli.parsing.suggest import closest_command, closest_flag, edit_distance
 from clawperator.app.cli.table import COMMANDS, GROUPS, load
 from clawperator.engine.version import __version__
 

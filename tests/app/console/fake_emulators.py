@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE
 from clawperator.engine.emulators.avds import (
     MISSING_PLAY_STORE,
     UNSUPPORTED_ABI,
@@ -18,12 +19,12 @@ from clawperator.engine.emulators.avds import (
     Avd,
 )
 from clawperator.engine.emulators.lifecycle import Stopped
+from clawperator.engine.emulators.progress import STAGES as PROVISIONING
 from clawperator.engine.emulators.provision import Provisioned, ProvisionPlan
 from clawperator.engine.emulators.running import RunningEmulator
-from clawperator.engine.emulators.telling import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.progress import Stage, Tell, untold
 from clawperator.engine.operator.compatibility import Compatibility
-from clawperator.engine.operator.identity import RELEASE_PACKAGE
 from clawperator.engine.operator.reports import (
     InstalledVariant,
     ListGrant,
@@ -32,7 +33,6 @@ from clawperator.engine.operator.reports import (
     Permissions,
     SetupReport,
 )
-from clawperator.engine.progress import Stage, Tell, untold
 
 IMAGE = "system-images;android-35;google_apis_playstore;arm64-v8a"
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clawperator.app.console.skill_jobs import Found
-from clawperator.app.console.skill_wishes import Plan, Way, variables_of
+from clawperator.app.console.skills.jobs import Found
+from clawperator.app.console.skills.run_options import Plan, Way, variables_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Stage, Tell
+from clawperator.engine.events.progress import Stage, Tell
 from clawperator.engine.skills.compiled import Choice, Compiled
 from clawperator.engine.skills.play import PlayReport
 from clawperator.engine.skills.registry import Registry

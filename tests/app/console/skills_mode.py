@@ -10,8 +10,8 @@ import pytest
 from textual import events
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.screens.skill_form import SkillForm
-from clawperator.app.console.screens.skills import SkillsScreen
+from clawperator.app.console.skills.form import SkillForm
+from clawperator.app.console.skills.screen import SkillsScreen
 from clawperator.widgets.skill_list import SkillList
 from tests.app.console.fake_skills import FakeLibrary
 from tests.app.console.support import FakeEngine, drained, make_app, settings_screen, until

@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.doctoring import steps_of
-from clawperator.app.console.draft import Store
+from clawperator.app.console.doctor.controller import steps_of
+from clawperator.app.console.run.draft import Store
 from clawperator.app.console.terminal import Look
 from clawperator.engine.adb.parse import DeviceEntry
-from clawperator.engine.bus import EventBus
+from clawperator.engine.config.policy import CAPABILITIES
+from clawperator.engine.config.settings import Settings
 from clawperator.engine.doctor.fix import FixResult, PlannedFix
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import (
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.events.progress import Stage, Tell, untold
+from clawperator.engine.events.types import (
     CommandProgress,
     DevicesChanged,
     EngineEvent,
@@ -31,13 +34,10 @@ from clawperator.engine.events import (
     LogBatch,
     SnapshotSeen,
 )
+from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.guard import Guard
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, render_node
 from clawperator.engine.logcat.entries import LogEntry
-from clawperator.engine.observe.follow import FollowState
-from clawperator.engine.policy import CAPABILITIES
-from clawperator.engine.progress import Stage, Tell, untold
-from clawperator.engine.settings import Settings
 from clawperator.widgets.format.times import Clock
 from tests.app.console.fake_emulators import FakeEmulators, FakeOperatorApp
 from tests.app.console.fake_skills import FakeLibrary

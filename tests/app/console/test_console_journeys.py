@@ -14,12 +14,12 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.devices.lock_dialog import LockDialog
 from clawperator.app.console.messages import DoctorNews, SnapshotNews, StreamNews
 from clawperator.app.console.screens.dialogs import ConfirmDialog, DeviceDialog, HelpDialog, NoticesDialog
-from clawperator.app.console.screens.lock import LockDialog
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import AdbServerLost, SnapshotSeen
+from clawperator.engine.events.types import AdbServerLost, SnapshotSeen
 from clawperator.widgets.bounds_map import BoundsMap
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.doctor_panel import DoctorPanel

@@ -15,7 +15,7 @@ from clawperator.app.console.chips import header_chips, lock_time, snapshot_word
 from clawperator.app.console.clipboard import OSC52_LIMIT, SystemClipboard
 from clawperator.app.console.messages import DevicesNews, DoctorNews, LocksNews, SnapshotNews, StreamNews
 from clawperator.app.console.session import TREES_KEPT, Facet, Session, Trees
-from clawperator.engine.events import LogBatch
+from clawperator.engine.events.types import LogBatch
 from clawperator.engine.hierarchy.tree import build
 from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.format.symbols import ASCII, UNICODE

@@ -268,7 +268,7 @@ def test_settings_that_are_wrong_are_told_to_who_starts_it(tmp_path: Path, text:
 
 
 def test_a_theme_of_the_user_s_own_is_known(tmp_path: Path) -> None:
-    from clawperator.app.console.theming import exists
+    from clawperator.app.console.user_themes import exists
 
     (tmp_path / "midnight.toml").write_text("dark = true")
     assert exists("midnight", tmp_path)

@@ -14,11 +14,11 @@ import pytest
 from textual.pilot import Pilot
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.doctor.fix_dialog import FixDialog, Proposal, proposal_rows
+from clawperator.app.console.doctor.screen import DoctorScreen
 from clawperator.app.console.messages import DoctorNews
 from clawperator.app.console.palette import ConsoleCommands
-from clawperator.app.console.screens.dispatch import QuestionDialog
-from clawperator.app.console.screens.doctor import DoctorScreen
-from clawperator.app.console.screens.fixing import FixDialog, Proposal, proposal_rows
+from clawperator.app.console.run.dispatch_dialogs import QuestionDialog
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.doctor.fix import Fixer
 from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel

@@ -21,13 +21,13 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.screens.history import HistoryScreen
-from clawperator.engine.bus import EventBus
-from clawperator.engine.events import ExecutionStarted
+from clawperator.app.console.history.screen import HistoryScreen
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.events.types import ExecutionStarted
 from clawperator.engine.history.records import LineRecord, RunRecord
-from clawperator.engine.history.room import HistoryRoom
 from clawperator.engine.history.rows import Run, RunRow
 from clawperator.engine.history.store import History
+from clawperator.engine.history.worker import HistoryRoom
 from tests.app.console.support import (
     CHECKS_OK,
     NOON,

@@ -16,13 +16,13 @@ from textual import events
 from textual.pilot import Pilot
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.inspect.screen import InspectScreen
+from clawperator.app.console.run.dispatch_dialogs import DispatchDialog, TextForm
 from clawperator.app.console.screens.dialogs import TreesDialog
-from clawperator.app.console.screens.dispatch import DispatchDialog, TextForm
-from clawperator.app.console.screens.inspect import InspectScreen
 from clawperator.app.console.screens.menu import MenuDialog
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import SnapshotSeen
-from clawperator.engine.observe.follow import FollowState
+from clawperator.engine.events.types import SnapshotSeen
+from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.matcher_bench import MatcherBench

@@ -14,13 +14,13 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from clawperator.app.console.app import ConsoleApp
+from clawperator.app.console.devices.setup_controller import SettingUp, found_in_downloads, read_file, state_of
+from clawperator.app.console.devices.setup_screen import SetupDialog
 from clawperator.app.console.messages import News, NoticeNews, SetupNews
-from clawperator.app.console.screens.dispatch import PathForm
-from clawperator.app.console.screens.live import DialogText
-from clawperator.app.console.screens.setup import SetupDialog
-from clawperator.app.console.setting_up import SettingUp, found_in_downloads, read_file, state_of
+from clawperator.app.console.run.dispatch_dialogs import PathForm
+from clawperator.app.console.screens.live_dialog import DialogText
+from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator.identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from clawperator.widgets.format.devices import VARIANTS
 from clawperator.widgets.format.setup import compared, file_rows, installed_rows
 from clawperator.widgets.format.status import Status

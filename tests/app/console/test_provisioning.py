@@ -14,17 +14,17 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from clawperator.app.console import avd_files, emulating
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.avd_files import MAX_FILES, signs_of
-from clawperator.app.console.emulating import Emulating
+from clawperator.app.console.devices import avd_watch, emulator_controller
+from clawperator.app.console.devices.avd_watch import MAX_FILES, signs_of
+from clawperator.app.console.devices.emulator_controller import Emulating
+from clawperator.app.console.devices.provisioning_dialogs import CreateForm, DeleteForm, PlanDialog
 from clawperator.app.console.messages import EmulatorsNews, News, NoticeNews
+from clawperator.app.console.run.dispatch_dialogs import QuestionDialog
 from clawperator.app.console.screens.dialogs import ConfirmDialog
-from clawperator.app.console.screens.dispatch import QuestionDialog
-from clawperator.app.console.screens.provisioning import CreateForm, DeleteForm, PlanDialog
 from clawperator.engine.emulators.avds import Avd, read_avd
 from clawperator.engine.emulators.manager import EmulatorManager
-from clawperator.engine.emulators.telling import STAGES as PROVISIONING
+from clawperator.engine.emulators.progress import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.app import OperatorApp
 from clawperator.widgets import keys
@@ -110,8 +110,8 @@ async def room(emulators: FakeEmulators, tmp_path: Path) -> AsyncIterator[Room]:
 
 @pytest.fixture(autouse=True)
 def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(avd_files, "LOOK_MS", 100)
-    monkeypatch.setattr(avd_files, "STEP_MS", 20)
+    monkeypatch.setattr(avd_watch, "LOOK_MS", 100)
+    monkeypatch.setattr(avd_watch, "STEP_MS", 20)
 
 
 async def test_what_provisioning_tells_in_which_order(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ async def test_adb_that_does_not_answer_leaves_the_list(tmp_path: Path) -> None:
 
 
 async def test_what_boots_is_asked_until_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emulating, "BOOT_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(emulator_controller, "BOOT_LOOK_SECONDS", 0.01)
     emulators = FakeEmulators(present=(SECOND_AVD,), up=(replace(RUNS, booted=False),))
     async with room(emulators, tmp_path) as here:
         here.emulating.begin()
@@ -560,7 +560,7 @@ async def test_leaving_while_something_is_at_work_is_asked() -> None:
 
 
 async def test_the_palette_knows_the_wishes() -> None:
-    from clawperator.app.console.screens.provisioning import wishes
+    from clawperator.app.console.devices.provisioning_dialogs import wishes
 
     emulators = FakeEmulators(present=(PIXEL, SECOND_AVD), up=(RUNS,))
     async with devices_mode(emulators) as (app, _, __):

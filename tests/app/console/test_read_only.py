@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from clawperator.app.cli.simulated import one_device
-from clawperator.app.console import going
-from clawperator.app.console.acting import Subject
+from clawperator.app.cli.simulators import one_device
+from clawperator.app.console import navigation
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.screens.dispatch import DispatchDialog, TextForm
-from clawperator.app.console.screens.run import RunScreen
+from clawperator.app.console.dispatcher import Subject
+from clawperator.app.console.run.dispatch_dialogs import DispatchDialog, TextForm
+from clawperator.app.console.run.screen import RunScreen
 from clawperator.engine import Engine
+from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.observing import OBSERVING
 from clawperator.engine.executions.steps import VERBS, execution, step
 from clawperator.engine.history.store import History
 from tests.app.console.support import CHECKS_OK, NOON, drained, make_app, settings_screen, settled, until
-from tests.app.console.test_acting import WIFI, ActingEngine, last, text_of
+from tests.app.console.test_dispatcher import WIFI, ActingEngine, last, text_of
 from tests.app.console.test_history_screen import console as past_runs
 from tests.past_runs import a_run, put
 from tests.widgets.invented_runs import started
@@ -88,7 +88,7 @@ async def test_a_run_that_only_observed_may_be_run_again_and_one_that_acted_not(
             app.drafts.load(payload, name="draft")
             await until(pilot, lambda: app.session.log.find(command))  # noqa: B023  # awaited at once
             if mode == "stream":
-                going.to_execution(app, command)
+                navigation.to_execution(app, command)
             else:
                 app.action_mode("run")
             await drained(pilot)

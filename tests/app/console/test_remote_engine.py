@@ -13,9 +13,9 @@ import pytest
 from clawperator.app.console.remote import engine as engine_module
 from clawperator.app.console.remote import stream
 from clawperator.app.console.remote.engine import RemoteEngine, connect, without
-from clawperator.engine.bus import Subscription
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import (
+from clawperator.engine.events.bus import Subscription
+from clawperator.engine.events.types import (
     AdbServerLost,
     CommandProgress,
     DevicesChanged,
@@ -30,7 +30,7 @@ from clawperator.engine.events import (
     SnapshotSeen,
 )
 from clawperator.engine.executions import build
-from clawperator.engine.observe.follow import FollowState
+from clawperator.engine.follow.follower import FollowState
 from clawperator.widgets import keys
 from tests.app.console.raw_server import HELLO, RawServer, event, http, open_sse, raw_server, sse
 from tests.support import patience

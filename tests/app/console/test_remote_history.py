@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from clawperator.app.console.remote.client import Client, read_url
 from clawperator.app.console.remote.history import OneRun, RemoteHistory, Run, spelled
 from clawperator.engine.errors import EngineError
-from clawperator.engine.filters import KEYS, NO_FILTER, Filter, Term, parse_filter
+from clawperator.engine.filters.grammar import KEYS, NO_FILTER, Filter, Term, parse_filter
 from clawperator.engine.history.records import (
     LateRecord,
     LineRecord,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clawperator.app.console.chips import header_chips
+from clawperator.app.console.inspect.tree_area import no_device_words
 from clawperator.app.console.messages import DevicesNews
-from clawperator.app.console.screens.tree_area import no_device_words
 from clawperator.app.console.session import Session
 from clawperator.widgets.format.symbols import UNICODE
 from tests.app.console.support import DEVICE, MovableClock

@@ -16,13 +16,13 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from clawperator.app.cli.simulated import one_device
+from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.draft import Draft, DraftFile
-from clawperator.app.console.screens.as_sent import AsSentDialog
-from clawperator.app.console.screens.choosing import ChoiceDialog
-from clawperator.app.console.screens.dispatch import DispatchDialog
-from clawperator.app.console.screens.run import RunScreen
+from clawperator.app.console.run.as_sent import AsSentDialog
+from clawperator.app.console.run.dispatch_dialogs import DispatchDialog
+from clawperator.app.console.run.draft import Draft, DraftFile
+from clawperator.app.console.run.screen import RunScreen
+from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.steps import execution, step
@@ -38,7 +38,7 @@ from tests.app.console.support import (
     settled,
     until,
 )
-from tests.app.console.test_acting import ActingEngine, answered, last, text_of
+from tests.app.console.test_dispatcher import ActingEngine, answered, last, text_of
 
 SIZES = [(80, 24), (120, 36), pytest.param((200, 60), marks=pytest.mark.ci)]
 PLAN: dict[str, Any] = {
@@ -226,7 +226,7 @@ async def test_text_that_is_no_json_is_kept_and_the_list_says_why() -> None:
 
 
 def _nowhere() -> Any:
-    from clawperator.app.console.acting import Subject
+    from clawperator.app.console.dispatcher import Subject
     from clawperator.engine.hierarchy.matcher import Matcher
 
     return Subject(Matcher())

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.crash import CrashReports
 from clawperator.app.console.palette import ConsoleCommands, Entry
-from clawperator.app.console.screens.commands import PaletteDialog
-from clawperator.app.console.screens.dispatch import PathForm, QuestionDialog
+from clawperator.app.console.run.dispatch_dialogs import PathForm, QuestionDialog
+from clawperator.app.console.screens.palette_dialog import PaletteDialog
 from clawperator.widgets.ui_tree import UiTreePane
 from tests.app.console.support import DEVICE, drained, until
 from tests.app.console.test_console_journeys import SMALL, console, text_of, tree_of

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from clawperator.app.console.screens.skill_form import SkillForm
-from clawperator.app.console.screens.skills import SkillsScreen
+from clawperator.app.console.skills.form import SkillForm
+from clawperator.app.console.skills.screen import SkillsScreen
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.skill_form import FieldRow
 from tests.app.console.fake_skills import ALERT, PRICE, SETTINGS, THERMOSTAT, FakeLibrary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from clawperator.app.console.screens.dialogs import ConfirmDialog
-from clawperator.app.console.screens.skills import SkillsScreen
+from clawperator.app.console.skills.screen import SkillsScreen
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.format.status import Status
 from clawperator.widgets.skill_output import SkillOutput

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.app.console import going
-from clawperator.app.console.screens.skills import RefForm
+from clawperator.app.console import navigation
+from clawperator.app.console.skills.screen import RefForm
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.models.skills import BUILTIN, Card, Trouble
 from clawperator.widgets.skill_output import FindingList, SkillOutput
@@ -248,7 +248,7 @@ async def test_hostile_skills_stay_text() -> None:
 async def test_the_palette_leads_to_a_skill() -> None:
     async with skills_mode(FakeLibrary()) as (app, pilot, _):
         await press(pilot, "1")
-        going.to_skill(app, ALERT["id"], run=True)
+        navigation.to_skill(app, ALERT["id"], run=True)
         form = await form_of(app, pilot)
         assert form._skill.id == ALERT["id"]
 

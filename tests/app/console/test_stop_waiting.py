@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from clawperator.app.cli.simulated import one_device
+from clawperator.app.cli.simulators import one_device
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.screens.choosing import ChoiceDialog
-from clawperator.app.console.screens.lock import LockDialog, lock_rows, show_lock
-from clawperator.app.console.stopping import choices, target_app, words_before_stopping
+from clawperator.app.console.devices.lock_dialog import LockDialog, lock_rows, show_lock
+from clawperator.app.console.run.stopping import choices, target_app, words_before_stopping
+from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.steps import execution, step
@@ -29,7 +29,7 @@ from tests.app.console.support import (
     settled,
     until,
 )
-from tests.app.console.test_acting import WIFI, ActingEngine, acting, last, text_of
+from tests.app.console.test_dispatcher import WIFI, ActingEngine, acting, last, text_of
 
 CLOCK = MovableClock().clock
 

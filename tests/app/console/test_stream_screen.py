@@ -12,10 +12,10 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from clawperator.app.console import exporting
+from clawperator.app.console import export
 from clawperator.app.console.app import ConsoleApp
-from clawperator.app.console.screens.stream import StreamScreen
-from clawperator.engine.events import LogAttached, LogGap
+from clawperator.app.console.stream.screen import StreamScreen
+from clawperator.engine.events.types import LogAttached, LogGap
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.status import Status
@@ -279,7 +279,7 @@ async def test_an_execution_can_be_gone_to_from_anywhere() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(exporting, "export_folder", lambda: tmp_path / "exports")
+    monkeypatch.setattr(export, "export_folder", lambda: tmp_path / "exports")
     return tmp_path / "exports"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clawperator.app.console.screens.stream import StreamScreen
+from clawperator.app.console.stream.screen import StreamScreen
 from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.status import Status
 from tests.app.console.support import (

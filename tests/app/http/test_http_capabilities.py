@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from clawperator.engine.policy import CAPABILITIES
+from clawperator.engine.config.policy import CAPABILITIES
 from tests.app.http.conftest import HOME, Serve, plan
 from tests.support import patience
 

@@ -12,10 +12,10 @@ from jsonschema import Draft202012Validator
 from clawperator.app.http.events import frames
 from clawperator.app.http.events.hub import LOG_FRAMES, Hub
 from clawperator.app.http.followers import Followers
-from clawperator.engine.bus import EventBus
-from clawperator.engine.events import LogBatch
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.events.types import LogBatch
+from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.engine.observe.follow import FollowState
 from tests.app.http.conftest import HOME, Serve
 from tests.app.http.sse import Event, stream
 from tests.support import patience

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from clawperator.app.http.events import hub as hubs
 from clawperator.app.http.events.frames import News, encoded
 from clawperator.app.http.events.hub import Client, Hub
-from clawperator.engine.bus import EventBus
-from clawperator.engine.events import CommandProgress
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.events.types import CommandProgress
 
 NAMES = ("clawperator:result", "clawperator:event")
 

@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from clawperator.app.mcp.tools import TOOLS
-from clawperator.engine.policy import CAPABILITIES
+from clawperator.engine.config.policy import CAPABILITIES
 from tests.app.mcp.conftest import HOME, Listen, Visit, calling, plan
 
 SKILL = "com.android.settings.overview"

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from clawperator.app.mcp.answers import Reply
-from clawperator.app.mcp.desk import Call, Desk
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.server import answered
+from clawperator.app.mcp.service import Call, Desk
 from clawperator.app.mcp.tools import TOOLS
 from clawperator.app.mcp.tools.base import Arguments
 from clawperator.engine import Engine, Settings
-from clawperator.engine.events import ExecutionStarted
+from clawperator.engine.events.types import ExecutionStarted
 from clawperator.engine.guard import Caller
 from clawperator.engine.history.store import History
 from tests.app.mcp.conftest import HOME, LOOK, MODES, Agent, Place, Visit, document, nap, plan

@@ -17,8 +17,8 @@ from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.server import entry
 from clawperator.app.mcp.stdio import MAX_LINE
 from clawperator.app.mcp.tools import TOOLS
-from clawperator.app.mcp.tools.acting import KINDS, completed, one_action
-from clawperator.app.mcp.tools.observing import _fitted
+from clawperator.app.mcp.tools.act import KINDS, completed, one_action
+from clawperator.app.mcp.tools.observe import _fitted
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import outcome_of

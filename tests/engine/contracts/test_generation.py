@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.app.cli.arguments import build_parser
+from clawperator.app.cli.parsing.arguments import build_parser
 from clawperator.app.cli.table import COMMANDS as CLI_COMMANDS
 from clawperator.app.cli.table import load
 from clawperator.engine.contracts.generation import fits_every_generation, lacking_words, requirement, support_table

@@ -16,10 +16,10 @@ import pytest
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.emulators.avds import DEFAULT_NAME
 from clawperator.engine.emulators.manager import EmulatorManager
+from clawperator.engine.emulators.progress import STAGES
 from clawperator.engine.emulators.running import RunningEmulator
-from clawperator.engine.emulators.telling import STAGES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.progress import Stage
+from clawperator.engine.events.progress import Stage
 from tests.engine.emulators.conftest import LIMITS, PATIENT, eventually
 from tests.sdk.tree import IMAGE
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.adb.server import AdbServer
-from clawperator.engine.emulators import avds, console, lifecycle, provision, telling, words
+from clawperator.engine.emulators import avds, console, lifecycle, progress, provision, words
 from clawperator.engine.emulators.avds import Avd, avd_home, decode_ini, describe, is_name, parse_ini, read_avd, recipe
 from clawperator.engine.emulators.image import is_listed
 from clawperator.engine.emulators.limits import Limits
@@ -426,7 +426,7 @@ def test_what_is_kept_of_a_talkative_tool() -> None:
 
 
 def test_a_stage_ends_once_whatever_happens(heard: Heard) -> None:
-    told = telling.Telling("start", heard)
+    told = progress.Telling("start", heard)
     with told.stage("a", 2.0) as stage:
         stage.line("[===   ] 150% of it")
         stage.result = "x" * 10_000

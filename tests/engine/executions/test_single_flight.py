@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions import file_lock
-from clawperator.engine.executions import flight as flight_module
+from clawperator.engine.executions import device_lock as flight_module
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.device_lock import SETTLE_SECONDS, SingleFlight
 from clawperator.engine.executions.device_queue import DeviceQueue
-from clawperator.engine.executions.flight import SETTLE_SECONDS, SingleFlight
+from clawperator.engine.files import lock
 
 
 def command(command_id: str = "cmd-1") -> Command:
@@ -28,7 +28,7 @@ def command(command_id: str = "cmd-1") -> Command:
 HOLD_UNTIL_STDIN_CLOSES = """
 import asyncio, sys
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.flight import SingleFlight
+from clawperator.engine.executions.device_lock import SingleFlight
 
 async def main():
     command = Command("other", "task", "agent", 30000, "{}", ("a", "b"))
@@ -271,7 +271,7 @@ async def test_a_file_system_without_locks_is_no_conflict(tmp_path: Path, monkey
     def no_locks(_: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(file_lock, "_lock", no_locks)
+    monkeypatch.setattr(lock, "_lock", no_locks)
     with pytest.raises(EngineError, match="No locks available") as caught:
         async with SingleFlight(str(tmp_path)).hold("emulator-5554", command()):
             pytest.fail("held without a lock")
@@ -426,7 +426,7 @@ async def test_the_word_is_written_only_where_it_applies(tmp_path: Path) -> None
 WAIT_AND_TELL = """
 import asyncio, sys
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.flight import SingleFlight
+from clawperator.engine.executions.device_lock import SingleFlight
 
 async def main():
     command = Command(sys.argv[2], "task", "agent", 30000, "{}", ("a", "b"))

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clawperator.app.cli.arguments import build_parser, find_command, read
 from clawperator.app.cli.commands.action import Action
 from clawperator.app.cli.commands.execute import Execute, read_payload
+from clawperator.app.cli.parsing.arguments import build_parser, find_command, read
 from clawperator.app.cli.table import load
 from clawperator.engine import executions
 from clawperator.engine.executions import build, spelling

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.follow.saved_dumps import read_dump
 from clawperator.engine.hierarchy.align import Heirs, align
 from clawperator.engine.hierarchy.diff import KINDS, compare
 from clawperator.engine.hierarchy.serialise import RenderNode
 from clawperator.engine.hierarchy.tree import UiTree, build, parse
-from clawperator.engine.observe.saved import read_dump
 from tests.app.console.support import ROWS, settings_screen, view
 
 DUMPS = Path(__file__).parents[2] / "data" / "hierarchies"

@@ -17,12 +17,12 @@ from clawperator.engine.history.store import History
 
 DISPATCH = """
 import os, sys
-from clawperator.engine.bus import EventBus
+from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.attempt import Attempt
 from clawperator.engine.guard import Caller
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.history.recorder import Recorder
-from clawperator.engine.history.room import HistoryRoom
+from clawperator.engine.history.worker import HistoryRoom
 
 path, safe, command_id = sys.argv[1:]
 room = HistoryRoom(path, EventBus(), safe=bool(safe))

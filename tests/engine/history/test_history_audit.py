@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.bus import EventBus
+from clawperator.engine.config.policy import Profile, Rules, admit_recipe
+from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.bus import EventBus
 from clawperator.engine.history import schema
 from clawperator.engine.history.auditing import audit_compile, compiling
 from clawperator.engine.history.records import AuditRecord
-from clawperator.engine.history.room import HistoryRoom
 from clawperator.engine.history.rows import AuditRow
 from clawperator.engine.history.store import History
-from clawperator.engine.policy import Profile, Rules, admit_recipe
-from clawperator.engine.settings import Settings
+from clawperator.engine.history.worker import HistoryRoom
 from tests.engine.history.support import a_run
 
 FIRST_VERSION = Path(__file__).parents[2] / "data" / "history-v1.sql"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.engine.bus import EventBus
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events import HistoryTrouble
-from clawperator.engine.filters import parse_filter
-from clawperator.engine.history import room as rooms
-from clawperator.engine.history.room import HistoryRoom
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.events.types import HistoryTrouble
+from clawperator.engine.filters.grammar import parse_filter
+from clawperator.engine.history import worker as rooms
 from clawperator.engine.history.store import History
+from clawperator.engine.history.worker import HistoryRoom
 from tests.engine.history.support import a_run, a_tree
 
 

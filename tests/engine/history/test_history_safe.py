@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.engine.bus import EventBus
-from clawperator.engine.history.room import HistoryRoom
+from clawperator.engine.events.bus import EventBus
 from clawperator.engine.history.rows import AuditRow, LineRow, Run, StepRow
 from clawperator.engine.history.store import History
+from clawperator.engine.history.worker import HistoryRoom
 from tests.engine.history.support import a_run, a_tree
 
 SECRET = "Zq7secret"

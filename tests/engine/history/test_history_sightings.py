@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine.contracts.limits import FOLLOW_SOURCE
-from clawperator.engine.events import (
+from clawperator.engine.events.types import (
     CommandProgress,
     EngineEvent,
     EnvelopeSeen,

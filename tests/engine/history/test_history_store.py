@@ -20,12 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.filters import Filter, parse_filter
+from clawperator.engine.filters.grammar import Filter, parse_filter
+from clawperator.engine.filters.pattern_budget import ALLOWANCE
 from clawperator.engine.history import opening, schema
 from clawperator.engine.history.records import AuditRecord, LineRecord, RunSummary
 from clawperator.engine.history.rows import AuditRow, LineRow, RunRow
 from clawperator.engine.history.store import History
-from clawperator.engine.pattern_budget import ALLOWANCE
 from tests.engine.history.support import a_run, a_tree
 from tests.support import running
 

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from clawperator.engine.operator.identity import RELEASE_PACKAGE
+from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE
 
 ANDROID = "http://schemas.android.com/apk/res/android"
 NONE = 0xFFFFFFFF

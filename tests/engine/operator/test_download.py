@@ -15,8 +15,8 @@ import pytest
 import trustme
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.progress import Stage, untold
 from clawperator.engine.operator.download import Fetched, fetch
-from clawperator.engine.progress import Stage, untold
 from tests.engine.operator.apks import apk, manifest
 
 APK = apk(padding=2_000_000)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.apk import ApkFacts
 from clawperator.engine.operator.downloads import ApkProblem, choose_apk, found_apks
-from clawperator.engine.operator.identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from tests.engine.operator.apks import apk, manifest, save
 
 RELEASE, DEBUG = apk(), apk(manifest(DEBUG_PACKAGE, "0.3.1-d"))

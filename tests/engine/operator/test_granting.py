@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator import granting
 from clawperator.engine.operator.batch import Part
-from clawperator.engine.operator.identity import DEBUG_PACKAGE, RELEASE_PACKAGE, listener_of, service_of
 from tests.engine.operator.conftest import MakePhone, Phone
 
 OURS, LISTENER = service_of(RELEASE_PACKAGE), listener_of(RELEASE_PACKAGE)

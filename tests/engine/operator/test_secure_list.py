@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clawperator.engine.operator.identity import RELEASE_PACKAGE, service_of
+from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE, service_of
 from clawperator.engine.operator.secure_list import appended, contains, entries, without
 
 OURS = service_of(RELEASE_PACKAGE)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator.identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from clawperator.engine.simulator.packages import Package
 from tests.engine.operator.conftest import MakePhone
 

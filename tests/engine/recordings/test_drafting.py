@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import DEFAULT
 from clawperator.engine.recordings.drafting import Draft, Facts, draft, draft_recipe
 from clawperator.engine.recordings.typed_texts import is_masked
 from clawperator.engine.skills.blocked import read_terms

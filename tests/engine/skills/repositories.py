@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError
-from clawperator.engine.settings import Settings
 from clawperator.engine.skills.sync import SyncResult, sync
 from tests.support import patience
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.errors import EngineError
-from clawperator.engine.policy import DEFAULT
 from clawperator.engine.skills.artifact import compile_artifact, describe_inputs, find_artifact
 from clawperator.engine.skills.registry import Registry
 from tests.engine.skills.recipe.support import CLICK, CONFIRM, READ, recipe

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.policy import DEFAULT, Profile
-from clawperator.engine.policy import Rules as Allowed
+from clawperator.engine.config.policy import DEFAULT, Profile
+from clawperator.engine.config.policy import Rules as Allowed
 from clawperator.engine.skills import ci
 from clawperator.engine.skills.artifact import compile_artifact
 from clawperator.engine.skills.blocked import Blocked, read_terms

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from clawperator.engine.config.policy import DEFAULT, Rules
 from clawperator.engine.errors import EngineError
-from clawperator.engine.policy import DEFAULT, Rules
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.json_template import compile_template, template_inputs
 from clawperator.engine.skills.stable_ids import in_order, text_of

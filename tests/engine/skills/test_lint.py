@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.config.policy import DEFAULT, Profile
+from clawperator.engine.config.policy import Rules as Allowed
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import DEFAULT, Profile
-from clawperator.engine.policy import Rules as Allowed
 from clawperator.engine.skills.blocked import Blocked, read_terms
 from clawperator.engine.skills.lint import SEVERITIES, Finding, has_errors, lint_skill, lint_text
 from clawperator.engine.skills.registry import Registry, load_registry

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import EngineError, ErrorCode, Settings
-from clawperator.engine.log_file import today_path
+from clawperator.engine.diagnostics.log_file import today_path
 from clawperator.engine.skills import run as running
 from clawperator.engine.skills.artifact import compile_artifact
 from clawperator.engine.skills.registry import Registry, load_registry

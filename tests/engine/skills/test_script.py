@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from clawperator.engine import EngineError, ErrorCode, Settings
-from clawperator.engine.caller_profile import packed
-from clawperator.engine.policy import DEFAULT, load_profile
+from clawperator.engine.config.caller_profile import packed
+from clawperator.engine.config.policy import DEFAULT, load_profile
+from clawperator.engine.skills.environment import surroundings
 from clawperator.engine.skills.own_command import own_command
 from clawperator.engine.skills.registry import BUILTIN, Registry
 from clawperator.engine.skills.script import choose_script
-from clawperator.engine.skills.surroundings import surroundings
 from tests.engine.skills.made import made_registry
 
 SKILL = "com.example.app.look"

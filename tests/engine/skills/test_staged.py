@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.policy import DEFAULT
 from clawperator.engine.skills.blocked import Blocked, read_terms
 from clawperator.engine.skills.hook import install_hook, script
 from clawperator.engine.skills.lint import Rules, lint_history, lint_staged

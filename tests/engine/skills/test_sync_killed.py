@@ -41,7 +41,7 @@ def test_killed_at_any_step(
     script = f'{hit} {kill}\nexec "$GIT" "$@"' if before else f'"$GIT" "$@"; code=$?\n{hit} {kill}\nexit $code'
     killer = {**sync_env, **wrapped_git(tmp_path / "bin", script)}
     code = (
-        "import asyncio, os; from clawperator.engine.settings import Settings\n"
+        "import asyncio, os; from clawperator.engine.config.settings import Settings\n"
         "from clawperator.engine.skills.sync import sync\n"
         "asyncio.run(sync(Settings(environment=dict(os.environ)), ref='main'))"
     )

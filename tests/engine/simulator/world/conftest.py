@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.operator.identity import AGENT_ACTION
+from clawperator.engine.contracts.operator_identity import AGENT_ACTION
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.scenario import Scenario
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.operator.identity import AGENT_ACTION
+from clawperator.engine.contracts.operator_identity import AGENT_ACTION
 from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice
 from clawperator.engine.simulator.packages import Package
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from clawperator.engine.adb.accessibility import parse_accessibility
-from clawperator.engine.operator.identity import service_of
+from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.round_trips import RoundTrips
 from clawperator.engine.simulator.scenario import Scenario

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from clawperator.engine.contracts.operator_identity import AGENT_ACTION
 from clawperator.engine.errors import EngineError
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.engine.operator.identity import AGENT_ACTION
 from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice, create_device
 from clawperator.engine.simulator.scenario import Scenario
 from tests.engine.operator.apks import apk

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from clawperator.engine.config.policy import Profile
 from clawperator.engine.errors import EngineError
-from clawperator.engine.policy import Profile
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.recipe.compile import compile_recipe
 

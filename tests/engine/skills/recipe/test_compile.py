@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.config.policy import DEFAULT, Rules
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.validate import validate
-from clawperator.engine.policy import DEFAULT, Rules
 from clawperator.engine.skills.compiled import Confirm, Output
 from clawperator.engine.skills.recipe.compile import compile_recipe
 from tests.engine.skills.recipe.support import (

@@ -1,0 +1,103 @@
+"""Flag values: text from the command line to numbers and JSON, refused with the flag's own name."""
+
+from __future__ import annotations
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def invalid(message: str, path: str = "") -> EngineError:
+    """A flag value that is not acceptable; ``path`` names the place as the payload would."""
+    hint = f"Correct the value of {path}." if path else "Run `clawperator help <command>`."
+    return EngineError(
+        ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": path} if path else None
+    )
+
+
+def integer(flag: str, text: str | None, low: int, high: int) -> int | None:
+    """A decimal number within bounds; ``None`` stays ``None``."""
+    if text is None:
+        return None
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and low <= int(text) <= high):
+        raise invalid(f"{flag} must be an integer in [{low}, {high}]", flag)
+    return int(text)
+
+
+def number(flag: str, text: str | None) -> float | None:
+    """A finite decimal number, whole ones as ``int``; ``None`` stays ``None``."""
+    if text is None:
+        return None
+    value = _finite(text)
+    if value is None:
+        raise invalid(f"{flag} must be a finite number", flag)
+    return value
+
+
+def timeout_ms(text: str | None) -> float | None:
+    """The value of ``--timeout-ms``; its range is the engine's to check."""
+    if text is None:
+        return None
+    value = _finite(text)
+    if value is None:
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED,
+            "timeoutMs must be a finite number",
+            hint="Pass --timeout-ms in milliseconds, 1000 to 120000.",
+        )
+    return value
+
+
+def _finite(text: str) -> float | None:
+    """What JSON would call a number, with its exactness; Python's own extras (``1_000``, other digits) are no numbers here."""
+    plain = text.strip()
+    if not plain.isascii() or "_" in plain:
+        return None
+    try:
+        value = float(plain)
+    except ValueError:
+        return None
+    if value - value != 0:  # infinities and NaN are the values that are no distance from themselves
+        return None
+    return int(value) if value.is_integer() else value
+
+
+def json_object(flag: str, text: str | None, path: str) -> dict[str, Any] | None:
+    """A JSON object given as a flag value; ``None`` stays ``None``."""
+    if text is None:
+        return None
+    from clawperator.engine.executions.validate import parse_json
+
+    try:
+        value = parse_json(text)
+    except EngineError as exc:
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED,
+            f"{flag} must be valid JSON",
+            details={**exc.details, "path": path},
+        ) from exc
+    if not isinstance(value, dict):
+        raise invalid(f"{flag} must be a JSON object", path)
+    return value
+
+
+def duration(flag: str, text: str | None) -> float | None:
+    """A time such as ``30m``, ``2h`` or ``7d`` in seconds, as the filters' ``age`` has it; ``None`` stays ``None``."""
+    if text is None:
+        return None
+    from clawperator.engine.filters.grammar import parse_filter
+
+    read = parse_filter(f"age:<{text.strip()}")
+    if len(read.terms) != 1 or read.terms[0].key != "age" or read.problem:
+        raise invalid(f"{flag} must be a number with a unit: 30s, 15m, 2h or 7d", flag)
+    return read.terms[0].seconds
+
+
+def text_value(flag: str, text: str | None, path: str = "") -> str | None:
+    """A text that may not be blank; ``None`` stays ``None``."""
+    if text is not None and not text.strip():
+        raise invalid(f"{flag} value must not be blank", path)
+    return text

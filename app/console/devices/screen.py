@@ -1,0 +1,214 @@
+"""Mode 7: everything that adb sees, the virtual devices of this computer, and what is at work on them."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.events import Click
+
+from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.devices import provisioning_dialogs
+from clawperator.app.console.inspect.tree_area import no_device_words
+from clawperator.app.console.screens.two_pane import TwoPaneScreen
+from clawperator.app.console.session import Facet
+from clawperator.widgets import keys
+from clawperator.widgets.device_list import DeviceList
+from clawperator.widgets.emulator_list import EmulatorList, MachineDetail
+from clawperator.widgets.format.devices import DeviceFacts, facts_of
+from clawperator.widgets.format.jobs import job_line
+from clawperator.widgets.format.lines import Line, Row, sentence
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.info_line import InfoLine
+from clawperator.widgets.job_pane import JobPane
+from clawperator.widgets.pane import Pane
+
+if TYPE_CHECKING:
+    from clawperator.engine.emulators.avds import Avd
+
+
+_NO_DEVICE = "No device yet.\nPlug in a phone with USB debugging,\nor let P provision an emulator."
+
+
+class JobLine(InfoLine):
+    """What is at work, in one line; a click shows all of it."""
+
+    async def on_click(self, event: Click) -> None:
+        event.stop()
+        await self.app.run_action("show_job")
+
+
+class DevicesScreen(TwoPaneScreen):
+    """The list, pushed by the adb server and watched in the file system; one of it in full; the job."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("emulators")]
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("id",)
+    GO: ClassVar[str] = "go_devices"
+    PLACES: ClassVar[dict[str, str]] = {"devices": "#list", "node": "#detail", "job": "#job"}
+
+    def compose_body(self) -> ComposeResult:
+        with Container(id="panes", classes="-machines"):
+            yield Pane("devices", EmulatorList(id="list"), id="list-pane")
+            yield Pane("card", MachineDetail(id="detail"), id="detail-pane")
+            yield Pane("at work", JobPane(self.console.clock, id="job"), id="job-pane")
+        yield JobLine(id="job-line")
+        yield InfoLine(id="summary")
+
+    @property
+    def devices(self) -> EmulatorList:
+        return self.query_one("#list", EmulatorList)
+
+    def on_screen_resume(self) -> None:
+        self.console.emulating.begin()
+        super().on_screen_resume()
+
+    # -- drawing
+
+    def draw(self, changed: Facet) -> None:
+        if changed & (Facet.DEVICES | Facet.LOCKS | Facet.EMULATORS | Facet.DOCTOR):
+            session = self.session
+            busy = {serial: str(lock.get("commandId") or "busy") for serial, lock in session.locks.items()}
+            facts = {entry.serial: self._facts(entry.serial) for entry in session.devices}
+            self.devices.words = self._words_without_devices()
+            self.devices.show_all(session.devices, session.device_id, busy, facts, session.machines)
+            self.show_detail()
+            self.show_place()
+            self._draw_summary()
+        if changed & Facet.EMULATORS:
+            self._draw_job()
+
+    def _words_without_devices(self) -> str:
+        session = self.session
+        if session.adb_problem or not session.devices_known:
+            return no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
+        if session.device_id:
+            return f"{session.device_id} went away.\nIt is used again as soon as it is back."
+        return no_device_words("", known=True, remote=session.remote) if session.remote else _NO_DEVICE
+
+    def draw_ages(self) -> None:
+        self.query_one("#job", JobPane).tick()
+        self._draw_job_line()
+        self.show_detail()
+
+    def _facts(self, serial: str) -> DeviceFacts:
+        return facts_of(self.session.findings.get(serial), self.session.machines.name_of(serial))
+
+    def show_place(self) -> None:
+        """``2 of 5 devices``, where headings do not count."""
+        rows = [row.value for row in self.devices.rows if not row.quiet]
+        place = rows.index(self.devices.value) + 1 if self.devices.value in rows else 0
+        self.query_one("#list-pane", Pane).note(Line().add(f"{place:,} of {len(rows):,}" if rows else ""))
+
+    def show_detail(self) -> None:
+        detail, pane = self.query_one("#detail", MachineDetail), self.devices
+        if (avd := pane.avd) is not None:
+            detail.show_avd(avd, self.session.machines)
+        elif (device := pane.device) is not None:
+            chosen = device.serial == self.session.device_id
+            facts = self._facts(device.serial)
+            detail.show_device(device, facts, chosen=chosen, now=self.session.clock.now())
+        else:
+            detail.show_nothing()
+
+    def _draw_job(self) -> None:
+        job = self.session.machines.job
+        self.set_class(job is not None, "-job")
+        self.query_one("#job", JobPane).show(job)
+        self._draw_job_line()
+        self.call_after_refresh(self._draw_job_line)  # at first it has no width yet
+
+    def _draw_job_line(self) -> None:
+        line, job = self.query_one("#job-line", InfoLine), self.session.machines.job
+        if job is not None:
+            line.show(job_line(job, self.session.clock.now(), line.width, self.console.symbols))
+
+    def _draw_summary(self) -> None:
+        session, symbols = self.session, self.console.symbols
+        summary = self.query_one("#summary", InfoLine)
+        line = Line(summary.width).add(" ")
+        if session.adb_problem:
+            line.add(f"{Status.FAILED.sign(ascii_only=symbols.ascii)} ", "fail").device(
+                session.adb_problem if session.remote else f"adb: {session.adb_problem}", "fail"
+            )
+        else:
+            odd = len(session.devices) - len(session.usable)
+            line.add(f"{len(session.usable)} usable", "strong").add(f"   {odd} not" if odd else "", "warn")
+            count, runs = len(session.machines.avds), len(session.machines.running)
+            line.add(f"   {count} virtual, {runs} running" if count else "", "muted")
+        summary.show(Row(line, Line().add("pushed by the server " if session.remote else "pushed by adb ", "faint")))
+
+    # -- choosing
+
+    @on(DeviceList.DeviceChosen)
+    def _odd_device_chosen(self, message: DeviceList.DeviceChosen) -> None:
+        """A device that cannot be used opens its steps instead."""
+        device = self.devices.device
+        if device is not None and not device.usable:
+            message.stop()
+            self._open_detail()
+
+    def open_drawer(self, pane: Pane | None) -> None:
+        super().open_drawer(pane)
+        self.set_class(pane is not None and pane.id == "job-pane", "-at-job")
+
+    def close_drawers(self) -> bool:
+        opened = self.has_class("-at-job")
+        self.remove_class("-at-job")
+        if opened:
+            self.set_focus(self.query_one("#list"))
+        return super().close_drawers() or opened
+
+    # -- keys
+
+    def action_provision(self) -> None:
+        provisioning_dialogs.provision(self.console)
+
+    def action_start_stop(self) -> None:
+        if (avd := self._avd("start or stop")) is not None:
+            provisioning_dialogs.start_or_stop(self.console, avd)
+
+    def action_create_avd(self) -> None:
+        provisioning_dialogs.create(self.console)
+
+    def action_delete_avd(self) -> None:
+        if (avd := self._avd("delete")) is not None:
+            provisioning_dialogs.delete(self.console, avd)
+
+    def action_cancel_job(self) -> None:
+        provisioning_dialogs.cancel(self.console)
+
+    def action_operator_setup(self) -> None:
+        pane = self.devices
+        if pane.avd is not None and not pane.serial:
+            self.console.say(Status.WARN, f"{sentence(pane.avd.name)} does not run. S starts it")
+        else:
+            provisioning_dialogs.set_up(self.console, pane.serial)
+
+    def action_look_again(self) -> None:
+        self.console.emulating.look_again()
+
+    def action_problem(self, step: int) -> None:
+        self.devices.to_problem(step)
+
+    def _avd(self, what: str) -> Avd | None:
+        """The virtual device under the cursor, or the one that a device under the cursor is; says so where there is none."""
+        pane = self.devices
+        name = self.session.machines.name_of(pane.serial)
+        avd = pane.avd or self.session.machines.avd(name)
+        if avd is None:
+            self.console.say(Status.IDLE, f"No virtual device under the cursor to {what}. n creates one")
+        return avd
+
+    def copyable(self) -> dict[str, Copyable]:
+        things = super().copyable()
+        device, avd = self.devices.device, self.devices.avd
+        if device is not None:
+            things["id"] = Copyable("the serial", lambda: device.serial)
+        if avd is not None:
+            things["id"] = Copyable("the name", lambda: avd.name)
+            words = ["clawperator", "emulator", "inspect", avd.name]
+            things["command"] = Copyable("the command line", lambda: shlex.join(words))
+        return things

@@ -1,0 +1,114 @@
+"""Before a fix runs: the exact commands, and whom they disturb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.geometry import Size
+
+from clawperator.app.console.run.dispatch_dialogs import AskingDialog
+from clawperator.widgets import keys
+from clawperator.widgets.folded import FoldedText
+from clawperator.widgets.format.checks import short_name
+from clawperator.widgets.format.fix_lines import command_rows
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.safe import wrap
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import UNICODE, Symbols
+
+if TYPE_CHECKING:
+    from clawperator.engine.doctor.fix import PlannedFix
+
+
+class Proposal(NamedTuple):
+    """What the dialog shows. ``at_work`` are the locks of all devices, by serial."""
+
+    what: str
+    device_id: str
+    plans: Sequence[PlannedFix]
+    at_work: Mapping[str, Mapping[str, Any]]
+
+
+def proposal_rows(shown: Proposal, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+    """The whole text of the dialog for ``width`` cells."""
+    warnings = list(_warnings(shown, width, symbols))
+    yield from warnings
+    if shown.device_id and any(shown.device_id in command for plan in shown.plans for command in plan.preview):
+        if warnings:
+            yield Row(Line(width))
+        yield Row(Line(width).add(" on ", "faint").device(shown.device_id, "strong"))
+    for number, plan in enumerate(shown.plans, 1):
+        yield Row(Line(width))
+        place = f"{number}. " if len(shown.plans) > 1 else ""
+        yield Row(Line(width).add(f" {place}", "muted").device(short_name(plan.check_id), "strong"))
+        if plan.preview != (plan.step,):
+            for text in wrap(plan.step, max(10, width - 4), limit=6):
+                yield Row(Line(width).add("   ").add(text, "muted"))
+        for command in plan.preview:
+            yield from command_rows(command, width)
+    yield Row(Line(width))
+    last = "These checks and those after them" if len(shown.plans) > 1 else "This check and those after it"
+    yield Row(Line(width).add(f" {last} are made again afterwards.", "faint"))
+
+
+def _warnings(shown: Proposal, width: int, symbols: Symbols) -> Iterator[Row]:
+    dangerous = [plan for plan in shown.plans if plan.dangerous]
+    if not dangerous:
+        return
+    sign = Status.WARN.sign(ascii_only=symbols.ascii)
+    for place, words in enumerate(_whom(dangerous, shown.at_work)):
+        for index, text in enumerate(wrap(words, max(10, width - len(sign) - 3))):
+            head = f" {sign} " if not index and not place else " " * (len(sign) + 2)
+            yield Row(Line(width).add(head, "warn").add(text, "warn"))
+
+
+def _whom(dangerous: Sequence[PlannedFix], at_work: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Who feels it: everybody on this adb server, and by name those who hold a device now."""
+    if any("kill-server" in command for plan in dangerous for command in (*plan.preview, plan.step)):
+        yield (
+            "This disturbs others: everything on this computer that uses adb loses its devices for a moment, "
+            "and what runs on any of them loses its connection."
+        )
+    else:
+        yield "This disturbs others who use these devices, not only this console."
+    for serial, lock in at_work.items():
+        source = f" from {lock['source']}" if lock.get("source") else ""
+        yield f"At work now: {lock.get('commandId') or 'an execution'}{source} on {serial}."
+
+
+class ProposalText(FoldedText):
+    """The rows, in a box as high as they are."""
+
+    def __init__(self, shown: Proposal, *, id: str) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._shown = shown
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
+        """As high as the text for this width, while the keys below it stay on screen."""
+        return min(len(list(self.folded(width))), max(1, viewport.height * 9 // 10 - 4))
+
+    def folded(self, width: int) -> Iterable[Row]:
+        return proposal_rows(self._shown, width, self.symbols) if width >= 10 else ()
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self.fold)
+
+
+class FixDialog(AskingDialog):
+    """Answers true when the commands are to be run."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("dispatch")]
+    GO = "run"
+
+    def __init__(self, shown: Proposal, symbols: Symbols) -> None:
+        super().__init__(shown.what, symbols)
+        self._shown = shown
+
+    def compose_question(self) -> ComposeResult:
+        yield ProposalText(self._shown, id="proposal")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.set_focus(self.query_one("#proposal"))

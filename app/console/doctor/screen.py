@@ -1,0 +1,261 @@
+"""Mode 6: is everything ready? All checks, one of them in full with what to do, and what fixes said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.doctor.fix_dialog import FixDialog, Proposal
+from clawperator.app.console.run.dispatch_dialogs import QuestionDialog
+from clawperator.app.console.screens.two_pane import TwoPaneScreen
+from clawperator.app.console.session import Facet
+from clawperator.engine.text.suggestions import command_line
+from clawperator.widgets import keys
+from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
+from clawperator.widgets.fix_log import FixLog
+from clawperator.widgets.format.checks import fix_text, shell_text, short_name, tally_line
+from clawperator.widgets.format.lines import Line, Row, sentence
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.times import age, duration
+from clawperator.widgets.info_line import InfoLine
+from clawperator.widgets.models.checkup import Check, id_of, status_of
+from clawperator.widgets.pane import Pane
+
+if TYPE_CHECKING:
+    from clawperator.app.console.doctor.controller import Doctoring
+    from clawperator.engine.doctor.fix import PlannedFix
+
+
+class DoctorScreen(TwoPaneScreen):
+    """The checklist, one check, and the fix log: the third column of wide screens, else below or behind the detail."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("checks")]
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("id", "line", "command")
+    PLACES: ClassVar[dict[str, str]] = {"doctor": "#list", "node": "#detail", "fixes": "#log"}
+
+    _busy = False
+
+    def compose_body(self) -> ComposeResult:
+        with Container(id="panes"):
+            yield Pane("checks", DoctorPanel(id="list"), id="list-pane")
+            with Container(id="doctor-side"):
+                yield Pane("detail", CheckDetail(id="detail"), id="detail-pane")
+                yield Pane("fix log", FixLog(self.console.clock, id="log"), id="log-pane")
+        yield InfoLine(id="summary")
+
+    @property
+    def panel(self) -> DoctorPanel:
+        return self.query_one("#list", DoctorPanel)
+
+    @property
+    def doctoring(self) -> Doctoring:
+        return self.console.bridge.doctoring
+
+    # -- drawing
+
+    def draw(self, changed: Facet) -> None:
+        if changed & Facet.DOCTOR:
+            self.panel.show(self.session.report)
+            self.query_one("#log", FixLog).show(self.session.fixes)
+            self.query_one("#panes").set_class(bool(self.session.fixes), "-fixes")
+            self.query_one("#list-pane", Pane).badge("full run" if self.session.report.full else "")
+            self.show_detail()
+            self.show_place()
+            self._note_work()
+        if changed & (Facet.DOCTOR | Facet.DEVICES):
+            self._draw_summary()
+
+    def _note_work(self) -> None:
+        """The key that stops is there while there is something to stop."""
+        if self.session.doctor_busy != self._busy:
+            self._busy = self.session.doctor_busy
+            self.refresh_bindings()
+
+    def draw_ages(self) -> None:
+        self._draw_summary()
+        self.query_one("#log", FixLog).tick()
+
+    def show_place(self) -> None:
+        """``3 of 12``, of the checks: headings are none."""
+        panel = self.panel
+        count = sum(not row.quiet for row in panel.rows)
+        place = sum(not row.quiet for row in panel.rows[: panel.cursor + 1])
+        self.query_one("#list-pane", Pane).note(Line().add(f"{place} of {count}" if count else ""))
+
+    def show_detail(self) -> None:
+        check = self.panel.check
+        runnable = [] if check is None else [plan.step for plan in self.doctoring.plan([check])]
+        critical = check is not None and id_of(check) in self.session.report.critical
+        self.query_one("#detail", CheckDetail).show(check, critical=critical, runnable=runnable)
+
+    def _draw_summary(self) -> None:
+        report, symbols = self.session.report, self.console.symbols
+        summary = self.query_one("#summary", InfoLine)
+        status, words = self._verdict()
+        line = Line(summary.width).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
+        line.device(words, "strong").add("   ").extend(tally_line(report.rows(), symbols))
+        facts: list[tuple[str, str]] = [("watching", "run")] if self.session.doctor_watches else []
+        if self.session.report_is_old:
+            facts.append(("old", "stale"))
+        if report.ended and not report.running:
+            when = age(self.session.clock.now() - report.ended)
+            whom = f" for {sentence(report.device_id)}" if report.device_id and not self.narrow else ""
+            facts.append((f"{when if when == 'now' else f'{when} ago'}{whom}", "muted"))
+        right = Line()
+        for index, (text, role) in enumerate(facts):
+            right.add(f" {symbols.dot} " if index else "", "faint").add(text, role)
+        summary.show(Row(line, right.add(" ") if facts else right))
+
+    def _verdict(self) -> tuple[Status, str]:
+        report, clock = self.session.report, self.session.clock
+        fixes = [fix for fix in self.session.fixes if not fix.over]
+        if fixes:
+            fix = fixes[0]
+            since = f" {duration(clock.now() - fix.began)}" if fix.began else ""
+            more = f", {len(fixes) - 1} more" if len(fixes) > 1 else ""
+            return Status.RUNNING, f"fixing {short_name(fix.check_id)}{since}{more}"
+        if report.running:
+            rows = len(report.rows())
+            return Status.RUNNING, f"checking {rows - len(report.pending) + 1} of {rows}" if rows else "checking…"
+        if report.stopped:
+            return Status.WARN, "stopped before the end"
+        if report.problem:
+            return Status.FAILED, "broke off"
+        status = report.status()
+        return status, report.verdict().summary if report.checks else "not run yet"
+
+    # -- places
+
+    def open_drawer(self, pane: Pane | None) -> None:
+        super().open_drawer(pane)
+        self.query_one("#panes").set_class(pane is not None and pane.id == "log-pane", "-log")
+
+    def close_drawers(self) -> bool:
+        panes = self.query_one("#panes")
+        if panes.has_class("-log"):
+            panes.remove_class("-log")
+            panes.add_class("-detail")  # both are closed alike
+        return super().close_drawers()
+
+    def go_to(self, selector: str) -> None:
+        if selector == "#log" and not self.session.fixes:
+            self.console.say(Status.IDLE, "No fix was run yet. F on a check shows what it would run")
+        else:
+            super().go_to(selector)
+
+    # -- keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what is at work can be stopped."""
+        if action == "stop_checks":
+            return self.session.doctor_busy
+        return super().check_action(action, parameters)
+
+    def action_run_doctor(self) -> None:
+        self.console.run_doctor()
+
+    def action_problem(self, step: int) -> None:
+        """From the detail or the log too: the list moves on, and the detail with it."""
+        self.panel.to_problem(step)
+        self.show_detail()
+
+    def action_check_again(self) -> None:
+        check = self.panel.check
+        if check is None:
+            self.console.run_doctor()
+        elif not self.doctoring.run(only=id_of(check)):
+            self.console.say(Status.WAITING, self.console.doctor_busy_words())
+
+    def action_watch(self) -> None:
+        on = not self.session.doctor_watches
+        self.doctoring.watch(on)
+        words = (
+            "Watching: checks run by themselves when a device comes, goes or changes" if on else "No longer watching"
+        )
+        self.console.say(Status.OK if on else Status.IDLE, words)
+
+    def action_stop_checks(self) -> None:
+        self.doctoring.stop()
+
+    def action_full_run(self) -> None:
+        device = sentence(self.session.device_id) or "the device"
+        words = (
+            f"Besides the checks, a full run builds the Operator app in this folder, installs and starts it on {device}, "
+            "and opens the Settings app there."
+        )
+        self.app.push_screen(QuestionDialog("full run", words, "run", self.console.symbols), self._run_in_full)
+
+    def _run_in_full(self, yes: bool | None) -> None:
+        if yes and not self.doctoring.run(full=True):
+            self.console.say(Status.WAITING, self.console.doctor_busy_words())
+
+    # -- fixes
+
+    def action_fix(self) -> None:
+        """What the check under the cursor offers; where that is nothing, whatever any check offers."""
+        check, report = self.panel.check, self.session.report
+        own = self.doctoring.plan([check]) if check is not None and _needs_fix(check) else ()
+        plans = own or self.doctoring.plan(report.checks)
+        if self.doctoring.fixing:
+            self.console.say(Status.WAITING, self.console.doctor_busy_words())
+        elif plans:
+            name = sentence(str(check.get("summary") or id_of(check)))[:80] if own and check is not None else ""
+            self._propose(f"fix: {name}" if name else "fix all that can be fixed", plans)
+        else:
+            self.console.say(Status.IDLE, self._nothing_to_fix(check))
+
+    def _propose(self, what: str, plans: Sequence[PlannedFix]) -> None:
+        def answered(yes: bool | None) -> None:
+            if yes and not self.doctoring.fix(plans):
+                self.console.say(Status.WAITING, self.console.doctor_busy_words())
+
+        device = self.session.report.device_id or self.session.device_id
+        shown = Proposal(what, device, plans, self.session.locks)
+        self.app.push_screen(FixDialog(shown, self.console.symbols), answered)
+
+    def _nothing_to_fix(self, check: Check | None) -> str:
+        report = self.session.report
+        if check is not None and _needs_fix(check):
+            if shell_text(check):
+                return "These commands are not run from here. y c copies them"
+            if fix_text(check):
+                return "This takes a person. y l copies the steps, v looks again"
+            return "No fix is known for this. y j copies the finding"
+        if report.running:
+            return "Nothing to fix so far: the checks are running"
+        if not report.checks:
+            return "Nothing is known yet. r runs the checks"
+        if all(status_of(row) is Status.OK for row in report.checks):
+            return "Everything passes: there is nothing to fix"
+        return "What is left to do takes a person. ] goes to it"
+
+    # -- copying
+
+    def copyable(self) -> dict[str, Copyable]:
+        things = super().copyable()
+        check = self.panel.check
+        if check is None:
+            return things
+        things["id"] = Copyable("the check's id", lambda: id_of(check))
+        things["json"] = Copyable(
+            "the check", lambda: json.dumps(dict(check), indent=2, ensure_ascii=False, default=str)
+        )
+        if commands := shell_text(check):
+            things["command"] = Copyable("the commands", lambda: commands)
+        else:
+            things["command"] = Copyable("the command", lambda: command_line("doctor", self.session.device_id))
+        if steps := fix_text(check):
+            things["line"] = Copyable("the steps", lambda: steps)
+        else:
+            words = str(check.get("summary") or id_of(check))
+            things["line"] = Copyable("the finding", lambda: words)
+        return things
+
+
+def _needs_fix(check: Check) -> bool:
+    return status_of(check) in (Status.FAILED, Status.WARN)

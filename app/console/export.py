@@ -1,0 +1,111 @@
+"""Files for others, readable by their owner only: rows of the stream as JSON Lines, a past run as a ZIP or as one such line."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from clawperator.engine.files.writing import new_file
+from clawperator.engine.guard import Guard
+from clawperator.engine.history import bundle
+from clawperator.engine.history.safe import without_texts
+from clawperator.widgets.models.execution import Execution, Item
+from clawperator.widgets.models.export_rows import item_object, line_object
+from clawperator.widgets.models.line_ring import LineRing
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_NAMES_TRIED = 1_000
+
+
+class Export(NamedTuple):
+    """Rows that stand still while they are written: items first, then lines. ``name`` says in a word what they are."""
+
+    name: str
+    items: Sequence[Item]
+    lines: LineRing
+    numbers: Sequence[int]
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """The rows as JSON data. Everything it reads stands still, so any thread may do it."""
+        yield from map(item_object, self.items)
+        for number in self.numbers:
+            if number >= self.lines.first:  # it was shown, but had left the ring
+                yield line_object(self.lines[number], self.lines.device_of(number))
+
+
+def of_items(items: Iterable[Item], ring: LineRing) -> Export:
+    """Rows of the views of executions."""
+    return Export("stream", _still(items), ring.copy(), ())
+
+
+def of_lines(numbers: Sequence[int], ring: LineRing) -> Export:
+    """Rows of the views of the log."""
+    return Export("log", (), ring.copy(), numbers)
+
+
+def of_ring(ring: LineRing) -> Export:
+    """Every line that is kept."""
+    return Export("ring", (), ring.copy(), range(ring.first, ring.end))
+
+
+def of_execution(execution: Execution, ring: LineRing) -> Export:
+    """One execution, and the Operator's lines from its first to its last."""
+    first, last = execution.log
+    numbers = [number for number in ring.operator if first <= number <= last]
+    return Export(_UNSAFE.sub("_", execution.command_id)[:60] or "execution", _still([execution]), ring.copy(), numbers)
+
+
+def _still(items: Iterable[Item]) -> list[Item]:
+    return [item.still() if isinstance(item, Execution) and not item.over else item for item in items]
+
+
+def export_folder() -> Path:
+    """Where exports go that were given no path: the platform's state folder."""
+    from platformdirs import user_state_path
+
+    return user_state_path("clawperator") / "console" / "exports"
+
+
+def new_path(folder: Path, name: str, now: float) -> Path:
+    """A file in ``folder`` that does not exist: ``stream-20231114-222900.jsonl``, with a number where that is taken."""
+    stem = f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
+    names = (f"{stem}.jsonl", *(f"{stem}-{number}.jsonl" for number in range(2, _NAMES_TRIED)))
+    return next(path for path in map(folder.joinpath, names) if not path.exists())
+
+
+def write(path: Path, export: Export, guard: Guard) -> int:
+    """Write a new file, mode 0600; how many rows. Raises ``OSError``, ``FileExistsError`` where there is one already, and
+    ``EngineError`` where the policy does not allow it.
+    """
+    with guard.writing(str(path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _write_rows(path, export.objects())
+
+
+def write_run(path: Path, run: Mapping[str, Any], *, guard: Guard, safe: bool) -> None:
+    """Write ``run`` (as ``Past.bundle`` gives it) to a new file, mode 0600: a ``.jsonl`` is one line, all others are ZIPs.
+
+    Raises ``OSError`` and ``EngineError`` where it cannot be written; what is there stays.
+    """
+    if path.suffix.lower() != ".jsonl":
+        bundle.write(str(path), run, guard=guard, safe=safe)
+        return
+    with guard.writing(str(path)):
+        _write_rows(path, [without_texts({**run, "trees": _unread(run["trees"])}) if safe else run])
+
+
+def _unread(trees: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in tree.items() if key != "text"} for tree in trees]
+
+
+def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    count = 0
+    with new_file(str(path)) as stream:
+        for count, row in enumerate(rows, 1):  # noqa: B007  # the count is the answer
+            line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=str)
+            stream.write(f"{line}\n".encode(errors="backslashreplace"))
+    return count

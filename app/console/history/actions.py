@@ -1,0 +1,125 @@
+"""What can be done with past runs: run again, edit, export, compare, copy."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.widgets import Label
+
+from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.export import write_run
+from clawperator.app.console.run.dispatch_dialogs import PathForm, Switch
+from clawperator.app.console.run.rerun import command_line, of_record
+from clawperator.engine.errors import EngineError
+from clawperator.engine.executions import spelling
+from clawperator.engine.history import bundle
+from clawperator.widgets.format.lines import sentence
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import Symbols
+
+if TYPE_CHECKING:
+    from clawperator.app.console.app import ConsoleApp
+    from clawperator.app.console.history.reader import Past
+    from clawperator.engine.history.records import RunRecord, RunSummary
+    from clawperator.widgets.models.executions import ExecutionLog
+
+_UNFIT = re.compile(r"[^\w.-]+")
+
+
+class ExportForm(PathForm):
+    """Where a run goes to, and whether its texts go with it; says what that means before it is done."""
+
+    def __init__(self, path: str, symbols: Symbols) -> None:
+        super().__init__("export this run", "write", path, symbols)
+        self.PROMPT = "To a new ZIP that only you can read; a name with .jsonl at its end makes one JSON line instead:"
+
+    def compose_more(self) -> ComposeResult:
+        yield Switch("mask texts of screens, leave out trees (--safe)", id="safe")
+        yield Label("Without that it holds what was read from screens and typed into them.", markup=False)
+
+    def problem(self, text: str) -> str:
+        if os.path.lexists(os.path.expanduser(text.strip())):
+            return "There is one already, and nothing is overwritten. Give another name."
+        return super().problem(text)
+
+    def answer(self, text: str) -> dict[str, Any]:
+        return {**super().answer(text), "safe": self.query_one("#safe", Switch).value}
+
+
+async def export(console: ConsoleApp, past: Past, record: RunRecord) -> None:
+    """Ask where to, and write the run there with its trees; raises ``EngineError`` where it cannot be read."""
+    run = await past.bundle(record)
+
+    def answered(answer: Mapping[str, Any] | None) -> None:
+        if answer is not None:
+            console.run_worker(_write(console, run, **answer), exit_on_error=True)
+
+    name = _UNFIT.sub("-", record.summary.command_id)[:60].strip("-.") or "run"
+    console.push_screen(ExportForm(f"{name}.zip", console.symbols), answered)
+
+
+async def _write(console: ConsoleApp, run: Mapping[str, Any], *, path: str, safe: bool) -> None:
+    target = os.path.abspath(os.path.expanduser(path))  # noqa: ASYNC240
+    try:
+        await asyncio.to_thread(write_run, Path(target), run, guard=console.guard, safe=safe)
+    except EngineError as exc:
+        console.say(Status.FAILED, exc.message, exc.code.value)
+    except (OSError, ValueError) as exc:
+        console.say(Status.FAILED, f"{sentence(target)} was not written: {getattr(exc, 'strerror', None) or exc}")
+    else:
+        console.say(Status.OK, f"Wrote {sentence(target)}. {bundle.SAFE if safe else bundle.WHOLE}")
+
+
+async def pair_of(
+    past: Past, log: ExecutionLog, run: RunSummary | None, marked: Sequence[RunSummary]
+) -> tuple[RunSummary, RunSummary] | None:
+    """What ``c`` compares: A with B; without them the run that ``run`` repeats, or the one before of its task, with ``run``.
+
+    ``None`` where there is only one. Raises ``EngineError``.
+    """
+    if len(marked) == 2:
+        return marked[0], marked[1]
+    if run is None:
+        return None
+    if marked and marked[0].number != run.number:
+        return marked[0], run
+    other = await _repeated(past, log, run) or await past.before(run)
+    return None if other is None else (other, run)
+
+
+def tree_place(record: RunRecord | None, digest: str) -> int:
+    """Where the tree of that digest stands among those of a run; -1 where it does not."""
+    trees = record.trees if record is not None else ()
+    return next((place for place, tree in enumerate(trees) if tree.digest == digest), -1)
+
+
+async def _repeated(past: Past, log: ExecutionLog, run: RunSummary) -> RunSummary | None:
+    """The run that this one repeats, as far as this console knows."""
+    live = log.find(run.command_id)
+    if live is None or not live.run_of:
+        return None
+    try:
+        return (await past.find(live.run_of)).summary
+    except EngineError:
+        return None  # it has been pruned
+
+
+def copyable(record: RunRecord) -> Iterator[tuple[str, Copyable]]:
+    """What can be copied of a run, by the entries of the copy menu."""
+    summary, payload, envelope = record.summary, record.payload, record.envelope
+    yield "id", Copyable("the commandId", lambda: summary.command_id)
+    if record.raw:
+        yield "line", Copyable("the raw envelope", lambda: "".join(record.raw))
+    if envelope is not None:
+        yield "json", Copyable("the envelope", lambda: json.dumps(envelope, indent=2, ensure_ascii=False))
+    if payload is not None:
+        yield "execution", Copyable("the payload", lambda: spelling.pretty(payload))
+        if line := command_line(of_record(record)):
+            yield "command", Copyable("the command", lambda: line)

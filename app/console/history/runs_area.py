@@ -1,0 +1,139 @@
+"""The list of mode 4: the runs that the filter lets pass, read in pages, with the newest coming in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from textual import on
+
+from clawperator.app.console.history.reader import Page, Past
+from clawperator.engine.filters.grammar import parse_filter
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.times import Clock
+from clawperator.widgets.info_line import FindLine, InfoLine
+from clawperator.widgets.pane import Pane
+from clawperator.widgets.run_list import RunList
+
+if TYPE_CHECKING:
+    from clawperator.app.console.app import ConsoleApp
+
+OFF = "History is switched off (history.enabled = false).\n\nRuns are not kept. 2 shows what runs now."
+OFFLINE = "This console shows saved dumps: it keeps no history.\n\n1 shows them."
+EMPTY = "No run is in the history yet.\n\n3 composes one; what others run on the device is kept too."
+LOADING = "Reading the history…"
+
+
+class RunsArea(Pane):
+    """``changed`` is called when other runs are shown, or the same ones are no longer as they were."""
+
+    def __init__(self, past: Past, clock: Clock, changed: Callable[[], object]) -> None:
+        self.runs = RunList(id="runs", clock=clock)
+        self.filter = FindLine(
+            self.search,
+            placeholder="filter: words  cmd:  src:  status:failed  code:  dev:  age:<2h  !not",
+            back_to="#runs",
+            id="runs-filter",
+        )
+        self._info = InfoLine(id="runs-info")
+        super().__init__("runs", self._info, self.filter, self.runs, id="runs-pane")
+        self._past = past
+        self._changed = changed
+        self.page: Page | None = None
+        """What is shown; ``None`` until the first answer."""
+
+    @property
+    def console(self) -> ConsoleApp:
+        """The app, by its own type."""
+        return cast("ConsoleApp", self.app)
+
+    # -- reading
+
+    def search(self, text: str) -> None:
+        """Filter as typed; the rows stay until the answer comes."""
+        self._past.search(parse_filter(text), self._show)
+
+    def _show(self, page: Page) -> None:
+        self.page = page
+        self.runs.empty_text = self._empty_words()
+        self.runs.show(page.runs, page.total)
+        self.draw()
+        self._changed()
+
+    @on(RunList.MoreWanted)
+    def _more_wanted(self, message: RunList.MoreWanted) -> None:
+        if self.page is not None:
+            self._past.more(self.page.where, message.before, self._append)
+
+    def _append(self, page: Page, complete: bool) -> None:
+        if page.problem:
+            self.console.say(Status.FAILED, page.problem.replace("\n\n", ". "))
+        elif self.page is not None and page.where == self.page.where:
+            self.runs.append(page.runs, complete=complete)
+            self.draw()
+
+    def look(self) -> None:
+        """Has anybody written since? Asked once a second while the list is looked at."""
+        if self.page is not None:
+            self._past.look(self.page, self._renew, at_least=self.runs.oldest_running + 1)
+
+    def _renew(self, page: Page) -> None:
+        """The newest runs as they are now; what was read of a history that cannot be read any more stays."""
+        if self.page is None or page.where != self.page.where:
+            return
+        self.page = page
+        self.runs.empty_text = self._empty_words()
+        if not page.problem:
+            self.runs.renew(page.runs, page.total)
+        self.draw()
+        self._changed()
+
+    # -- drawing
+
+    def draw(self) -> None:
+        """The filter and what it leaves, what came meanwhile, which runs are marked; and the place."""
+        runs, page = self.runs, self.page
+        runs.empty_text = self._empty_words()
+        right = Line()
+        for name, run in zip("AB", [*runs.marked, None], strict=False):
+            right.add(f" {name} ", "accent" if run else "faint")
+            right.device(run.command_id if run else "–", "text" if run else "faint", room=14)
+        line = Line(max(10, self._info.width - (right.cells + 2 if runs.marked else 0))).add(" ")
+        if page is not None and page.where.problem:
+            line.add(page.where.problem, "warn")
+        elif page is not None and page.where.text:
+            line.add("/ ", "key").device(page.where.text, "match", room=30)
+            line.add(f"  {runs.total:,} of {page.all:,} runs", "muted")
+        elif page is not None and (runs.total or not page.problem):
+            line.add(f"{runs.total:,} run{'s' * (runs.total != 1)}", "muted")
+        if page is not None and page.problem and runs.total:
+            line.add("  the history cannot be read any more", "fail")
+        if runs.unseen:
+            line.add(f"  +{runs.unseen:,} new {self.symbols.up}", "run")
+        self._info.show(Row(line, right.add(" ") if runs.marked else None))
+        self.note(Line().add(f"{runs.place + 1:,} of {runs.total:,}" if runs.total else ""))
+
+    def _empty_words(self) -> str:
+        page = self.page
+        if self._past.history is None:
+            return OFFLINE if self.console.session.offline else OFF
+        if page is None:
+            return LOADING
+        if page.problem:
+            return f"The history cannot be read.\n\n{page.problem}"
+        if not page.all:
+            return EMPTY
+        reason = f"{page.culprit} matches nothing" if page.culprit else "no run matches all of it"
+        return f"0 of {page.all:,} runs: {reason}.\n\nesc clears the filter."
+
+    @on(RunList.Marked)
+    def _marked(self) -> None:
+        self.draw()
+
+    def clear(self) -> None:
+        """The filter; without one the marks."""
+        if self.filter.value:
+            self.filter.value = ""
+        else:
+            self.runs.clear_marks()

@@ -1,0 +1,379 @@
+"""Mode 4: every run that this machine made or saw, one of them in full and moment by moment, and two of them compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
+from textual.worker import Worker
+
+from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.history.actions import copyable, export, pair_of, tree_place
+from clawperator.app.console.history.moments import MomentArea, PartTabs
+from clawperator.app.console.history.reader import Job, Past, PastTree, unchanged
+from clawperator.app.console.history.runs_area import RunsArea
+from clawperator.app.console.run.rerun import of_record, to_draft
+from clawperator.app.console.screens.base import ConsoleScreen
+from clawperator.app.console.session import Facet
+from clawperator.engine.errors import EngineError
+from clawperator.engine.history.records import RunRecord
+from clawperator.widgets import keys
+from clawperator.widgets.execution_detail import ExecutionDetail
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.runs import origin_words
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.info_line import InfoLine
+from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
+from clawperator.widgets.models.run_replay import Moment, execution_of
+from clawperator.widgets.pane import Pane
+from clawperator.widgets.run_compare import RunCompare
+from clawperator.widgets.run_detail import PastDetail
+from clawperator.widgets.run_list import RunList
+from clawperator.widgets.scrubber import Scrubber
+from clawperator.widgets.ui_tree import UiTreePane
+
+_PLACES = ("-open", "-compare", "-moments")
+"""What has been opened, as classes of the screen; escape closes the last one first."""
+
+
+class HistoryScreen(ConsoleScreen):
+    """The list; beside it, or over it on small screens, the run under the cursor."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("history")]
+    MAIN = "#runs"
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("json", "execution", "id", "line")
+    GO: ClassVar[str] = "go_history"
+    PLACES: ClassVar[dict[str, str]] = {"runs": "#runs", "run": "#past-detail", "tree": "#past-tree"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.past = Past(None, self._start, self._nodes_dropped)
+        self.record: RunRecord | None = None
+        self._compared: tuple[RunRecord, RunRecord] | None = None
+        self._rest: Timer | None = None
+
+    def compose_body(self) -> ComposeResult:
+        clock = self.console.clock
+        yield PartTabs(id="run-tabs")
+        with Horizontal(id="past"):
+            yield RunsArea(self.past, clock, self._show_run)
+            with Vertical(id="past-run"):
+                yield Pane(
+                    "run", InfoLine(id="run-info"), PastDetail(id="past-detail", clock=clock), id="past-detail-pane"
+                )
+                yield Pane("compare", RunCompare(id="past-compare", clock=clock), id="past-compare-pane")
+            yield MomentArea(clock, id="past-moment")
+        yield Pane("moments", Scrubber(id="scrubber"), id="scrubber-pane")
+
+    # -- parts
+
+    @property
+    def area(self) -> RunsArea:
+        return self.query_one(RunsArea)
+
+    @property
+    def runs(self) -> RunList:
+        return self.area.runs
+
+    @property
+    def detail(self) -> PastDetail:
+        return self.query_one("#past-detail", PastDetail)
+
+    @property
+    def compared(self) -> RunCompare:
+        return self.query_one("#past-compare", RunCompare)
+
+    @property
+    def scrubber(self) -> Scrubber:
+        return self.query_one("#scrubber", Scrubber)
+
+    @property
+    def moment_area(self) -> MomentArea:
+        return self.query_one("#past-moment", MomentArea)
+
+    @property
+    def tree_pane(self) -> UiTreePane:
+        return self.moment_area.tree_pane
+
+    # -- reading and drawing
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.past.history = self.console.engine.history
+        self.area.search("")
+
+    def _start(self, name: str, job: Job) -> None:
+        _: Worker[None] = self.run_worker(job, group=name, exclusive=True, exit_on_error=True)
+
+    def _nodes_dropped(self, count: int) -> None:
+        self.session.nodes_dropped += count
+
+    def draw(self, changed: Facet) -> None:
+        if changed == Facet.EVERYTHING:
+            self.area.draw()
+            self._draw_run_info()
+        if changed & Facet.LOCKS:  # an execution has ended, perhaps
+            self.area.look()
+
+    def draw_ages(self) -> None:
+        self.runs.tick()
+        self.area.look()
+
+    def _draw_run_info(self) -> None:
+        """What kind of run it is: facts about it differ by who made it."""
+        info, run = self.query_one("#run-info", InfoLine), self.runs.run
+        info.show(Row(Line(info.width).add(" ").add(origin_words(run) if run is not None else "", "muted")))
+
+    # -- the run under the cursor
+
+    @on(LinePane.CursorMoved, "#runs")
+    def _moved(self) -> None:
+        """The place at once, the run itself when the cursor has come to rest."""
+        self.area.draw()
+        self._draw_run_info()
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(SETTLE_SECONDS, self._show_run)
+
+    def _show_run(self) -> None:
+        run = self.runs.run
+        self._draw_run_info()
+        if run is None:
+            self._show_record(None, "")
+        elif self.record is None or not unchanged(self.record.summary, run) or self.past.outdated(self.record):
+            self.past.run(run, self._show_record)
+
+    def _show_record(self, record: RunRecord | None, problem: str) -> None:
+        self.record = record
+        self.detail.empty_text = problem or self.detail.EMPTY
+        self.detail.show_run(record)
+        self.moment_area.show_run(record)
+        self.scrubber.show(record)
+        if self.session.read_only:
+            self.refresh_bindings()  # what can be run again depends on the run
+
+    async def run_under_cursor(self) -> RunRecord | None:
+        """The run under the cursor with all that is kept of it; ``None`` without one. Raises ``EngineError``."""
+        run = self.runs.run
+        return await self.past.record(run) if run is not None else None
+
+    # -- its moments
+
+    @on(Scrubber.Moved)
+    def _moment_changed(self, message: Scrubber.Moved) -> None:
+        self._show_moment(message.moment)
+
+    def _show_moment(self, moment: Moment | None) -> None:
+        """Line, step and bar at once, the tree as soon as it has been read; nobody reads trees that are not looked at."""
+        wanted = self.moment_area.at(moment)
+        if self.record is not None and wanted >= 0 and self.moment_area.display:
+            self.past.tree(self.record, wanted, self._show_tree)
+        else:
+            self.past.no_tree()
+
+    def _show_tree(self, told: PastTree) -> None:
+        self.moment_area.show_tree(told)
+        record, moment = self.record, self.scrubber.moment
+        if record is not None and moment is not None and moment.tree > 0 and told.counts is not None:
+            before, shown = record.trees[moment.tree - 1 : moment.tree + 1]
+            self.detail.tell_changes({(before.digest, shown.digest): told.counts})
+
+    def action_moment(self, count: int) -> None:
+        """So many moments on or back; a small screen shows the moments for it."""
+        if self.scrubber.moments:
+            self.open_moments()
+            if self.scrubber.step(count) and (moment := self.scrubber.moment) is not None:
+                self.detail.to_step(moment.step + 1)
+        else:
+            self.console.say(Status.IDLE, "No run is chosen")
+
+    def action_moment_end(self, way: int) -> None:
+        self.action_moment(way * len(self.scrubber.moments))
+
+    @on(LinePane.RowChosen, "#past-log")
+    def _line_chosen(self, message: LinePane.RowChosen) -> None:
+        self.scrubber.to_line(message.index)
+
+    @on(ExecutionDetail.TreeWanted)
+    def _tree_wanted(self, message: ExecutionDetail.TreeWanted) -> None:
+        message.stop()
+        """To the moment at which that tree was read."""
+        place = tree_place(self.record, message.key)
+        moments = self.scrubber.moments
+        found = (at for at, moment in enumerate(moments) if moment.what == "tree" and moment.tree == place)
+        self.open_moments()
+        self.scrubber.to(next(found, self.scrubber.current))
+
+    # -- places: what small screens show one at a time
+
+    @on(LinePane.RowChosen, "#runs")
+    def _open_run(self) -> None:
+        self._show_run()
+        self._show_place("-open")
+        self.set_focus(self.detail)
+
+    def open_moments(self) -> None:
+        """Show tree and lines, where the size of the terminal does not show them anyway."""
+        if self.moment_area.display:
+            return
+        away = self.narrow or self.focused_within("#runs-pane")
+        self._show_place("-open", *(("-compare",) if self.has_class("-compare") else ()), "-moments")
+        if away:
+            self.set_focus(self.tree_pane)
+
+    def _show_place(self, *places: str) -> None:
+        """``-open``: the run instead of the list; ``-moments`` and ``-compare``: that part of it. Wide screens show all."""
+        for place in _PLACES:
+            self.set_class(place in places, place)
+        self.call_after_refresh(self._place_shown)
+
+    def _place_shown(self) -> None:
+        """What has come into sight is drawn as it should be."""
+        if self.moment_area.display:
+            self._show_moment(self.scrubber.moment)
+        self.query_one(PartTabs).draw(moments=self.has_class("-moments"))
+        self._draw_run_info()
+
+    @on(PartTabs.Pressed)
+    def action_view(self) -> None:
+        """The run as a whole, or moment by moment."""
+        if self.moment_area.display:
+            self._show_place("-open")
+            self.set_focus(self.detail)
+        else:
+            self.open_moments()
+
+    def go_to(self, selector: str) -> None:
+        """As everywhere, and from the list to the moments and back where there is room for only one of them."""
+        if selector == self.PLACES["tree"]:
+            self.open_moments()
+        elif selector == self.MAIN and not self.narrow and self.has_class("-moments"):
+            self._show_place()
+        super().go_to(selector)
+
+    def open_drawer(self, pane: Pane | None) -> None:
+        part = pane.id if pane is not None else ""
+        if part in ("past-tree-pane", "past-log-pane"):
+            self._show_place("-open", "-moments")
+        else:
+            self._show_place(*(("-open",) if part == "past-detail-pane" else ()))
+
+    def close_drawers(self) -> bool:
+        """Back from the moments to the comparison or the run, from there to the same row of the list."""
+        places = [place for place in _PLACES if self.has_class(place)]
+        if not places:
+            return False
+        *left, _ = places
+        self._show_place(*left)
+        self.set_focus({"-open": self.detail, "-compare": self.compared}[left[-1]] if left else self.runs)
+        return True
+
+    def clear_pane(self) -> None:
+        """What the pane has to clear: marks in the tree; in the list first the filter, then A and B."""
+        if self.focused_within("#past-tree-pane"):
+            self.tree_pane.clear()
+        else:
+            self.area.clear()
+
+    def action_find(self) -> None:
+        """Open the filter line, at once: what is typed next must meet it."""
+        if self.past.history is not None:
+            self._show_place()
+            self.area.filter.open()
+
+    # -- two runs
+
+    def action_compare(self) -> None:
+        """A with B; without two marks, this run with A, with the run that it repeats, or with the one before of its task."""
+        self._ask("compare", self._compare)
+
+    async def _compare(self) -> None:
+        pair = await pair_of(self.past, self.session.log, self.runs.run, self.runs.marked)
+        if pair is None:
+            self.console.say(Status.IDLE, "There is no other run of this task. ␣ marks A, then B")
+            return
+        await self._show_pair(await self.past.record(pair[0]), await self.past.record(pair[1]))
+
+    def compare_commands(self, a: str, b: str) -> None:
+        """The newest runs of these two commands, wherever the cursor is."""
+        if self.past.history is None:
+            self.console.say(Status.IDLE, "History is switched off: there is nothing to compare with")
+        else:
+            self._start("compare", partial(self._guarded, partial(self._compare_commands, a, b)))
+
+    async def _compare_commands(self, a: str, b: str) -> None:
+        await self._show_pair(await self.past.find(a), await self.past.find(b))
+
+    async def _show_pair(self, a: RunRecord, b: RunRecord) -> None:
+        self._compared = (a, b)
+        self.compared.show(execution_of(a), execution_of(b))
+        self._show_place("-compare", *(("-open",) if self.has_class("-open") else ()))
+        self.set_focus(self.compared)
+        self.compared.tell_changes(await self.past.differences(self.compared.tree_keys))
+
+    @on(RunCompare.TreesWanted)
+    def _trees_wanted(self, message: RunCompare.TreesWanted) -> None:
+        """The tree of B, marked against that of A."""
+        if self._compared is None:
+            return
+        a, b = self._compared
+        places = tree_place(a, message.a_key), tree_place(b, message.b_key)
+        words = f"B {b.summary.command_id} against A {a.summary.command_id}"
+        then = partial(self.moment_area.show_pair, words=words)
+        self.open_moments()
+        self.call_after_refresh(self.past.trees, (a, places[0]), (b, places[1]), then)
+
+    # -- one run
+
+    def would_send(self, action: str) -> Mapping[str, Any] | None:
+        run, record = self.runs.run, self.record
+        if action != "rerun" or run is None:
+            return None
+        known = record is not None and record.summary.number == run.number
+        return (record.payload if record is not None and known else None) or {}
+
+    def action_rerun(self) -> None:
+        self._ask("payload", partial(self._to_draft, run=True))
+
+    def action_edit(self) -> None:
+        self._ask("payload", partial(self._to_draft, run=False))
+
+    async def _to_draft(self, *, run: bool) -> None:
+        record = await self.run_under_cursor()
+        if record is not None:
+            to_draft(self.console, of_record(record), run=run)
+
+    def action_export(self) -> None:
+        self._ask("export", self._export)
+
+    async def _export(self) -> None:
+        record = await self.run_under_cursor()
+        if record is not None:
+            await export(self.console, self.past, record)
+
+    def _ask(self, name: str, job: Job) -> None:
+        """Start a job of the user's about the chosen run; what goes wrong is told in the strip."""
+        if self.runs.run is None and not self.runs.marked:
+            self.console.say(Status.IDLE, "No run is chosen")
+        else:
+            self._start(name, partial(self._guarded, job))
+
+    async def _guarded(self, job: Job) -> None:
+        try:
+            await job()
+        except EngineError as exc:
+            self.console.say(Status.FAILED, exc.message, exc.code.value)
+
+    def copyable(self) -> dict[str, Copyable]:
+        things = super().copyable()
+        run = self.runs.run  # the record follows the cursor when that rests
+        if self.record is not None and run is not None and self.record.summary.number == run.number:
+            things |= dict(copyable(self.record))
+        if (snapshot := self.tree_pane.snapshot) and self.focused_within("#past-tree-pane"):
+            things["snapshot"] = Copyable("the snapshot", lambda: snapshot.xml)
+        return things

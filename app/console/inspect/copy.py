@@ -1,0 +1,61 @@
+"""What can be copied of the node under the cursor and of the matcher for it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from clawperator.app.console.copyable import Copyable
+from clawperator.engine.executions import spelling
+from clawperator.engine.executions.steps import VERBS, execution, step
+from clawperator.engine.hierarchy.serialise import node_xml
+from clawperator.widgets.format.nodes import bounds_text
+
+if TYPE_CHECKING:
+    from clawperator.app.console.dispatcher import Subject
+    from clawperator.engine.hierarchy.nodes import UiNode
+    from clawperator.widgets.models.bench import Bench
+    from clawperator.widgets.models.snapshot import Snapshot
+
+
+def of_node(node: UiNode | None, snapshot: Snapshot) -> Iterator[tuple[str, Copyable]]:
+    """The facts of the node, and the dump."""
+    if snapshot.xml:
+        yield "snapshot", Copyable("the snapshot", lambda: snapshot.xml)
+    if node is None:
+        return
+    if node.label:
+        yield "label", Copyable("the label", lambda: node.label)
+    if node.resource_id:
+        yield "id", Copyable("the resource id", lambda: node.resource_id)
+    yield "path", Copyable("the path", lambda: node.path)
+    yield "bounds", Copyable("the bounds", lambda: bounds_text(node))
+    yield "node", Copyable("the node", lambda: node_xml(node))
+
+
+def of_matcher(bench: Bench, subject: Subject, device_id: str) -> Iterator[tuple[str, Copyable]]:
+    """The current matcher in every spelling. What acts does what one would mostly do with such a node."""
+    matcher = subject.matcher
+    if not matcher:
+        return
+    count = "1 match" if subject.matches == 1 else f"{subject.matches:,} matches"
+    verb = usual_verb(bench)
+    action = step(verb, matcher=matcher, container=subject.container)
+    label = VERBS[verb].label
+    yield "matcher", Copyable(f"the matcher ({count})", lambda: spelling.compact(matcher.fields()))
+    yield "json", Copyable(f"the matcher ({count})", lambda: spelling.pretty(matcher.fields()))
+    yield "step", Copyable(f"the step: {label} ({count})", lambda: spelling.pretty(action))
+    if line := spelling.command_line(action, device_id):
+        yield "command", Copyable(f"the command: {label} ({count})", lambda: line)
+    yield "execution", Copyable(f"the execution: {label} ({count})", lambda: spelling.pretty(execution([action])))
+    yield "python", Copyable(f"the program: {label} ({count})", lambda: spelling.python(execution([action]), device_id))
+
+
+def usual_verb(bench: Bench) -> str:
+    """Tap what takes a click, read what only says something, wait for the rest."""
+    candidate, landing = bench.candidate, bench.landing
+    if candidate is not None and candidate.kind == "container":
+        return "scroll_to"
+    if landing is not None and landing.on is not None:
+        return "tap"
+    return "read" if landing is not None and landing.found.label else "wait"

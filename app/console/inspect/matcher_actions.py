@@ -1,0 +1,129 @@
+"""From the matcher to its use: act now, append a step, copy. The part of mode 1 that leads out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from clawperator.app.console.chips import STALE_SECONDS
+from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.dispatcher import Subject
+from clawperator.app.console.inspect import copy
+from clawperator.app.console.inspect.verb_menus import verb_choices
+from clawperator.app.console.offline import NO_DEVICE_HERE
+from clawperator.app.console.screens.base import ConsoleScreen, Menu
+from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.hierarchy.nodes import UiNode
+from clawperator.widgets import keys
+from clawperator.widgets.format.nodes import name_of
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.bench import Bench
+from clawperator.widgets.ui_tree import UiTreePane
+
+
+class UsingScreen(ConsoleScreen):
+    """Subclasses have the tree and keep ``bench`` at the node under its cursor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bench = Bench()
+
+    @property
+    def tree_pane(self) -> UiTreePane:
+        raise NotImplementedError
+
+    def look_now(self) -> None:
+        """What acts on the node under the cursor must not meet the one before."""
+        raise NotImplementedError
+
+    def own_menus(self) -> Iterator[Menu]:
+        """The prefix menus beyond acting, inserting, copying and going."""
+        return iter(())
+
+    def subject(self) -> Subject:
+        """What the keys act on: the current matcher, and what is known of it."""
+        self.look_now()
+        bench, trees = self.bench, self.session.trees
+        matches = bench.matches
+        target: UiNode | None = matches[0] if matches else bench.node
+        seconds = self.session.clock.now() - self.tree_pane.snapshot.at
+        return Subject(
+            matcher=bench.current,
+            container=self._container(),
+            node_name=name_of(target) if target is not None else "",
+            matches=len(matches),
+            first_name=name_of(matches[0]) if matches else "",
+            warnings=[note.words for note in bench.notes if note.kind != "first"],
+            age=seconds,
+            stale=seconds > STALE_SECONDS or trees.back > 0,
+        )
+
+    def _container(self) -> Matcher | None:
+        """What scrolls the node: itself, or the nearest scrollable ancestor that a matcher of its own finds.
+
+        What scrolls the matches of a typed matcher cannot be told: they need not be where the cursor is.
+        """
+        bench, best = self.bench, self.bench.candidate
+        if bench.origin == "typed" or bench.node is None:
+            return None
+        if bench.node.scrollable:
+            return best.matcher if best is not None and best.unique else None
+        return next((item.container for item in bench.candidates if item.container is not None), None)
+
+    def action_act_menu(self) -> None:
+        self._verb_menu("act", self._act)
+
+    def action_insert_menu(self) -> None:
+        self._verb_menu("insert", self._insert)
+
+    def _verb_menu(self, menu: str, then: Callable[[Subject, str | None], None]) -> None:
+        if menu == "insert" or self.has_device():
+            subject = self.subject()
+            choices = verb_choices(menu, subject)
+            self.app.push_screen(MenuDialog(menu, choices, self.console.symbols), partial(then, subject))
+
+    def _act(self, subject: Subject, verb: str | None) -> None:
+        if verb == "press_key":
+            self._press_menu(partial(self._act, subject))
+        elif verb is not None:
+            self.console.actor.act(verb, subject)
+
+    def _insert(self, subject: Subject, verb: str | None) -> None:
+        if verb == "press_key":
+            self._press_menu(partial(self._insert, subject))
+        elif verb is not None:
+            self.console.actor.insert(verb, subject)
+
+    def _press_menu(self, then: Callable[[str | None], None]) -> None:
+        choices = [Choice(item, item.tooltip, True) for item in keys.MENUS["press"]]
+        self.app.push_screen(MenuDialog("press", choices, self.console.symbols), then)
+
+    def menus(self) -> Iterator[Menu]:
+        subject = self.subject()
+        if self.session.device_id and not self.console.why_not("act_menu"):
+            yield Menu("a", "Act", verb_choices("act", subject), partial(self._act, subject))
+        yield Menu("i", "Step", verb_choices("insert", subject), partial(self._insert, subject))
+        yield from self.own_menus()
+        yield from super().menus()
+
+    def action_stop_waiting(self) -> None:
+        self.console.actor.stop_waiting()
+
+    def action_verify(self) -> None:
+        if self.has_device():
+            self.console.actor.verify(self.subject())
+
+    def has_device(self) -> bool:
+        """Whether there is a device to act on; says so where there is none."""
+        if self.session.device_id:
+            return True
+        words = NO_DEVICE_HERE if self.session.offline else "No device to act on. 7 shows what adb sees, D chooses"
+        self.console.say(Status.WARN, words)
+        return False
+
+    def copyable(self) -> dict[str, Copyable]:
+        subject = self.subject()
+        things = super().copyable()
+        things |= dict(copy.of_node(self.tree_pane.node, self.tree_pane.snapshot))
+        return things | dict(copy.of_matcher(self.bench, subject, self.session.device_id))

@@ -1,0 +1,517 @@
+"""Mode 1: what is on the device now, and the matcher for the node under the cursor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
+from textual.worker import Worker
+
+from clawperator.app.console.inspect.matcher_actions import UsingScreen
+from clawperator.app.console.inspect.tree_area import Crumbs, TreeArea, no_device_words
+from clawperator.app.console.screens.base import Menu
+from clawperator.app.console.screens.dialogs import TreesDialog
+from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.app.console.session import Facet
+from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.hierarchy.nodes import UiNode, UiTree
+from clawperator.widgets import keys
+from clawperator.widgets.bounds_map import ScreenView
+from clawperator.widgets.device_list import DeviceList
+from clawperator.widgets.doctor_panel import DoctorPanel
+from clawperator.widgets.envelope_log import EnvelopeLog
+from clawperator.widgets.format.bench import candidate_rows
+from clawperator.widgets.format.checks import tally_line
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.stream import RowLook, When, execution_row
+from clawperator.widgets.format.times import age
+from clawperator.widgets.info_line import InfoLine
+from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
+from clawperator.widgets.matcher_bench import MatcherBench
+from clawperator.widgets.models.bench import with_field
+from clawperator.widgets.models.snapshot import Snapshot, unpack
+from clawperator.widgets.node_inspector import NodeInspector
+from clawperator.widgets.pane import Pane
+from clawperator.widgets.picture import ScreenPane
+from clawperator.widgets.text.matcher_text import MatcherText
+from clawperator.widgets.ui_tree import UiTreePane
+
+
+class InspectScreen(UsingScreen):
+    """The start screen."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("inspect")]
+    MAIN = "#tree"
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = (
+        "matcher", "json", "command", "step", "execution", "python", "label", "id", "path", "bounds", "node", "snapshot"
+    )  # fmt: skip
+    PLACES: ClassVar[dict[str, str]] = {
+        "devices": "#devices",
+        "doctor": "#doctor",
+        "tree": "#tree",
+        "node": "#node",
+        "bench": "#bench",
+        "stream": "#stream",
+        "parent": "#tree",
+        "match": "#tree",
+    }
+
+    def compose_body(self) -> ComposeResult:
+        console = self.console
+        with Horizontal(id="body"):
+            with Vertical(id="rail"):
+                yield Pane("devices", DeviceList(id="devices"), id="devices-pane")
+                yield Pane("doctor", DoctorPanel(id="doctor", summary=True), id="doctor-pane")
+            yield TreeArea(self.bench, typed=self._typed, onward=self._to_found, id="tree-pane")
+            with Vertical(id="side"):
+                yield Pane("node", NodeInspector(id="node"), id="node-pane")
+                yield Pane("workbench", MatcherBench(id="bench", bench=self.bench), id="bench-pane")
+            screen = ScreenPane(
+                id="screen", clock=console.clock, graphics=console.graphics, pictures=console.pictures_possible
+            )
+            yield Pane("screen", screen, id="screen-pane")
+        yield Pane("stream", EnvelopeLog(id="stream", clock=console.clock), id="stream-pane")
+        yield InfoLine(id="stream-strip")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        session = self.session
+        self.query_one(EnvelopeLog).show(session.log, session.lines)
+        self.console.trees_in_use = self.trees_in_use
+
+    @property
+    def area(self) -> TreeArea:
+        return self.query_one(TreeArea)
+
+    @property
+    def tree_pane(self) -> UiTreePane:
+        return self.area.tree_pane
+
+    @property
+    def bench_pane(self) -> MatcherBench:
+        return self.query_one("#bench", MatcherBench)
+
+    @property
+    def screen_pane(self) -> ScreenPane:
+        return self.query_one("#screen", ScreenPane)
+
+    # -- drawing
+
+    def draw(self, changed: Facet) -> None:
+        session = self.session
+        if changed & (Facet.DEVICES | Facet.LOCKS):
+            self._draw_devices()
+        if changed & Facet.DOCTOR:
+            self.query_one("#doctor", DoctorPanel).show(session.report)
+            self.query_one("#doctor-pane", Pane).note(self._doctor_note())
+        if changed & (Facet.TREE | Facet.DEVICES | Facet.WORK):
+            self._draw_tree()
+        elif changed & Facet.FOLLOW:
+            self.area.draw_info()
+        if changed & Facet.PICTURE and session.picture is not None:
+            self.screen_pane.show_picture(session.picture)
+            self._draw_screen()
+        if changed & Facet.STREAM:
+            self.query_one(EnvelopeLog).news()
+            self._draw_stream_notes()
+
+    def redraw(self) -> None:
+        super().redraw()
+        self.bench_pane.draw()
+        self.area.draw_node()
+        self._draw_bench()
+
+    def draw_ages(self) -> None:
+        self.area.draw_info()
+        self.query_one(EnvelopeLog).tick()
+        self._draw_stream_notes()
+        self.query_one("#doctor-pane", Pane).note(self._doctor_note())
+        self.query_one("#screen-pane", Pane).note(self.screen_pane.words())
+
+    def _draw_devices(self) -> None:
+        session = self.session
+        devices = self.query_one("#devices", DeviceList)
+        devices.empty_text = (
+            "Saved dumps:\nno device." if session.offline
+            else no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
+        )  # fmt: skip
+        devices.show(session.devices, session.device_id)
+        self.query_one("#devices-pane", Pane).note(
+            Line().add(f"{len(session.usable)} of {len(session.devices)} usable" if session.devices else "")
+        )
+
+    def _doctor_note(self) -> Line:
+        report = self.session.report
+        line, status = Line(), report.status()
+        if status is Status.FAILED:
+            line.add(f"{status.sign(ascii_only=self.console.symbols.ascii)} not ready", status.role)
+        elif report.checks:
+            line = tally_line(report.checks, self.console.symbols)
+        if report.ended:
+            line.add(f" {self.console.symbols.dot} {age(self.session.clock.now() - report.ended)}")
+        if self.session.report_is_old:
+            line.add(" old", "stale")
+        return line
+
+    def _draw_tree(self) -> None:
+        wanted = self.session.trees.shown
+        if wanted.packed:
+            _: Worker[None] = self.run_worker(
+                partial(self._unpack, wanted), group="unpack", exclusive=True, exit_on_error=True
+            )
+            return
+        before = self.tree_pane.snapshot.serial
+        self.area.draw()
+        shown = self.tree_pane.snapshot
+        if shown.serial != before and shown and shown.problem:
+            self.console.say(Status.WARN, f"{shown.name or 'This tree'}: {shown.problem}")
+        self.console.bridge.searching = bool(self.tree_pane.find)
+        newest = self.session.trees.newest
+        if not self.tree_pane.snapshot:
+            self._draw_node()
+        if newest and not self.tree_pane.waiting:  # a tree that waits has not been seen: following waits with it
+            self.call_after_refresh(self.console.bridge.painted, newest.serial)
+
+    def _draw_node(self) -> None:
+        """Everything that depends on the node under the cursor."""
+        tree, snapshot = self.tree_pane, self.tree_pane.snapshot
+        node = tree.node
+        self.bench_pane.show(snapshot.tree, node, self.session.trees.recent())
+        seen = node is None or tree.node_on_screen(node)
+        self.query_one("#node", NodeInspector).show_node(node, on_screen=seen, density=self.session.density)
+        self.area.draw_node()
+        self._draw_bench()
+
+    def _draw_bench(self) -> None:
+        """What depends on the current matcher: marks in the tree and on the map, the best candidates of small screens."""
+        self._mark_matches()
+        self._draw_screen()
+        width, symbols = self.area.node_line.width, self.console.symbols
+        candidates = self.bench.candidates if self.narrow else ()
+        for index, line in enumerate(self.query("#best-1, #best-2").results(InfoLine)):
+            line.display = index < len(candidates)
+            if index < len(candidates):
+                current = candidates[index] is self.bench.candidate
+                line.show(next(candidate_rows(candidates[index], index + 1, width, symbols, current=current)))
+        count = len(self.bench.matches)
+        words = f"typed {symbols.dot} " if self.bench.origin == "typed" else ""
+        pane = self.query_one("#bench-pane", Pane)
+        pane.note(Line().add(f"{words}{count:,} match" if self.bench.current else ""))
+
+    def _mark_matches(self) -> None:
+        """The matches of a matcher that was typed or that is ambiguous; that the only candidate finds its node goes without saying."""
+        found = self.bench.matches
+        if self.bench.origin == "candidate" and [self.bench.node] == [*found]:
+            found = ()
+        self.tree_pane.show_matches([node.index for node in found], found[0].index if found else -1)
+
+    def _draw_screen(self) -> None:
+        tree = self.tree_pane
+        hits = tree.hits or tree.matches
+        first = tree.matches[0] if tree.matches and not tree.hits else -1
+        self.screen_pane.show(tree.snapshot, tree.node, hits, first)
+        self.query_one("#screen-pane", Pane).note(self.screen_pane.words())
+
+    def _draw_stream_notes(self) -> None:
+        session = self.session
+        stream = self.query_one(EnvelopeLog)
+        self.query_one("#stream-pane", Pane).note(stream_words(stream, self.console.symbols.dot))
+        strip = self.query_one("#stream-strip", InfoLine)
+        current = session.log.current
+        if current is None:
+            sign = Status.IDLE.sign(ascii_only=self.console.symbols.ascii)
+            strip.show(Row(Line(strip.width).add(f" {sign} ", "idle").add("nothing has run yet", "faint")))
+        else:
+            look = RowLook(strip.width, session.clock, self.console.symbols)
+            strip.show(execution_row(current, When(current.started), look))
+
+    # -- news of the panes
+
+    @on(UiTreePane.NodeFocused)
+    def _node_focused(self) -> None:
+        self._draw_node()
+
+    @on(ScreenView.NodePicked)
+    @on(Crumbs.NodePicked)
+    @on(MatcherBench.NodePicked)
+    def _node_picked(self, message: ScreenView.NodePicked | Crumbs.NodePicked | MatcherBench.NodePicked) -> None:
+        self.to_node(message.node)
+
+    def to_node(self, node: UiNode) -> None:
+        """The cursor on a node of the tree that is shown."""
+        self.tree_pane.reveal_node(node)
+        self.set_focus(self.tree_pane)
+
+    @on(UiTreePane.CursorLost)
+    def _cursor_lost(self, message: UiTreePane.CursorLost) -> None:
+        self.console.say(Status.WARN, f"{message.gone} left the screen – now on {message.now}")
+
+    @on(EnvelopeLog.Changed)
+    def _stream_changed(self) -> None:
+        self._draw_stream_notes()
+
+    @on(LinePane.RowChosen, "#tree")
+    def _tree_chosen(self) -> None:
+        self.look_now()
+        self.go_to("#bench")
+
+    @on(LinePane.RowChosen, "#stream")
+    def _execution_chosen(self) -> None:
+        self.console.action_mode("stream")
+
+    @on(LinePane.RowChosen, "#doctor")
+    def _check_chosen(self) -> None:
+        self.console.action_mode("doctor")
+
+    @on(NodeInspector.ValueWanted)
+    def _value_wanted(self, message: NodeInspector.ValueWanted) -> None:
+        self.run_worker(self.console.copy(message.value, message.name), exit_on_error=True)
+
+    # -- trees
+
+    def action_snapshot(self) -> None:
+        self.session.trees.back = 0
+        self.console.take_snapshot()
+
+    def action_follow(self) -> None:
+        if self.has_device():
+            self.console.bridge.toggle_follow()
+
+    def action_older(self) -> None:
+        self._step(1, "This is the first saved dump" if self.session.offline else "There is no older tree")
+
+    def action_newer(self) -> None:
+        self._step(-1, "This is the last saved dump" if self.session.offline else "This is the newest tree")
+
+    def _step(self, towards_older: int, otherwise: str) -> None:
+        if self.session.trees.step(towards_older):
+            self.show(Facet.TREE)
+        else:
+            self.console.say(Status.IDLE, otherwise)
+
+    def action_compare(self) -> None:
+        """Choose an older tree to compare with; while comparing, stop it."""
+        if self.tree_pane.compared is not None:
+            self.tree_pane.compare(None)
+            return
+        shown = self.tree_pane.snapshot
+        others = [item for item in self.session.trees if item.readable and item.serial != shown.serial]
+        if not shown or not others:
+            self.console.say(Status.IDLE, "There is no other tree to compare with")
+            return
+
+        def chosen(old: Snapshot | None) -> None:
+            if old is not None:
+                self.run_worker(self._compare(old), exit_on_error=True)
+
+        self.app.push_screen(TreesDialog(others, self.console.clock), chosen)
+
+    def trees_in_use(self) -> Iterator[UiTree]:
+        """Those that a pane of this mode looks at, however old they are."""
+        if not self.alive:
+            return
+        pane = self.tree_pane
+        for tree in (pane.snapshot.tree, pane.compared.tree if pane.compared else None, self.bench.tree):
+            if tree is not None:
+                yield tree
+        yield from pane.trees_marked
+        yield from self.bench.recent
+
+    async def _compare(self, old: Snapshot) -> None:
+        self.tree_pane.compare(await asyncio.to_thread(unpack, old) if old.packed else old)
+
+    async def _unpack(self, snapshot: Snapshot) -> None:
+        """Somebody went back to a tree that was packed."""
+        self.session.trees.put(await asyncio.to_thread(unpack, snapshot))
+        self.show(Facet.TREE)
+
+    def on_screen_suspend(self) -> None:
+        """A menu or a question is about the tree that was shown when it opened: a newer one waits."""
+        self.tree_pane.hold(True)
+
+    def on_screen_resume(self) -> None:
+        self.tree_pane.hold(False)
+        super().on_screen_resume()
+
+    # -- finding, filters
+
+    def action_find(self) -> None:
+        """Open the find line, at once: what is typed next must meet it. The stream is filtered in its own mode."""
+        if self.focused_within("#stream"):
+            self.console.action_mode("stream")
+        else:
+            self.area.find.open()
+
+    def action_filter_menu(self) -> None:
+        """Each entry switches one filter on or off; a node must pass them all."""
+        self.app.push_screen(MenuDialog("show only", self._filter_choices(), self.console.symbols), self._filter)
+
+    def own_menus(self) -> Iterator[Menu]:
+        yield Menu("\\", "Show only", self._filter_choices(), self._filter)
+
+    def _filter_choices(self) -> list[Choice]:
+        chosen = self.tree_pane.filters
+        sign = Status.OK.sign(ascii_only=self.console.symbols.ascii)
+        return [
+            Choice(
+                item, f"{sign} {item.tooltip}" if item.id in chosen else item.tooltip, item.id != "none" or bool(chosen)
+            )
+            for item in keys.MENUS["filter"]
+        ]
+
+    def _filter(self, choice: str | None) -> None:
+        if choice == "none":
+            self.tree_pane.set_filters(frozenset())
+        elif choice is not None:
+            self.tree_pane.set_filters(self.tree_pane.filters ^ {choice})
+
+    # -- the matcher
+
+    def action_matcher(self) -> None:
+        """Open the matcher line, at once: what is typed next must meet it."""
+        self.look_now()
+        self.area.matcher.open()
+        self.area.draw_hint()
+
+    def to_matcher(self, matcher: Matcher) -> None:
+        """The matcher line open with this matcher, as if it had been typed."""
+        self.look_now()
+        self.bench_pane.type(matcher)
+        self.go_to("#tree")
+        self.action_matcher()
+        self._draw_bench()
+
+    def _typed(self, _read: MatcherText) -> None:
+        """At each key: count and marks. What costs more follows when the typing rests."""
+        self.bench_pane.type(self.bench.typed)
+        self._mark_matches()
+        self.area.draw_hint()
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(SETTLE_SECONDS, self._draw_bench)
+
+    _rest: Timer | None = None
+
+    @on(MatcherBench.Changed)
+    def _matcher_changed(self) -> None:
+        self._draw_bench()
+
+    @on(MatcherBench.FieldWanted)
+    def _field_wanted(self, message: MatcherBench.FieldWanted) -> None:
+        self.area.matcher.open_field(message.field, message.value)
+        self.area.draw_hint()
+
+    @on(NodeInspector.FieldUsed)
+    def _field_used(self, message: NodeInspector.FieldUsed) -> None:
+        """A value of the node goes into the matcher, beside the fields that it has already."""
+        self.bench_pane.type(with_field(self.bench.typed, message.field, message.value))
+        self._draw_bench()
+
+    def _to_found(self) -> None:
+        self.go_to("#bench")
+        self.bench_pane.to_found()
+
+    def action_match(self, step: int) -> None:
+        self.tree_pane.walk_matches(step)
+
+    def look_now(self) -> None:
+        """What acts on the node under the cursor must not meet the one before: no waiting for the cursor to rest."""
+        if self.tree_pane.node is not self.bench.node or self.tree_pane.snapshot.tree is not self.bench.tree:
+            self._draw_node()
+
+    # -- panes, drawers, escape
+
+    def action_bench(self) -> None:
+        """Show or hide the workbench; on small screens it is a drawer."""
+        self.look_now()
+        if not self.narrow:
+            self.toggle_class("-no-bench")
+        elif self.query_one("#bench-pane").has_class("-drawer"):
+            self.close_drawers()
+        else:
+            self.go_to("#bench")
+
+    def action_picture(self) -> None:
+        """Map → picture → off; from off or hidden to the map."""
+        pane = self.query_one("#screen-pane", Pane)
+        if not pane.display:
+            self.screen_pane.set_mode("map")
+            self.set_class(True, "-screen")
+            self.set_class(False, "-no-screen")
+            if self.narrow:
+                self.open_drawer(pane)
+        elif self.screen_pane.cycle() == "off":
+            self.set_class(False, "-screen")
+            self.set_class(True, "-no-screen")
+            pane.remove_class("-drawer")
+        elif self.screen_pane.mode == "picture" and self.has_device():
+            self.console.bridge.take_picture()
+        self._draw_screen()
+
+    def renew_picture(self) -> None:
+        """Take another picture where one is wanted."""
+        if self.screen_pane.mode == "picture" and self.query_one("#screen-pane").display:
+            self.console.bridge.take_picture()
+
+    def open_drawer(self, pane: Pane | None) -> None:
+        self.close_drawers()
+        if pane is None or pane.id == "tree-pane":
+            return
+        if pane.id in ("devices-pane", "doctor-pane"):
+            self.query_one("#rail").add_class("-drawer")
+            return
+        pane.add_class("-drawer")
+        if pane.parent is not None and pane.parent.id == "side":
+            self.query_one("#side").add_class("-drawer")
+
+    def close_drawers(self) -> bool:
+        drawers = list(self.query(".-drawer"))
+        for drawer in drawers:
+            drawer.remove_class("-drawer")
+        if drawers:
+            self.set_focus(self.tree_pane)
+        return bool(drawers)
+
+    def clear_pane(self) -> None:
+        """Find, then the typed matcher, then filters, comparison and marks."""
+        if self.focused_within("#stream"):
+            self.query_one(EnvelopeLog).clear()
+        elif self.area.find.value:
+            self.area.find.value = ""
+        elif self.bench.typed:
+            self.bench.clear()
+            self.bench_pane.draw()
+            self._draw_bench()
+        else:
+            self.tree_pane.clear()
+
+    def _go(self, choice: str | None) -> None:
+        super()._go(choice)
+        if choice == "parent":
+            self.tree_pane.action_parent()
+        elif choice == "match":
+            self.tree_pane.next_match()
+
+
+def stream_words(stream: EnvelopeLog, dot: str) -> Line:
+    """``executions · 12 of 40 · following``."""
+    counts = stream.counts
+    line = Line().add(stream.view.value)
+    line.add(
+        f" {dot} {counts.shown:,} shown"
+        + (f", {counts.total - counts.shown:,} hidden" if counts.total > counts.shown and not stream.paused_at else "")
+    )
+    if stream.paused_at:
+        line.add(f" {dot} PAUSED, {counts.behind:,} behind")
+    elif stream.following:
+        line.add(f" {dot} following")
+    else:
+        line.add(f" {dot} still – G follows")
+    return line

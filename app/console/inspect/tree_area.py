@@ -1,0 +1,230 @@
+"""The tree pane of mode 1: the tree, the lines to find and to match with, and the words about what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events
+from textual.message import Message
+from textual.widget import Widget
+
+from clawperator.app.console.chips import count_words, snapshot_words
+from clawperator.app.console.inspect.follow_controller import follow_words
+from clawperator.app.console.offline import NO_DEVICE_HERE
+from clawperator.widgets import keys
+from clawperator.widgets.format.lines import Line, Row, sentence
+from clawperator.widgets.format.nodes import breadcrumb, breadcrumb_hit, node_line
+from clawperator.widgets.format.safe import wrap
+from clawperator.widgets.info_line import FindLine, InfoLine
+from clawperator.widgets.matcher_line import MatcherLine
+from clawperator.widgets.pane import Pane
+from clawperator.widgets.ui_tree import UiTreePane
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+    from clawperator.app.console.app import ConsoleApp
+    from clawperator.engine.hierarchy.nodes import UiNode
+    from clawperator.widgets.models.bench import Bench
+    from clawperator.widgets.models.snapshot import Snapshot
+    from clawperator.widgets.text.matcher_text import MatcherText
+
+
+class TreeFindLine(FindLine):
+    """The tree's find line; tab hides what is not found."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("find")]
+    OWN: ClassVar[frozenset[str | None]] = FindLine.OWN | {binding.id for binding in keys.bindings("find")}
+
+    def action_hide(self) -> None:
+        self.screen.query_one("#tree", UiTreePane).toggle_hide()
+
+
+class Crumbs(InfoLine):
+    """The way from the root to the node; a click on a step goes there."""
+
+    class NodePicked(Message):
+        """The step of ``node`` was clicked."""
+
+        def __init__(self, node: UiNode) -> None:
+            super().__init__()
+            self.node = node
+
+    def __init__(self) -> None:
+        super().__init__(id="crumb")
+        self._node: UiNode | None = None
+
+    def show_node(self, node: UiNode | None) -> None:
+        self._node = node
+        self.show(Row(breadcrumb(node, self.width, self.symbols)))
+
+    def on_click(self, event: events.Click) -> None:
+        found = breadcrumb_hit(self._node, self.width, event.x, self.symbols)
+        if found is not None:
+            event.stop()
+            self.post_message(self.NodePicked(found))
+
+
+class TreeArea(Pane):
+    """``searched`` and ``typed`` are told what is typed, at each key; ``onward`` when tab leaves the matcher line."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        *,
+        typed: Callable[[MatcherText], object],
+        onward: Callable[[], object],
+        id: str,  # noqa: A002  # Textual's own name
+    ) -> None:
+        self.tree_pane = UiTreePane(id="tree", changed=self.draw_info)
+        self.info = InfoLine(id="tree-info")
+        self.find = TreeFindLine(
+            self.tree_pane.search,
+            placeholder='find: words  #id  @click @text @input  "exact text"',
+            back_to="#tree",
+            id="find",
+        )
+        self.matcher = MatcherLine(bench, typed, back_to="#tree", id="matcher", onward=onward)
+        self.hint = InfoLine(id="matcher-hint")
+        self.crumbs = Crumbs()
+        self.node_line = InfoLine(id="node-line")
+        parts: list[Widget] = [
+            self.info,
+            self.find,
+            self.matcher,
+            self.hint,
+            self.tree_pane,
+            self.crumbs,
+            self.node_line,
+            InfoLine(id="best-1"),
+            InfoLine(id="best-2"),
+        ]
+        super().__init__("tree", *parts, id=id)
+
+    @property
+    def console(self) -> ConsoleApp:
+        """The app, by its own type."""
+        return cast("ConsoleApp", self.app)
+
+    def on_descendant_blur(self) -> None:
+        """The matcher line was left: what waited for it may come."""
+        if not self.matcher.is_open and self.hint.display:
+            self.hint.display = False
+            self.tree_pane.hold(False)
+
+    # -- drawing
+
+    def draw(self) -> None:
+        """The newest tree, or the one that is looked back at; while the pane is held it waits."""
+        trees = self.console.session.trees
+        # Of an older tree nobody works out the changes any more: the pane does.
+        shown = replace(trees.shown, coming=False) if trees.back else trees.shown
+        self.tree_pane.empty_text = self._empty_words(shown)
+        self.tree_pane.show(shown)
+        if not shown:
+            self.tree_pane.refresh()
+        self.draw_info()
+
+    def _empty_words(self, shown: Snapshot) -> str:
+        session = self.console.session
+        if session.work:
+            return session.work
+        if shown.problem:
+            words = wrap(shown.problem, max(20, self.content_size.width - 4))
+            return "\n".join([sentence(shown.name), "", *words])
+        if session.offline:
+            return f"No saved dump is shown.\n\n{NO_DEVICE_HERE}."
+        if session.device_id:
+            return "No tree yet.\n\nr reads the screen."
+        if session.usable:
+            count = count_words(len(session.usable), "usable device")
+            return f"{count}.\n\nD chooses one; it stays the target\nuntil you change it."
+        return no_device_words(session.adb_problem, known=session.devices_known, remote=session.remote)
+
+    def draw_info(self) -> None:
+        """What is shown, how much of it, where it comes from and how old it is."""
+        session, symbols, info = self.console.session, self.console.symbols, self.info
+        right = snapshot_words(session, symbols)
+        if self.tree_pane.waiting:
+            right.add(f" {symbols.dot} {self.tree_pane.waiting} newer", "warn")
+        follow = follow_words(session.device_id, session.follow)
+        if follow.cells:
+            right.add(f" {symbols.dot} ", "faint").extend(follow)
+        right.add(" ")
+        line = Line(max(10, info.width - right.cells - 1)).add(" ")
+        if session.trees.shown:
+            self._facts(line)
+        info.show(Row(line, right))
+        self.note(self._place_words())
+        self.badge(self._origin())
+
+    def _origin(self) -> str:
+        """Which backend gave the tree, and when it was captured."""
+        snapshot = self.tree_pane.snapshot
+        if not snapshot or self.console.session.offline:
+            return ""
+        return f"operator {self.console.symbols.dot} {self.console.clock.time_of_day(snapshot.at)}"
+
+    def _facts(self, line: Line) -> None:
+        tree, dot = self.tree_pane, self.console.symbols.dot
+        total = len(tree.snapshot.nodes)
+        if tree.find.problem:
+            line.add(tree.find.problem, "warn")
+        elif tree.find.text:
+            line.add("/ ", "key").device(tree.find.text, "match", room=24)
+            line.add(f"  {len(tree.hits)}/{total:,} nodes", "text" if tree.hits else "warn")
+        else:
+            package = tree.snapshot.tree.package if tree.snapshot.tree is not None else ""
+            line.add(f"{total:,} node{'s' * (total != 1)}  ", "muted").device(
+                package or "no package", "strong", room=34
+            )
+        if tree.filters:
+            line.add(f" {dot} only {' '.join(sorted(tree.filters))}", "match")
+        if tree.hidden:
+            line.add(f" {dot} {tree.hidden:,} hidden", "warn" if tree.filters or tree.hide_others else "faint")
+        if tree.compared is not None:
+            at = self.console.clock.time_of_day(tree.compared.at, tenths=False)
+            line.add(f" {dot} compared with {at}", "changed")
+        if self.console.session.trees.shown.tree is not None and (turned := tree.snapshot.tree) and turned.rotation:
+            line.add(f" {dot} rotated {turned.rotation * 90}°", "faint")
+        if self.console.mode_screen is not None and self.console.mode_screen.narrow:
+            line.add(f" {dot} {tree.view.value}", "faint")
+
+    def _place_words(self) -> Line:
+        tree, dot = self.tree_pane, self.console.symbols.dot
+        return Line().add(f"{tree.view.value} {dot} {tree.cursor + 1} of {len(tree.rows)}" if len(tree.rows) else "")
+
+    def draw_node(self) -> None:
+        """Breadcrumb and facts of the node under the cursor."""
+        node = self.tree_pane.node
+        self.crumbs.show_node(node)
+        self.node_line.show(node_line(node, self.node_line.width, self.console.symbols))
+        self.note(self._place_words())
+
+    def draw_hint(self) -> None:
+        """What the matcher line says of itself; while it is open the tree that it is about stays."""
+        if self.matcher.is_open:
+            self.tree_pane.hold(True)
+            self.hint.display = True
+            self.hint.show(Row(self.matcher.hint(self.hint.width)))
+
+
+def no_device_words(problem: str, *, known: bool, remote: str = "") -> str:
+    """What an empty device list means, and what to do; ``remote`` is the server that has the list."""
+    if remote:
+        return _no_remote_device_words(problem, sentence(remote), known=known)
+    if problem:
+        return f"adb does not answer:\n{problem}\n\n6 shows the details."
+    if not known:
+        return "Asking adb for devices…"
+    return "No device yet.\n\nPlug in a phone with USB debugging,\nor provision an emulator: 7 P."
+
+
+def _no_remote_device_words(problem: str, remote: str, *, known: bool) -> str:
+    if problem:
+        return f"No list of devices:\n{sentence(problem)}.\n\nIt is tried again and again."
+    if not known:
+        return f"Asking {remote} for devices…"
+    return f"No device at {remote}.\n\nIt is used as soon as it is there."

@@ -1,0 +1,51 @@
+"""How the user wants the console: the settings file, and the flags over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from clawperator.engine.config.settings_file import SETTLE_MS, STREAM_LINES, SettingsFile
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """``None`` and ``auto``: as fits the terminal. ``pictures`` is one of ``pictures.CHOICES``.
+
+    ``settle_ms`` is the pause between an action and the next look at the screen, ``stream_lines`` how many log lines are kept,
+    ``keymap`` other keys by the ids of their bindings, ``themes`` the folder of the user's own themes (empty: none).
+    """
+
+    theme: str | None = None
+    ascii: bool | None = None
+    pictures: str = "auto"
+    mouse: bool = True
+    bell: bool = False
+    settle_ms: int = SETTLE_MS
+    stream_lines: int = STREAM_LINES
+    keymap: Mapping[str, str] = field(default_factory=dict)
+    themes: str = ""
+
+
+AS_FITS = Wishes()
+
+_ASCII = {"auto": None, "always": True, "never": False}
+
+
+def wishes(
+    file: SettingsFile, *, theme: str | None, ascii_only: bool, pictures: str | None, themes: str, served: bool
+) -> Wishes:
+    """``file`` with the flags over it. ``served``: a browser is the terminal, which has no graphics of a terminal."""
+    console = file.console
+    drawn = pictures or console.pictures
+    return Wishes(
+        theme=theme or (console.theme if console.theme != "auto" else None),
+        ascii=True if ascii_only else _ASCII[console.ascii],
+        pictures="blocks" if served and drawn in ("kitty", "sixel") else drawn,
+        mouse=console.mouse,
+        bell=console.bell,
+        settle_ms=console.settle_ms,
+        stream_lines=console.stream_lines,
+        keymap=file.keymap,
+        themes=themes,
+    )

@@ -1,0 +1,201 @@
+"""The console's one draft: kept through a crash, and never lost to another console."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clawperator.app.console.run.draft_file import (
+    MAX_FILE_BYTES,
+    ChangedElsewhereError,
+    DraftFile,
+    Store,
+    draft_path,
+    read_text,
+    save_as,
+)
+from clawperator.app.console.run.draft_model import Draft, Problem
+from clawperator.engine.contracts.strict_json import parse_json
+from clawperator.engine.errors import EngineError
+from clawperator.engine.executions.spelling import pretty
+
+__all__ = [
+    "MAX_FILE_BYTES",
+    "Draft",
+    "DraftFile",
+    "DraftKeeper",
+    "Problem",
+    "Store",
+    "draft_path",
+    "read_text",
+    "save_as",
+]
+
+_UNREADABLE = "unreadableText"
+"""The key under which text that is no execution is written down: the file itself is JSON whatever the draft is."""
+
+
+class DraftKeeper:
+    """The console's one draft, written down after every change, off the event loop and in order.
+
+    ``changed`` is called after each change, ``troubled`` with a sentence when the file could not be read or written. Nothing
+    is written before the old file was read: what a crash left behind is never replaced by an empty draft. Nor is what another
+    console wrote: then ``conflict`` is set and nothing is written until somebody says which of the two is to stay.
+    """
+
+    def __init__(self, store: Store, changed: Callable[[], object], troubled: Callable[[str], object]) -> None:
+        self.draft = Draft()
+        self._store = store
+        self._changed = changed
+        self._troubled = troubled
+        self._unsaved = False
+        self._loaded = asyncio.Event()
+        self._writer: asyncio.Task[None] | None = None
+        self.conflict = False
+        self.ran = ""
+        """The command id under which the draft, as it is now, was last sent."""
+        self.last_run = ""
+        """The command id under which any draft was last sent."""
+        self.name = ""
+        """Where the draft came from, in words; empty for one that was made here."""
+        self.run_of = ""
+        """The command id of the run that the draft came from."""
+
+    async def open(self) -> None:
+        """Read what the last session left. Steps added meanwhile stay after those."""
+        try:
+            text = await asyncio.to_thread(self._store.load)
+            if text is not None:
+                self._restore(_restored(text))
+        except (OSError, ValueError, EngineError) as exc:
+            await self._keep_aside(exc)
+        self._loaded.set()
+        self._changed()
+
+    def _restore(self, restored: Draft) -> None:
+        added = self.draft.steps
+        restored.forget()
+        if added and restored.unreadable:
+            return  # what was added first thing must not be lost to what cannot take it
+        for step in added:
+            restored.append(step)
+        if not restored.empty:
+            self.draft = restored
+
+    async def _keep_aside(self, exc: Exception) -> None:
+        reason = exc.message if isinstance(exc, EngineError) else getattr(exc, "strerror", None) or str(exc)
+        try:
+            where = await asyncio.to_thread(self._store.set_aside)
+        except OSError:
+            self._troubled(f"The draft of the last session could not be read: {reason}")
+        else:
+            self._troubled(f"The draft of the last session could not be read: {reason}. It is kept as {where}")
+
+    # -- changes
+
+    def append(self, step: Mapping[str, Any]) -> int:
+        """See ``Draft.append``."""
+        count = self.draft.append(step)
+        self.touch()
+        return count
+
+    def write(self, text: str) -> bool:
+        """Take over what was written as JSON; whether that changed anything."""
+        generation = self.draft.generation
+        self.draft.write(text)
+        changed = self.draft.generation != generation
+        if changed:
+            self.touch()
+        return changed
+
+    def load(self, payload: Mapping[str, Any], *, name: str = "", run_of: str = "") -> None:
+        """Make a payload the draft, under a new command id; ``u`` brings the former one back. ``name`` says where it is from."""
+        self.draft.rest()
+        try:
+            self.draft.open(dict(payload))
+        except ValueError:
+            self.draft.write(pretty(dict(payload)))
+        self.draft.rest()
+        self.name, self.run_of = name, run_of
+        self.touch()
+
+    def touch(self) -> None:
+        """The draft has changed: write it down."""
+        self.ran = ""
+        self._unsaved = True
+        if not self.conflict and (self._writer is None or self._writer.done()):
+            self._writer = asyncio.create_task(self._write(), name="draft")
+        self._changed()
+
+    def announce(self) -> None:
+        """Something about the draft is to be drawn anew."""
+        self._changed()
+
+    def sent(self, command_id: str) -> None:
+        """The draft is on its way under this id; the next run gets another."""
+        self.draft.sent()
+        self.ran = self.last_run = command_id
+        self._changed()
+
+    def text(self) -> str:
+        """The payload file of the draft."""
+        return f"{self.draft.text.rstrip()}\n"
+
+    def _kept_text(self) -> str:
+        return f"{json.dumps({_UNREADABLE: self.draft.text})}\n" if self.draft.unreadable else self.text()
+
+    async def _write(self) -> None:
+        await self._loaded.wait()
+        while self._unsaved and not self.conflict:
+            self._unsaved = False
+            try:
+                await asyncio.to_thread(self._store.save, self._kept_text())
+            except ChangedElsewhereError:
+                self.conflict = self._unsaved = True
+                self._troubled("Another console has changed the draft. 3 asks which of the two is to stay")
+                self._changed()
+            except OSError as exc:
+                self._troubled(f"The draft could not be kept: {exc.strerror or exc}")
+
+    # -- two consoles, one file
+
+    async def take_theirs(self) -> None:
+        """The other console's draft becomes this one's; ``u`` brings the former one back."""
+        try:
+            text = await asyncio.to_thread(self._store.load)
+            theirs = _restored(text) if text is not None else Draft()
+        except (OSError, ValueError, EngineError) as exc:
+            self._troubled(f"The other console's draft could not be read: {exc}")
+            return
+        self.conflict = self._unsaved = False
+        self.draft.rest()
+        self.draft.write(theirs.text) if not theirs.empty else self.draft.clear()
+        self.ran = ""
+        self._changed()
+
+    async def keep_mine(self) -> None:
+        """What the other console wrote is replaced by this draft."""
+        try:
+            await asyncio.to_thread(self._store.load)
+        except (OSError, ValueError):
+            pass  # whatever it is, it is to go
+        self.conflict = False
+        self.touch()
+
+    async def close(self) -> None:
+        """Until the last change is written."""
+        if self._writer is not None and self._loaded.is_set():
+            await self._writer
+
+
+def _restored(text: str) -> Draft:
+    """The draft that was written down as ``text``. Raises ``EngineError`` and ``ValueError``."""
+    payload = parse_json(text)
+    draft = Draft()
+    if isinstance(payload, dict) and payload.keys() == {_UNREADABLE} and isinstance(payload[_UNREADABLE], str):
+        draft.write(payload[_UNREADABLE])
+    else:
+        draft.open(payload)
+    return draft

@@ -1,0 +1,137 @@
+"""What mode 3 shows, made from the draft and its last run. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from clawperator.app.console.run.draft import Draft, Problem
+from clawperator.engine.contracts.limits import MAX_EXECUTION_ACTIONS, MAX_PAYLOAD_BYTES
+from clawperator.engine.errors import ErrorCode
+from clawperator.engine.executions.validate import Validated
+from clawperator.engine.hierarchy.match import find_all
+from clawperator.engine.hierarchy.matcher import Matcher
+from clawperator.engine.hierarchy.nodes import UiTree
+from clawperator.widgets.format.draft import StepView
+from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.outcome_block import NextKey
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.symbols import Symbols
+from clawperator.widgets.models.execution import Execution, Step
+from clawperator.widgets.problem_list import Complaint
+from clawperator.widgets.tab_line import Tab
+from clawperator.widgets.text.json_text import JsonText
+from clawperator.widgets.text.marks import TextMark
+from clawperator.widgets.text.matcher_text import values_on_screen
+
+
+def step_view(step: Mapping[str, Any], problem: str, matches: int, result: Step | None) -> StepView:
+    if result is None:
+        return StepView(step, problem, matches)
+    return StepView(step, problem, matches, result.status, result.ended - result.started, result.code)
+
+
+def matches(tree: UiTree | None, fields: Mapping[str, Any] | None) -> int:
+    """How many nodes on screen a step's matcher finds; -1 where that cannot be said."""
+    if tree is None or fields is None or not all(isinstance(value, str) for value in fields.values()):
+        return -1
+    try:
+        return len(find_all(tree, Matcher.from_fields(fields)))
+    except ValueError:
+        return -1
+
+
+def complaints(validated: Validated | None, problems: Sequence[Problem]) -> list[Complaint]:
+    """Problems first, then what the contract advises against; in the order of ``marks``."""
+    found = [Complaint(problem.path or ("JSON" if problem.span else ""), problem.message) for problem in problems]
+    warnings = validated.warnings if validated is not None else ()
+    return found + [Complaint(one.path, one.message, warning=True) for one in warnings]
+
+
+def marks(draft: Draft) -> list[TextMark]:
+    """What is underlined in the draft's text, for each problem and each warning."""
+    validated, problems = draft.check()
+    found = [_mark(problem, draft.reading) for problem in problems]
+    warnings = validated.warnings if validated is not None else ()
+    return found + [TextMark(*draft.reading.span_of(one.path, one.message), "warn", one.message) for one in warnings]
+
+
+def _mark(problem: Problem, reading: JsonText) -> TextMark:
+    """Line and column are not said where they are seen."""
+    if problem.span is not None:
+        return TextMark(*problem.span, "fail", problem.message.partition(": ")[2])
+    return TextMark(*reading.span_of(problem.path, problem.message), "fail", problem.message)
+
+
+def values_seen(tree: UiTree | None, field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[str, int]]:
+    """Values of the tree that is shown, with how many nodes have each, for the editor to complete."""
+    if tree is None:
+        return ()
+    if field == "applicationId":
+        packages = Counter(node.package for node in tree.nodes if node.package)
+        return [(name, count) for name, count in packages.most_common() if typed.lower() in name.lower()]
+    try:
+        rest = Matcher.from_fields(others)
+    except ValueError:
+        rest = Matcher()
+    return values_on_screen(tree, field, rest, typed)
+
+
+def tabs(draft: Draft, found: Sequence[Complaint], run: Execution | None, symbols: Symbols) -> list[Tab]:
+    """The views of mode 3, each with what is in it."""
+    failed = sum(1 for one in found if not one.warning)
+    status = Status.FAILED if failed else Status.WARN if found else Status.OK
+    count = f" {failed or len(found)}" if found else ""
+    sign = "" if draft.empty else f"{status.sign(ascii_only=symbols.ascii)}{count}"
+    run_sign = run.status.sign(ascii_only=symbols.ascii) if run is not None else ""
+    return [
+        Tab("list", "steps", str(len(draft)) if len(draft) else ""),
+        Tab("json", "JSON"),
+        Tab("problems", "problems", sign, status.role),
+        Tab("timeline", "timeline", run_sign, run.status.role if run is not None else "muted"),
+    ]
+
+
+def summary_row(draft: Draft, name: str, width: int, symbols: Symbols) -> Row:
+    """Whether the draft can be run, and what it takes."""
+    validated, problems = draft.check()
+    status, words = Status.IDLE, "an empty draft"
+    if problems and not draft.empty:
+        status = Status.FAILED
+        first = problems[0]
+        place = f"{first.path}: " if first.path else ""
+        words = f"{len(problems)} problem{'s' * (len(problems) != 1)}: {place}{first.message}"
+    elif validated is not None:
+        status, words = Status.OK, "can be run"
+    right = measures(validated, len(draft), symbols.dot)
+    line = Line(max(10, width - right.cells - 1)).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
+    if name:
+        line.device(name, "strong", room=24).add("  ")
+    return Row(line.device(words, "fail" if status is Status.FAILED else "muted"), right)
+
+
+def measures(validated: Validated | None, count: int, dot: str) -> Line:
+    """Bytes, budget, how much of it is slept, and steps."""
+    right = Line()
+    if validated is not None:
+        budget = validated.execution.timeout_ms / 1000
+        slept = (
+            sum(action.params["durationMs"] for action in validated.execution.actions if action.type == "sleep") / 1000
+        )
+        time = f"{slept:g} of {budget:g} s asleep" if slept else f"{budget:g} s"
+        right.add(f"{len(validated.wire.encode()):,} of {MAX_PAYLOAD_BYTES:,} bytes {dot} {time} {dot} ", "muted")
+    return right.add(f"{count}/{MAX_EXECUTION_ACTIONS} ", "muted")
+
+
+def was_busy(execution: Execution | None) -> bool:
+    return execution is not None and execution.code == ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+
+
+def next_keys(execution: Execution | None, *, free: bool) -> list[NextKey]:
+    """What makes sense once the run has ended."""
+    if execution is None or not execution.over:
+        return []
+    if was_busy(execution):
+        return [NextKey("r", "try again" if free else "try again, when it is free"), NextKey("⏎", "watch it")]
+    return [NextKey("R", "run again"), NextKey("⏎", "in the stream"), NextKey("esc", "back")]

@@ -1,0 +1,342 @@
+"""Mode 3: the draft as steps and as JSON, what is wrong with it, and its run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from clawperator.app.console import navigation
+from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.run.as_sent import AsSentDialog
+from clawperator.app.console.run.draft import Problem
+from clawperator.app.console.run.draft_files import DraftFilesScreen
+from clawperator.app.console.run.outcome import busy
+from clawperator.app.console.run.parts import (
+    complaints,
+    marks,
+    matches,
+    next_keys,
+    step_view,
+    summary_row,
+    tabs,
+    values_seen,
+    was_busy,
+)
+from clawperator.app.console.run.problems import RunProblems
+from clawperator.app.console.session import Facet
+from clawperator.engine.executions import spelling
+from clawperator.widgets import keys
+from clawperator.widgets.draft_steps import DraftSteps
+from clawperator.widgets.format.draft import matcher_of
+from clawperator.widgets.format.lines import Line
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.info_line import InfoLine
+from clawperator.widgets.json_area import JsonArea
+from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.pane import Pane
+from clawperator.widgets.payload_editor import PayloadEditor
+from clawperator.widgets.problem_list import ProblemList
+from clawperator.widgets.run_timeline import RunTimeline
+from clawperator.widgets.tab_line import TabLine
+
+
+class RunScreen(RunProblems, DraftFilesScreen):
+    """Steps, JSON, problems and the timeline of the last run; on small screens one of them."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("run")]
+    MAIN = "#list"
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("matcher", "json", "command", "step", "execution", "python")
+    PLACES: ClassVar[dict[str, str]] = {
+        "steps": "#list",
+        "json": "#json",
+        "problems": "#problems",
+        "timeline": "#timeline",
+    }
+
+    def compose_body(self) -> ComposeResult:
+        yield TabLine(id="views")
+        with Container(id="run", classes="-at-list"):
+            yield Pane("steps", DraftSteps(id="list"), id="list-pane")
+            editor = PayloadEditor(self._written, leave=self._to_step, onward=self.turn, seen=self._seen, id="json")
+            yield Pane("JSON", editor, id="json-pane")
+            yield Pane("problems", ProblemList(id="problems"), id="problems-pane")
+            yield Pane("timeline", RunTimeline(id="timeline", clock=self.console.clock), id="timeline-pane")
+        yield InfoLine(id="summary")
+
+    # -- drawing
+
+    def draw(self, changed: Facet) -> None:
+        if changed & ~(Facet.STREAM | Facet.NOTICE | Facet.WORK | Facet.LOCKS):
+            self._draw_draft()
+        elif changed & Facet.STREAM and self.keeper.ran:
+            self._draw_steps(self.keeper.draft.check()[1])
+        if changed & (Facet.WORK | Facet.STREAM) or (changed & Facet.DRAFT and self.session.read_only):
+            self.refresh_bindings()
+        self._draw_run()
+        self.show_tabs()
+        if self.keeper.conflict:
+            self.ask_which_draft()
+
+    def draw_ages(self) -> None:
+        self.query_one("#timeline", RunTimeline).tick()
+        self.show_tabs()
+
+    def _draw_draft(self) -> None:
+        draft = self.keeper.draft
+        validated, problems = draft.check()
+        if not self.editor.restless:
+            self.editor.show("" if draft.empty else draft.text)
+            self.editor.mark(() if draft.empty else marks(draft))
+        words = (
+            "No problems." if not draft.empty else "Nothing to check yet.\n\ni in the tree adds a step, e writes JSON."
+        )
+        self.problems.show(() if draft.empty else complaints(validated, problems), words)
+        self._draw_steps(problems)
+        self._draw_summary()
+        self._show_place()
+
+    def _draw_steps(self, problems: Sequence[Problem]) -> None:
+        draft, steps = self.keeper.draft, self.steps
+        steps.empty_text = steps.EMPTY
+        if draft.unreadable:
+            steps.empty_text = f"These are no steps: {draft.unreadable}.\n\n{self.console.symbols.tab} shows the JSON."
+        first = {problem.step: problem.message for problem in reversed(problems)}
+        run = self.session.log.find(self.keeper.ran) if self.keeper.ran else None
+        results = {step.id: step for step in run.steps} if run is not None else {}
+        steps.show(
+            [
+                step_view(step, first.get(index, ""), matches, results.get(str(step.get("id"))))
+                for index, (step, matches) in enumerate(zip(draft.steps, self._counts(), strict=True))
+            ]
+        )
+
+    def _counts(self) -> list[int]:
+        """How many nodes of the tree shown each step finds: counted once per tree and matcher, fifty of them cost some time."""
+        snapshot = self.session.trees.shown
+        if self._counted[0] != snapshot.serial:
+            self._counted = snapshot.serial, {}
+        known, found = self._counted[1], []
+        for fields in map(matcher_of, self.keeper.draft.steps):
+            key = repr(fields)
+            if key not in known:
+                known[key] = matches(snapshot.tree, fields)
+            found.append(known[key])
+        return found
+
+    _counted: tuple[int, dict[str, int]] = (-1, {})
+
+    def _draw_run(self) -> None:
+        """The draft's last run, whatever has become of the draft since."""
+        execution = self._last_run()
+        free = not self.session.lock
+        words = f"{busy(self._turned_away, execution.ended)}." if execution is not None and self._turned_away else ""
+        self.query_one("#timeline", RunTimeline).show(execution, next_keys(execution, free=free), words)
+
+    @property
+    def _turned_away(self) -> Mapping[str, Any]:
+        """Who had the device when the last run wanted it; empty where that was not so."""
+        details = self.console.actor.turned_away
+        return (
+            details if was_busy(self._last_run()) and details.get("commandId", "") in ("", self.keeper.last_run) else {}
+        )
+
+    def _last_run(self) -> Execution | None:
+        return self.session.log.find(self.keeper.last_run) if self.keeper.last_run else None
+
+    def show_tabs(self) -> None:
+        shown = tabs(self.keeper.draft, self.problems.complaints, self._last_run(), self.console.symbols)
+        self.query_one("#views", TabLine).show_tabs(shown, self.view)
+
+    def _draw_summary(self) -> None:
+        draft, summary = self.keeper.draft, self.query_one("#summary", InfoLine)
+        unsaved = bool(self.path) and self.saved != draft.generation
+        name = Path(self.path).name or self.keeper.name
+        summary.show(summary_row(draft, f"{name}{'*' if unsaved else ''}", summary.width, self.console.symbols))
+
+    def _show_place(self) -> None:
+        """``3 of 12`` at the edge of the steps; line and column at that of the JSON."""
+        count = self.steps.row_count()
+        self.query_one("#list-pane", Pane).note(Line().add(f"{self.steps.cursor + 1:,} of {count:,}" if count else ""))
+        row, column = self.editor.cursor_location
+        self.query_one("#json-pane", Pane).note(Line().add(f"line {row + 1:,}, column {column + 1:,}"))
+
+    @on(LinePane.CursorMoved, "#list")
+    @on(JsonArea.CursorMoved)
+    def _moved(self) -> None:
+        self._show_place()
+
+    # -- writing
+
+    def settle(self) -> None:
+        self.editor.settle()
+
+    def _written(self, text: str) -> None:
+        """The keys rest: the text is the draft now."""
+        draft = self.keeper.draft
+        if draft.empty and not text.strip():
+            return
+        if not self.keeper.write(text):
+            self._draw_draft()
+
+    def on_descendant_blur(self) -> None:
+        self.keeper.draft.rest()
+
+    def action_edit_text(self) -> None:
+        """The JSON, at the step with the cursor."""
+        span = self.keeper.draft.reading.values.get(("actions", self.steps.cursor))
+        self.go_to("#json")
+        if span is not None:
+            self.editor.to_index(span.start)
+
+    @on(LinePane.RowChosen, "#list")
+    def _open_step(self) -> None:
+        self.action_edit_text()
+
+    def _to_step(self) -> None:
+        """Back to the steps, to the one that the editor's cursor is in."""
+        self.settle()
+        place = self.editor.index_of(self.editor.cursor_location)
+        spans = self.keeper.draft.reading.values
+        for index in range(len(self.keeper.draft)):
+            span = spans.get(("actions", index))
+            if span is not None and span.start <= place <= span.end:
+                self.steps.move_to(index)
+        self.go_to("#list")
+
+    def _seen(self, field: str, typed: str, others: Mapping[str, str]) -> Iterable[tuple[str, int]]:
+        """Values of the tree that is shown, for the editor to complete."""
+        return values_seen(self.session.trees.shown.tree, field, typed, others)
+
+    @on(JsonArea.CopyWanted)
+    async def _copy_selected(self, message: JsonArea.CopyWanted) -> None:
+        await self.console.copy(message.text, "the selection")
+
+    # -- changing the steps
+
+    def action_delete_step(self) -> None:
+        if len(self.keeper.draft):
+            self.keeper.draft.delete(self.steps.cursor)
+            self.keeper.touch()
+
+    def action_move_step(self, by: int) -> None:
+        place = self.keeper.draft.move(self.steps.cursor, by)
+        if place != self.steps.cursor:
+            self.keeper.touch()
+            self.steps.move_to(place)
+
+    def action_undo(self) -> None:
+        if self.keeper.draft.undo():
+            self.keeper.touch()
+        else:
+            self.console.say(Status.IDLE, "Nothing to undo")
+
+    # -- running
+
+    def action_payload(self) -> None:
+        """What would be sent, against what is written; there is such a thing only without problems."""
+        self.settle()
+        validated, problems = self.keeper.draft.check()
+        if self.keeper.draft.empty:
+            self.console.say(Status.IDLE, "No steps yet: nothing would be sent")
+        elif validated is None:
+            self.to_first_problem(problems[0])
+        else:
+            self.app.push_screen(AsSentDialog(self.keeper.draft.payload(), validated.payload))
+
+    def action_run_draft(self) -> None:
+        self.settle()
+        draft = self.keeper.draft
+        if draft.empty:
+            self.console.say(Status.IDLE, "No steps yet. i in the tree adds one")
+            return
+        _, problems = draft.check()
+        if problems:
+            self.to_first_problem(problems[0])
+            return
+        count = len(draft)
+        self.console.actor.run(draft.payload(), f"draft, {count} step{'s' * (count != 1)}", sent=self._sent)
+
+    def _sent(self, command_id: str) -> None:
+        """The run is looked at; escape leads back."""
+        if self.keeper.run_of:
+            self.session.log.reruns[command_id] = self.keeper.run_of
+        self.before_run = self.view if self.view in ("list", "json") else "list"
+        self.keeper.sent(command_id)
+        self.go_to("#timeline")
+
+    def action_compare(self) -> None:
+        """The last run with the one it repeats, else with the one before of its task."""
+        run = self._last_run()
+        before = self.session.log.before(run) if run is not None else ""
+        if run is None or not before:
+            self.console.say(Status.IDLE, "There is nothing to compare: no run of this draft repeats another")
+        else:
+            navigation.to_comparison(self.console, before, run.command_id)
+
+    def action_try_again(self) -> None:
+        """After a device was busy; only when it is free, and after another look at what is sent."""
+        if not was_busy(self._last_run()):
+            self.console.say(Status.IDLE, "Nothing was turned away. R runs the draft")
+        elif self.session.lock:
+            lock = self.session.lock
+            words = busy({**lock, "inFlightCommandId": lock.get("commandId")}, self.session.clock.now())
+            self.console.say(Status.WAITING, words)
+        else:
+            self.action_run_draft()
+
+    def would_send(self, action: str) -> Mapping[str, Any] | None:
+        validated = self.keeper.draft.check()[0] if action in ("run_draft", "try_again") else None
+        return validated.payload if validated is not None else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Two keys are there only when there is something for them."""
+        if action == "stop_waiting":
+            return self.console.actor.waiting
+        if action == "try_again":
+            return was_busy(self._last_run())
+        return super().check_action(action, parameters)
+
+    def action_stop_waiting(self) -> None:
+        self.console.actor.stop_waiting()
+
+    @on(LinePane.RowChosen, "#timeline")
+    def _watch_run(self) -> None:
+        command = (
+            self._turned_away.get("inFlightCommandId") or self._turned_away.get("settlingAfter") or self.keeper.last_run
+        )
+        if command:
+            navigation.to_execution(self.console, str(command))
+
+    # -- copying
+
+    def copyable(self) -> dict[str, Copyable]:
+        things = super().copyable()
+        draft = self.keeper.draft
+        if not len(draft):
+            return things
+        step = draft.steps[self.steps.cursor]
+        validated, _ = draft.check()
+        things["step"] = Copyable("the action step", lambda: spelling.compact(step))
+        matcher = matcher_of(step)
+        if matcher is not None:
+            things["matcher"] = Copyable("the matcher", lambda: spelling.compact(matcher))
+        things["json"] = Copyable("the payload", lambda: spelling.pretty(draft.payload()))
+        things["execution"] = Copyable("the payload", lambda: spelling.compact(draft.payload()))
+        if validated is not None:
+            device, payload = self.session.device_id, validated.payload
+            things["command"] = Copyable("the command line", lambda: self._command_line(payload))
+            things["python"] = Copyable("the Python program", lambda: spelling.python(payload, device))
+        return things
+
+    def _command_line(self, payload: Mapping[str, Any]) -> str:
+        """With the file's name while it holds this very draft, else with all of the payload."""
+        device = self.session.device_id
+        if self.path and self.saved == self.keeper.draft.generation:
+            return spelling.file_line(str(Path(self.path).expanduser().absolute()), device)
+        return spelling.execution_line(payload, device)

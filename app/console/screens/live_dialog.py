@@ -1,0 +1,57 @@
+"""Dialogs that follow the news while they are open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from textual.geometry import Size
+
+from clawperator.app.console.run.dispatch_dialogs import AskingDialog
+from clawperator.app.console.session import Facet
+from clawperator.widgets.folded import FoldedText
+from clawperator.widgets.format.lines import Row
+
+TICK_SECONDS = 1.0
+
+
+class LiveDialog(AskingDialog):
+    """``draw`` is called when something changed, and once a second."""
+
+    def show(self, changed: Facet) -> None:
+        """The session has changed."""
+        if self.is_mounted and self.is_running:
+            self.draw(changed)
+
+    def draw(self, changed: Facet) -> None:
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.set_interval(TICK_SECONDS, self._tick)
+        self.call_after_refresh(self.show, Facet.EVERYTHING)
+
+    def _tick(self) -> None:
+        self.show(Facet.NOTHING)
+
+
+class DialogText(FoldedText):
+    """Words in a box, as high as they are: ``make`` makes their rows for a width."""
+
+    def __init__(self, make: Callable[[int], Iterable[Row]], *, id: str) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._made = make
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
+        """For this width, which the pane does not have yet."""
+        return min(len(list(self.folded(width))), max(1, viewport.height * 9 // 10 - 4))
+
+    def folded(self, width: int) -> Iterable[Row]:
+        return self._made(width) if width >= 10 else ()
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self.redraw)
+
+    def redraw(self) -> None:
+        """What is said has changed."""
+        self.fold()
+        self.refresh(layout=True)

@@ -1,0 +1,427 @@
+"""Skills for the console: the list kept current, one of them read in full, and the one that runs. It knows no widget.
+
+Looking begins when somebody first wants to see them. One skill runs at a time: beside everything else, through all modes,
+and it ends with the console. What it prints goes into a ring that the screen draws from; news of that come ten times a
+second at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from clawperator.app.console.job_runner import JobRunner, Start
+from clawperator.app.console.messages import News, NoticeNews, SkillsNews
+from clawperator.app.console.skills import watch
+from clawperator.app.console.skills.jobs import Found, Library, trouble_of
+from clawperator.app.console.skills.run_options import Plan, Way, Wish, command_words
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.widgets.format.lines import sentence
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.times import Clock, duration
+from clawperator.widgets.models.job import Job
+from clawperator.widgets.models.skill_runs import OutputLine, OutputRing, Printed, SkillRun
+from clawperator.widgets.models.skills import BUILTIN, Card, LastResult, Shelf, Skill, Trouble
+from clawperator.widgets.notice_line import Notice
+from clawperator.widgets.skill_form import hidden
+
+if TYPE_CHECKING:
+    from clawperator.engine.skills.play import PlayReport
+
+FLUSH_SECONDS = 0.1
+"""What a skill prints is shown this often."""
+SCRIPT_SECONDS = 120.0
+"""What a script may take (skills.md#running-a-script)."""
+_WORST = {"error": Status.FAILED, "warning": Status.WARN}
+
+
+class Skilling:
+    """``post`` tells the news, ``start`` runs what takes its time, ``follow`` keeps the tree fresh while a skill runs.
+
+    ``follow(True)`` answers whether it was switched on by that; then ``follow(False)`` comes at the end.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        post: Callable[[News], object],
+        clock: Clock,
+        start: Start,
+        follow: Callable[[bool], bool],
+    ) -> None:
+        self._library = library
+        self._post = post
+        self._clock = clock
+        self._start = start
+        self._follow = follow
+        self._shelf = Shelf.EMPTY
+        self._found: Found | None = None
+        self._ended: dict[str, LastResult] = {}
+        """Of runs of this session: they know more than the history does."""
+        self._chosen = ""
+        self._lint_wanted = False
+        self._wanted = asyncio.Event()
+        self._card_wanted = asyncio.Event()
+        self._looking = False
+        self._work: asyncio.Task[SkillRun] | None = None
+        self._flushing: asyncio.TimerHandle | None = None
+        self._numbers = 0
+        self.given: dict[str, Wish] = {}
+        """What each skill was given last, for its next form; not what is personal."""
+        self._sync = JobRunner("skills sync", start, clock, self._show_sync, lambda notice: post(NoticeNews(notice)))
+
+    @property
+    def shelf(self) -> Shelf:
+        return self._shelf
+
+    @property
+    def run(self) -> SkillRun | None:
+        """The one that runs, or ended last."""
+        return self._shelf.run
+
+    @property
+    def busy(self) -> bool:
+        return self.run is not None and self.run.running
+
+    @property
+    def syncing(self) -> Job | None:
+        """The fetching of skills while it is at work."""
+        return self._sync.job if self._sync.busy else None
+
+    def trouble_of(self, error: EngineError) -> Trouble:
+        return trouble_of(error)
+
+    # -- looking
+
+    def begin(self) -> None:
+        """Somebody looks: keep the list current from now on."""
+        if not self._looking:
+            self._looking = self._start("skills", self._watch())
+
+    def look_again(self) -> None:
+        """Registry and card, both."""
+        self.begin()
+        self._wanted.set()
+
+    def look_at(self, skill_id: str) -> None:
+        """Have this skill shown in full."""
+        if skill_id != self._chosen:
+            self._chosen = skill_id
+            self._card_wanted.set()
+
+    def lint(self) -> None:
+        """Hold the skill that is looked at against the rules."""
+        if self._chosen:
+            self._lint_wanted = True
+            self._tell(checking=self._chosen)
+            self._card_wanted.set()
+
+    async def _watch(self) -> None:
+        seen = await asyncio.to_thread(self._signs)  # before the first look: what changes after it is noticed
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._read_cards())
+            group.create_task(
+                watch.watch(
+                    lambda: self._library.places(self._chosen),
+                    self._signs,
+                    self.look_again,
+                    self._unwatched,
+                    seen=seen,
+                )
+            )
+            while True:
+                self._wanted.clear()
+                await self._look()
+                await self._wanted.wait()
+
+    def _signs(self) -> Hashable:
+        return self._chosen, self._library.signs(self._chosen)
+
+    def _unwatched(self, reason: str) -> None:
+        words = f"Changes of skills are not noticed any more: {reason}. r looks again"
+        self._post(NoticeNews(Notice(Status.WARN, words)))
+
+    async def _look(self) -> None:
+        """Read the registry; a broken one leaves no list that could be taken for it."""
+        try:
+            found = await asyncio.to_thread(self._library.find)
+        except EngineError as exc:
+            self._found = None
+            self._tell(skills=(), known=True, trouble=trouble_of(exc), card=None)
+            return
+        same = found.skills == self._shelf.skills
+        self._found = found
+        self._tell(
+            skills=self._shelf.skills if same else found.skills,
+            known=True,
+            trouble=found.trouble,
+            path=found.registry.path,
+            source=found.registry.source,
+            commit=found.commit,
+        )
+        await self._look_back()
+        if self._chosen:
+            self._card_wanted.set()
+
+    async def _look_back(self) -> None:
+        """How everything went last."""
+        found = await self._library.results(frozenset(skill.id for skill in self._shelf.skills))
+        results = {**found, **self._ended}
+        if results != self._shelf.results:
+            self._tell(results=results)
+
+    async def _read_cards(self) -> None:
+        """The skill that was wanted last; those before it are not missed."""
+        while True:
+            await self._card_wanted.wait()
+            self._card_wanted.clear()
+            found, chosen = self._found, self._chosen
+            skill = self._shelf.skill(chosen)
+            if found is None or skill is None:
+                continue
+            try:
+                card = await asyncio.to_thread(self._library.card, found.registry, skill)
+            except EngineError as exc:
+                card = Card(skill_id=chosen, text_problem=exc.message)
+            if chosen == self._chosen:
+                before = self._shelf.card
+                if before is not None and before.skill_id == chosen:
+                    card = replace(card, findings=before.findings, trouble=before.trouble)
+                self._tell(card=card)
+            if not self._card_wanted.is_set() or self._lint_wanted:
+                await self._read_findings(found, card)
+
+    async def _read_findings(self, found: Found, card: Card) -> None:
+        asked, self._lint_wanted = self._lint_wanted, False
+        try:
+            findings = await asyncio.to_thread(self._library.findings, found.registry, card.skill_id)
+        except EngineError as exc:
+            card = replace(card, findings=None, trouble=trouble_of(exc))
+        else:
+            card = replace(card, findings=findings, trouble=None)
+        changes: dict[str, Any] = {"card": card} if card.skill_id == self._chosen else {}
+        shown = self._shelf.checked
+        if asked or (shown is not None and shown.skill_id == card.skill_id):
+            changes["checked"] = card
+        if asked:
+            changes["checking"] = ""
+            self._say_findings(card)
+        if changes:
+            self._tell(**changes)
+
+    def _say_findings(self, card: Card) -> None:
+        name = sentence(card.skill_id)
+        if card.trouble is not None:
+            notice = Notice(Status.FAILED, f"{name} could not be checked: {card.trouble.message}", card.trouble.code)
+        elif not card.findings:
+            notice = Notice(Status.OK, f"{name} keeps the rules")
+        else:
+            counts = [(card.count(severity), severity) for severity in ("error", "warning", "info")]
+            words = ", ".join(
+                f"{count} {name}{'s' * (count != 1 and name != 'info')}" for count, name in counts if count
+            )
+            worst = next((status for severity, status in _WORST.items() if card.count(severity)), Status.IDLE)
+            notice = Notice(worst, f"{name}: {words}")
+        self._post(NoticeNews(notice))
+
+    async def read_card(self, skill: Skill) -> Card:
+        """The card of a skill, for who cannot wait until it is looked at."""
+        return await asyncio.to_thread(self._library.card, self._registry.registry, skill)
+
+    async def file_of(self, skill_id: str, relative: str) -> str:
+        """The path of a file of a skill. Raises ``EngineError`` where it lies outside of the registry."""
+        return await asyncio.to_thread(self._registry.registry.place, skill_id, relative)
+
+    # -- compiling
+
+    async def compile(self, skill_id: str, way: Way, values: Mapping[str, str]) -> Plan:
+        """What an artifact comes to with these values. Raises ``EngineError``."""
+        return await asyncio.to_thread(self._library.compile, self._registry.registry, skill_id, way, values)
+
+    def compiled(self, plan: Plan) -> None:
+        """It is going to be used: note that."""
+        self._start("compiled", asyncio.to_thread(self._library.compiled, plan))
+
+    @property
+    def _registry(self) -> Found:
+        if self._found is None:
+            raise EngineError(ErrorCode.REGISTRY_READ_FAILED, "There is no registry to read the skill from")
+        return self._found
+
+    # -- running
+
+    def start_run(self, wish: Wish, device_id: str) -> bool:
+        """Run what was agreed to; false while another skill runs."""
+        if self.busy or self._found is None:
+            return False
+        self._numbers += 1
+        public = {name: hidden(value, wish.secrets) for name, value in wish.values.items()}
+        command = command_words(wish.skill_id, wish.way, public, device_id, builtin=self._shelf.source == BUILTIN)
+        run = SkillRun(
+            number=self._numbers,
+            skill_id=wish.skill_id,
+            what=wish.way.name,
+            command=command,
+            device_id=device_id,
+            since=self._clock.now(),
+            limit=SCRIPT_SECONDS if wish.way.script else 0.0,
+            output=OutputRing(),
+        )
+        if not self._start("skill", self._run(run, wish)):
+            return False
+        self.given[wish.skill_id] = wish._replace(
+            values={n: v for n, v in wish.values.items() if v not in wish.secrets}, secrets=()
+        )
+        self._show_run(run)
+        return True
+
+    def cancel(self) -> bool:
+        """Stop what runs, else the sync; whether there was something. What it has begun ends first, which can take a moment."""
+        run = self.run
+        if run is None or not run.running or self._work is None:
+            return self._sync.cancel()
+        if not run.stopping:
+            self._show_run(replace(run, stopping=True))
+            self._work.cancel()
+        return True
+
+    async def _run(self, run: SkillRun, wish: Wish) -> None:
+        here = asyncio.current_task()
+        following = self._follow(True)
+        work = self._script(wish, run) if wish.way.script else self._recipe(wish, run)
+        self._work = asyncio.create_task(_awaited(work))
+        name = sentence(run.skill_id)
+        try:
+            over = await self._work
+        except asyncio.CancelledError:
+            if here is not None and here.cancelling():
+                raise
+            words = f"Cancelled after {duration(run.seconds(self._clock.now()))}. What it did until then stays done."
+            self._over(run.over(Status.SKIPPED, words, self._clock.now()), Status.WARN, f"{name} was cancelled")
+        except EngineError as exc:
+            exit_code = exc.extra.get("exitCode")
+            failed = run.over(
+                Status.FAILED,
+                exc.message,
+                self._clock.now(),
+                code=exc.code.value,
+                hint=exc.hint or "",
+                exit_code=exit_code if isinstance(exit_code, int) else None,
+            )
+            self._over(failed, Status.FAILED, exc.message)
+        else:
+            self._over(over, over.status, f"{name}: {over.words}")
+        finally:
+            self._work = None
+            if following:
+                self._follow(False)
+        await self._look_back()
+
+    async def _script(self, wish: Wish, run: SkillRun) -> SkillRun:
+        ended = await self._library.run(
+            self._registry.registry, wish.skill_id, wish.args, run.device_id, partial(self._printed, run)
+        )
+        words = f"done in {duration(ended.duration_ms / 1000)}"
+        return run.over(Status.OK, words, self._clock.now(), exit_code=ended.exit_code)
+
+    async def _recipe(self, wish: Wish, run: SkillRun) -> SkillRun:
+        assert wish.plan is not None
+        self.compiled(wish.plan)
+        report = await self._library.play(wish.plan.compiled, run.device_id, partial(self._played, run))
+        for line in _told(report):
+            self._printed(
+                run, OutputLine("host" if not line.startswith("RESULT|") else "stdout", line, self._clock.now())
+            )
+        if report.failed:
+            error = report.errors[0]
+            words, code = str(error.get("message", "It failed")), str(error.get("code", ""))
+            known = ErrorCode.known(code)
+            hint = known.hint if known is not None else ""
+            return run.over(Status.FAILED, words, self._clock.now(), code=code, hint=hint)
+        return run.over(Status.OK, f"done in {duration(report.duration_ms / 1000)}", self._clock.now())
+
+    def _played(self, run: SkillRun, event: Mapping[str, Any]) -> None:
+        """One piece of news of a play."""
+        command, count = str(event.get("commandId", "")), event.get("count", 1)
+        which = f"execution {int(event.get('index', 0)) + 1} of {count}" if count != 1 else "execution"
+        if event.get("event") == "play.execution":
+            words = f"{which}: {event.get('actionCount', 0)} steps, {command}"
+        else:
+            words = f"{which}: {'ok' if event.get('succeeded') else 'failed'}"
+        self._printed(run, OutputLine("host", words, self._clock.now()))
+
+    def _printed(self, run: SkillRun, line: Printed) -> None:
+        run.output.add(line)
+        if self._flushing is None:
+            self._flushing = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
+
+    def _flush(self) -> None:
+        self._flushing = None
+        run = self.run
+        if run is not None and run.running and run.printed != run.output.generation:
+            self._show_run(replace(run, printed=run.output.generation))
+
+    def _over(self, run: SkillRun, status: Status, words: str) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        self._ended[run.skill_id] = LastResult(run.status, run.ended, run.code)
+        self._tell(run=run, results={**self._shelf.results, run.skill_id: self._ended[run.skill_id]})
+        self._post(NoticeNews(Notice(status, words, run.code)))
+
+    def _show_run(self, run: SkillRun) -> None:
+        self._tell(run=run)
+
+    # -- fetching
+
+    def sync(self, ref: str) -> bool:
+        """Fetch the repository's skills at ``ref``; false while that is at work already."""
+        from clawperator.engine.skills.sync import STAGES
+
+        job = Job.begun("fetching the skills at", ref, STAGES, self._clock.now())
+        begun = self._sync.begin(
+            job,
+            "Fetching the skills",
+            lambda tell: self._fetch(ref, tell),
+            left=_nothing_left,
+            then=self._afterwards,
+        )
+        if begun:
+            self.begin()
+        return begun
+
+    async def _fetch(self, ref: str, tell: Any) -> str:
+        return (await self._library.sync(ref, tell)).message
+
+    async def _afterwards(self) -> None:
+        self.look_again()
+
+    def _show_sync(self, job: Job) -> None:
+        self._tell(sync=job)
+
+    def _tell(self, **changes: Any) -> None:
+        self._shelf = replace(self._shelf, **changes)
+        self._post(SkillsNews(self._shelf))
+
+
+async def _awaited(work: Awaitable[SkillRun]) -> SkillRun:
+    return await work
+
+
+async def _nothing_left(_job: Job) -> str:
+    return "Cancelled. The skills are what they were."
+
+
+def _told(report: PlayReport) -> list[str]:
+    """What a play came to, line by line: steps with their data's gist are the stream's, here are outputs and surprises."""
+    outputs = [f"{name}={value}" for name, value in report.outputs.items()]
+    lines = [f"RESULT|{'|'.join(outputs)}"] if outputs else []
+    lines += [
+        f"optional step {entry.get('stepId', '')}: expected {entry.get('expected')}, found {entry.get('found')}"
+        for entry in report.variance
+    ]
+    lines += [f"warning: {warning.get('message', warning)}" for warning in report.warnings]
+    return lines

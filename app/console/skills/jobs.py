@@ -1,0 +1,416 @@
+"""Where skills come from and what is done with them: the console's way to the engine's skills. It knows no widget.
+
+Everything here may block; the controller calls it in a thread, except for what is a coroutine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import site
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+from clawperator.app.console.skills.run_options import COMPILED, Plan, Way, variables_text
+from clawperator.app.console.skills.watch import folders_of, signs_of
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.progress import Tell
+from clawperator.engine.files.writing import open_regular
+from clawperator.engine.filters.grammar import NO_FILTER
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.skill_runs import Printed
+from clawperator.widgets.models.skills import (
+    Artifact,
+    Card,
+    Field,
+    Finding,
+    LastResult,
+    Ruling,
+    Skill,
+    Trouble,
+)
+
+if TYPE_CHECKING:
+    from clawperator.engine.config.policy import Profile
+    from clawperator.engine.config.settings import Settings
+    from clawperator.engine.facade import Engine
+    from clawperator.engine.skills.compiled import Compiled
+    from clawperator.engine.skills.play import PlayReport
+    from clawperator.engine.skills.registry import Registry
+    from clawperator.engine.skills.run import SkillRun
+    from clawperator.engine.skills.sync import SyncResult
+
+TEXT_KEPT = 256 * 1024
+"""Bytes of a file that are looked at: a recipe may not have more."""
+_RUNS_READ = 1_000
+_NOT_FOR_A_DEMO = ("CLAWPERATOR_", "ANDROID_", "ADB_", "XDG_")
+
+
+class Found(NamedTuple):
+    """A registry that was read; ``trouble`` says why it is not the one that was looked for."""
+
+    registry: Registry
+    skills: tuple[Skill, ...]
+    commit: str = ""
+    trouble: Trouble | None = None
+
+
+class Library(Protocol):
+    """What the controller needs; tests have their own. Raises ``EngineError`` for what can go wrong."""
+
+    def find(self) -> Found: ...
+    def places(self, skill_id: str) -> Sequence[str]: ...
+    def signs(self, skill_id: str) -> Hashable: ...
+    def card(self, registry: Registry, skill: Skill) -> Card: ...
+    def findings(self, registry: Registry, skill_id: str) -> tuple[Finding, ...]: ...
+    def compile(self, registry: Registry, skill_id: str, way: Way, values: Mapping[str, str]) -> Plan: ...
+    async def run(
+        self, registry: Registry, skill_id: str, args: Sequence[str], device_id: str, tell: Callable[[Printed], object]
+    ) -> SkillRun: ...
+    async def play(
+        self, compiled: Compiled, device_id: str, tell: Callable[[Mapping[str, Any]], object]
+    ) -> PlayReport: ...
+    async def sync(self, ref: str, tell: Tell) -> SyncResult: ...
+    async def results(self, skill_ids: frozenset[str]) -> Mapping[str, LastResult]: ...
+    def compiled(self, plan: Plan, error: EngineError | None = None) -> None: ...
+
+
+class SkillJobs:
+    """``Library`` over an engine. ``demo``: the skills that come along, on devices that do not exist.
+
+    ``engine`` is ``None`` where there is none to run anything: then skills can be read and compiled.
+    """
+
+    def __init__(self, engine: Engine | None, settings: Settings, *, demo: bool = False) -> None:
+        self._engine = engine
+        self._demo = demo
+        self._settings = replace(settings, environment=_environment(settings, demo=demo))
+
+    # -- finding
+
+    def _place(self) -> tuple[str, str]:
+        from clawperator.engine.skills.registry import BUILTIN, builtin_path, find_registry
+
+        if self._demo:
+            return builtin_path(), BUILTIN
+        return find_registry(self._settings.environment)
+
+    def find(self) -> Found:
+        """The registry of the usual places; where there is none, the skills that come along, and why."""
+        from clawperator.engine.skills.registry import BUILTIN, builtin_path, load_registry
+
+        trouble = None
+        try:
+            path, source = self._place()
+        except EngineError as exc:
+            if "checked" not in exc.details:
+                raise
+            path, source = builtin_path(), BUILTIN
+            trouble = Trouble("No registry of your own yet.", exc.code.value, "U fetches the skills of the repository.")
+        registry = load_registry(path, source)
+        skills = tuple(Skill.of(entry) for entry in registry.skills)
+        return Found(registry, skills, commit_of(registry.root), trouble)
+
+    def places(self, skill_id: str) -> Sequence[str]:
+        """The folders in which something may change."""
+        from clawperator.engine.skills.registry import installed_path, load_registry
+
+        try:
+            path, source = self._place()
+        except EngineError:
+            return [os.getcwd(), os.path.dirname(installed_path(self._settings.environment))]
+        found = [os.path.dirname(path)]
+        if skill_id:
+            try:
+                registry = load_registry(path, source)
+                entry = registry.get(skill_id)
+                found += folders_of(registry.place(skill_id, str(entry.get("path", ""))))
+            except EngineError:
+                pass
+        return found
+
+    def signs(self, skill_id: str) -> Hashable:
+        try:
+            path, source = self._place()
+        except EngineError:
+            return None
+        return path, source, signs_of([path]), signs_of(self.places(skill_id)[1:])
+
+    # -- one skill
+
+    def card(self, registry: Registry, skill: Skill) -> Card:
+        """Everything about a skill that its files say; what cannot be read says why in its own place."""
+        text, problem = _text_of(registry, skill)
+        artifacts = tuple(_artifact(registry, skill, path) for path in skill.artifacts)
+        profile, trouble = self._policy()
+        rulings = tuple(_rulings(profile, skill, artifacts)) if profile is not None else ()
+        return Card(
+            skill_id=skill.id,
+            text=text,
+            text_problem=problem,
+            artifacts=artifacts,
+            rulings=rulings,
+            profile=profile.name if profile is not None else "",
+            policy_trouble=trouble,
+        )
+
+    def _policy(self) -> tuple[Profile | None, Trouble | None]:
+        from clawperator.engine.config.policy import load_profile
+
+        try:
+            return load_profile(self._settings), None
+        except EngineError as exc:
+            return None, trouble_of(exc)
+
+    def findings(self, registry: Registry, skill_id: str) -> tuple[Finding, ...]:
+        from clawperator.engine.config.policy import load_profile
+        from clawperator.engine.skills.blocked import load_blocked
+        from clawperator.engine.skills.lint import lint_skill
+
+        blocked = load_blocked(self._settings.environment)
+        today = date.today()  # noqa: DTZ011 -- the author's own day
+        try:
+            found = lint_skill(registry, skill_id, blocked=blocked, profile=load_profile(self._settings), today=today)
+        except OSError as exc:  # a file may go while it is looked at
+            raise EngineError(ErrorCode.REGISTRY_READ_FAILED, f"{exc.filename}: {exc.strerror or exc}") from exc
+        return tuple(Finding(one.file, one.line, one.code, one.severity, one.message) for one in found)
+
+    def compile(self, registry: Registry, skill_id: str, way: Way, values: Mapping[str, str]) -> Plan:
+        from clawperator.engine.config.policy import load_profile
+        from clawperator.engine.skills.artifact import compile_artifact
+
+        profile = load_profile(self._settings)
+        compiled = compile_artifact(registry, skill_id, way.artifact, variables_text(way, values), profile=profile)
+        shown = {
+            "executions": list(compiled.executions),
+            "capabilities": list(compiled.capabilities),
+            "warnings": [dict(warning) for warning in compiled.warnings],
+        }
+        return Plan(compiled, shown)
+
+    # -- at work
+
+    async def run(
+        self, registry: Registry, skill_id: str, args: Sequence[str], device_id: str, tell: Callable[[Printed], object]
+    ) -> SkillRun:
+        from clawperator.engine.skills.run import run_skill
+
+        engine = self._own_engine()
+        return await run_skill(
+            registry,
+            skill_id,
+            settings=self._settings,
+            device_id=device_id or None,
+            args=args,
+            validate=True,
+            tell=tell,
+            guard=engine.guard,
+        )
+
+    async def play(self, compiled: Compiled, device_id: str, tell: Callable[[Mapping[str, Any]], object]) -> PlayReport:
+        from clawperator.engine.skills.play import play
+
+        return await play(self._own_engine(), compiled, device_id=device_id or None, tell=tell)
+
+    def _own_engine(self) -> Engine:
+        """A script calls the command line of this computer, so the device must be one of this computer's."""
+        if self._engine is None:
+            raise EngineError(
+                ErrorCode.NO_DEVICES,
+                "Skills run on the computer that has the device, and this console has no engine of its own",
+                hint="Run `clawperator skills run` there; i compiles an artifact into the draft here.",
+            )
+        return self._engine
+
+    async def sync(self, ref: str, tell: Tell) -> SyncResult:
+        from clawperator.engine.skills.sync import sync
+
+        if self._demo:
+            raise EngineError(
+                ErrorCode.USAGE,
+                "The demo has the skills that come along",
+                hint="Outside of it, `clawperator skills install` fetches those of the repository.",
+            )
+        return await sync(self._settings, ref=ref, tell=tell, guard=self._engine.guard if self._engine else None)
+
+    async def results(self, skill_ids: frozenset[str]) -> Mapping[str, LastResult]:
+        """How the newest execution under the name of each skill ended, as far as the history knows."""
+        history = self._engine.history if self._engine is not None else None
+        if history is None:
+            return {}
+        try:
+            runs = await history.runs(NO_FILTER, limit=_RUNS_READ)
+        except EngineError:
+            return {}
+        found: dict[str, LastResult] = {}
+        for run in runs:
+            if run.source in skill_ids and run.source not in found and run.status != "running":
+                status = Status.OK if run.status == "success" else Status.FAILED
+                found[run.source] = LastResult(status, run.started_at, run.code)
+        return found
+
+    def compiled(self, plan: Plan, error: EngineError | None = None) -> None:
+        """Note for the audit that an artifact was compiled for use."""
+        from clawperator.engine.history.auditing import audit_compile
+
+        made = plan.compiled
+        audit_compile(
+            self._settings,
+            skill_id=made.skill_id,
+            artifact=made.artifact,
+            execution=made.execution,
+            recipe_id=str((made.recipe or {}).get("id", "")),
+            error=error,
+            face="console",
+        )
+
+
+def library_of(engine: object, *, demo: bool) -> SkillJobs:
+    """What there is of skills for an engine, or for what stands in its place where there is no device."""
+    from clawperator.engine.config.settings import Settings
+
+    settings = getattr(engine, "settings", None)
+    if isinstance(settings, Settings):
+        return SkillJobs(cast("Engine", engine), settings, demo=demo)
+    return SkillJobs(None, Settings.resolve(), demo=demo)
+
+
+def _environment(settings: Settings, *, demo: bool) -> Mapping[str, str]:
+    """What scripts are surrounded by: the process's own. A demo's shall see nothing of this machine's devices and records."""
+    if not demo:
+        return settings.environment
+    own = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_FOR_A_DEMO)}
+    home = os.path.dirname(settings.history_path)
+    if not home:
+        return {**own, **settings.environment}
+    user_base = {"PYTHONUSERBASE": site.getuserbase()}  # what is installed for this user stays importable
+    return {**own, **user_base, **settings.environment, "HOME": home}
+
+
+def trouble_of(error: EngineError) -> Trouble:
+    """An error with its place in a file and the input that it is about, where it has them."""
+    details = error.details
+    line = details.get("line")
+    return Trouble(
+        error.message,
+        error.code.value,
+        error.hint or "",
+        str(details.get("file") or ""),
+        line if isinstance(line, int) else 0,
+        str(details.get("input") or details.get("placeholder") or ""),
+    )
+
+
+def _text_of(registry: Registry, skill: Skill) -> tuple[str, str]:
+    """SKILL.md, and why it could not be read."""
+    if not skill.skill_file:
+        return "", "The registry names no SKILL.md."
+    try:
+        return _read(registry, skill.id, skill.skill_file), ""
+    except EngineError as exc:
+        return "", exc.message
+
+
+def _read(registry: Registry, skill_id: str, relative: str) -> str:
+    """The beginning of a file of the registry, as text."""
+    path = registry.place(skill_id, relative)
+    try:
+        with open_regular(path) as file:
+            return file.read(TEXT_KEPT).decode("utf-8-sig", "replace")
+    except (OSError, ValueError) as exc:
+        reason = getattr(exc, "strerror", None) or str(exc)
+        raise EngineError(ErrorCode.REGISTRY_READ_FAILED, f"{relative} cannot be read: {reason}") from exc
+
+
+def _artifact(registry: Registry, skill: Skill, path: str) -> Artifact:
+    from clawperator.engine.skills.artifact import describe_inputs
+
+    name = path.rpartition("/")[2]
+    if not path.lower().endswith(COMPILED):
+        return Artifact(name=name, about="not for compiling")
+    try:
+        inputs = tuple(
+            Field(one.name, one.type, one.required, _shown(one.default), tuple(map(str, one.values)), one.personal)
+            for one in describe_inputs(registry, skill.id, name)
+        )
+        about, capabilities, app = _nature(registry, skill, path)
+    except EngineError as exc:
+        return Artifact(name=name, trouble=trouble_of(exc))
+    return Artifact(name=name, about=about, inputs=inputs, capabilities=capabilities, app=app)
+
+
+def _shown(default: object) -> str:
+    if default is None:
+        return ""
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+def _nature(registry: Registry, skill: Skill, path: str) -> tuple[str, tuple[str, ...], str]:
+    """What kind of artifact it is, what it would do, and in which app."""
+    text = _read(registry, skill.id, path)
+    if not path.endswith(".md"):
+        return "template", tuple(_of_template(text)), skill.app
+    from clawperator.engine.skills.recipe.model import read_recipe
+    from clawperator.engine.skills.recipe.source import read_source
+
+    recipe = read_recipe(read_source(text, path))
+    about = f"{recipe.recipe_type} {recipe.recipe_version}"
+    return about, tuple(recipe.capabilities), recipe.application_id
+
+
+def _of_template(text: str) -> Iterator[str]:
+    """The capabilities of a template's actions; it is no execution before it is filled in."""
+    from clawperator.engine.config.policy import CAPABILITIES, capabilities_of
+
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    actions = document.get("actions") if isinstance(document, dict) else None
+    needed: set[str] = set()
+    for action in actions if isinstance(actions, list) else ():
+        params = action.get("params") if isinstance(action, dict) else None
+        if isinstance(action, dict):
+            needed |= capabilities_of(str(action.get("type", "")), params if isinstance(params, dict) else {})
+    yield from (name for name in CAPABILITIES if name in needed)
+
+
+def _rulings(profile: Profile, skill: Skill, artifacts: Sequence[Artifact]) -> Iterator[Ruling]:
+    """What the policy says of everything that the artifacts declare, and of their apps."""
+    names = dict.fromkeys(name for artifact in artifacts for name in artifact.capabilities)
+    yield from (Ruling("capability", name, profile.allows_capability(name)) for name in names)
+    apps = dict.fromkeys(app for app in (*(artifact.app for artifact in artifacts), skill.app) if app)
+    yield from (Ruling("package", app, profile.allows_package(app)) for app in apps)
+
+
+def commit_of(root: str) -> str:
+    """``main @abc1234`` of a checkout, as its own files say; empty where it is none. Runs no program."""
+    try:
+        with open_regular(os.path.join(root, ".git", "HEAD")) as file:
+            head = file.read(400).decode("ascii", "replace").strip()
+    except OSError:
+        return ""
+    ref = head.removeprefix("ref: ")
+    if ref == head:
+        return f"@{head[:7]}"
+    branch = ref.removeprefix("refs/heads/")
+    return f"{branch} @{commit[:7]}" if (commit := _commit(root, ref)) else branch
+
+
+def _commit(root: str, ref: str) -> str:
+    if ".." in ref or ref.startswith("/"):
+        return ""
+    try:
+        with open_regular(os.path.join(root, ".git", *ref.split("/"))) as file:
+            return file.read(80).decode("ascii", "replace").strip()
+    except OSError:
+        pass
+    try:
+        with open_regular(os.path.join(root, ".git", "packed-refs")) as file:
+            text = file.read(1_000_000).decode(errors="replace")
+            found = (line.partition(" ") for line in text.splitlines())
+            return next((commit for commit, _, name in found if name.strip() == ref), "")
+    except OSError:
+        return ""

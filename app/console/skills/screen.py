@@ -1,0 +1,469 @@
+"""Mode 5: the skills of the registry, one of them in full, and what it prints while it runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.containers import Container
+from textual.events import Click
+
+from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.external_editor import NoEditorError, editor_command, open_file
+from clawperator.app.console.run.dispatch_dialogs import Form
+from clawperator.app.console.screens.two_pane import TwoPaneScreen
+from clawperator.app.console.session import Facet
+from clawperator.app.console.skills.controller import Skilling
+from clawperator.app.console.skills.form import SkillForm
+from clawperator.app.console.skills.run_options import COMPILED, Wish
+from clawperator.engine.errors import EngineError
+from clawperator.widgets import keys
+from clawperator.widgets.format.jobs import job_line
+from clawperator.widgets.format.lines import Line, Row, sentence
+from clawperator.widgets.format.skill_output import run_row
+from clawperator.widgets.format.skills import SOURCES, finding_text, place_words, sign_of, summary_line
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.info_line import FindLine, InfoLine
+from clawperator.widgets.models.skill_runs import SkillRun
+from clawperator.widgets.models.skills import BUILTIN, Shelf, Skill, Trouble
+from clawperator.widgets.pane import Pane
+from clawperator.widgets.skill_card import SkillCard
+from clawperator.widgets.skill_list import SkillList
+from clawperator.widgets.skill_output import FindingList, SkillOutput
+
+DEFAULT_REF = "main"
+_VIEWS = {"output": "#output", "lint": "#findings"}
+
+
+class RunLine(InfoLine):
+    """What runs, in one line; a click shows what it prints."""
+
+    async def on_click(self, event: Click) -> None:
+        event.stop()
+        await self.screen.run_action("show_output")
+
+
+class SkillsScreen(TwoPaneScreen):
+    """The list with its search, the card, and the third pane: what a skill prints, or what lint found."""
+
+    BINDINGS: ClassVar[list[Any]] = [*keys.bindings("skills")]
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("id", "command", "line")
+    GO: ClassVar[str] = "go_skills"
+    PLACES: ClassVar[dict[str, str]] = {"skills": "#list", "card": "#detail", "output": "#output", "lint": "#findings"}
+
+    def compose_body(self) -> ComposeResult:
+        clock = self.console.clock
+        with Container(id="panes"):
+            yield Pane(
+                "skills",
+                FindLine(self._search, placeholder="words in id, summary, app, keywords", back_to="#list", id="find"),
+                SkillList(clock, id="list"),
+                id="list-pane",
+            )
+            with Container(id="skill-side"):
+                yield Pane("card", SkillCard(clock, id="detail"), id="detail-pane")
+                yield Pane("output", SkillOutput(clock, id="output"), id="output-pane")
+                yield Pane("lint", FindingList(id="findings"), id="lint-pane")
+        yield RunLine(id="run-line")
+        yield InfoLine(id="asks")
+        yield InfoLine(id="summary")
+
+    view = "output"
+    """What the third pane shows."""
+    _at_work = False
+
+    @property
+    def skills(self) -> SkillList:
+        return self.query_one("#list", SkillList)
+
+    @property
+    def skilling(self) -> Skilling:
+        return self.console.skilling
+
+    @property
+    def shelf(self) -> Shelf:
+        return self.session.skills
+
+    def on_screen_resume(self) -> None:
+        self.skilling.begin()
+        super().on_screen_resume()
+
+    # -- drawing
+
+    def draw(self, changed: Facet) -> None:
+        if changed & Facet.SKILLS:
+            self.skills.empty_text = self._empty_words()
+            self.skills.show(self.shelf)
+            self.show_detail()
+            self.show_place()
+            self._draw_output()
+            self._note_work()
+        if changed & (Facet.SKILLS | Facet.DEVICES):
+            self._draw_lines()
+
+    def _note_work(self) -> None:
+        """The key that cancels is there while there is something to cancel."""
+        at_work = self.skilling.busy or self.skilling.syncing is not None
+        if at_work != self._at_work:
+            self._at_work = at_work
+            self.refresh_bindings()
+
+    def draw_ages(self) -> None:
+        self.query_one("#output", SkillOutput).tick()
+        self.query_one("#detail", SkillCard).tick()
+        self.skills.tick()
+        self._draw_lines()
+
+    def _empty_words(self) -> str:
+        shelf = self.shelf
+        if not shelf.known:
+            return "Looking for skills…"
+        if shelf.skills:
+            return f"No skill has all of these words: {sentence(self.skills.typed)}.\nesc clears the search."
+        if shelf.trouble is not None:
+            return (
+                f"{_sentence(shelf.trouble)}\n{shelf.trouble.hint}\n\nr looks again, U fetches the repository's skills."
+            )
+        return "This registry holds no skill.\n\nU fetches the repository's skills."
+
+    def show_detail(self) -> None:
+        skill = self.skills.skill
+        if skill is not None:
+            self.skilling.look_at(skill.id)
+        self.query_one("#detail", SkillCard).show(skill, self.shelf)
+        self._draw_lines()
+
+    def show_place(self) -> None:
+        """``3 of 41``, with the number of all where a search hides some."""
+        pane, total = self.skills, len(self.shelf.skills)
+        count = pane.row_count()
+        of_all = f" ({total:,})" if count != total else ""
+        self.query_one("#list-pane", Pane).note(
+            Line().add(f"{pane.cursor + 1:,} of {count:,}{of_all}" if count else "")
+        )
+
+    def _draw_output(self) -> None:
+        shelf = self.shelf
+        output = self.query_one("#output", SkillOutput)
+        output.show(shelf.run)
+        self.query_one("#findings", FindingList).show(shelf.checked, shelf.checking)
+        self.set_class(shelf.run is not None, "-ran")
+        self.query_one("#output-pane", Pane).badge(sentence(shelf.run.skill_id) if shelf.run is not None else "")
+        self._note_lines()
+
+    @on(SkillOutput.Changed)
+    def _note_lines(self) -> None:
+        run = self.query_one("#output", SkillOutput).run
+        if run is not None:
+            gone = f", {run.output.first:,} older ones gone" if run.output.first else ""
+            words = f"{len(run.output):,} line{'s' * (len(run.output) != 1)}{gone}"
+            self.query_one("#output-pane", Pane).note(Line().add(words))
+
+    def _draw_lines(self) -> None:
+        shelf, symbols = self.shelf, self.console.symbols
+        asks, summary = self.query_one("#asks", InfoLine), self.query_one("#summary", InfoLine)
+        asks.show(Row(summary_line(self.skills.skill, shelf, asks.width, symbols)))
+        summary.show(self._summary_row(shelf, summary.width))
+        line = self.query_one("#run-line", InfoLine)
+        if shelf.run is not None:
+            line.show(run_row(shelf.run, self.session.clock.now(), line.width, symbols, named=True))
+
+    def _summary_row(self, shelf: Shelf, width: int) -> Row:
+        symbols = self.console.symbols
+        if shelf.sync is not None and shelf.sync.running:
+            return job_line(shelf.sync, self.session.clock.now(), width, symbols)
+        line = Line(width).add(" ")
+        if not shelf.known:
+            return Row(line.add("looking for a registry…", "muted"))
+        if shelf.trouble is not None and not shelf.skills:
+            return Row(line.add(f"{sign_of(Status.FAILED, symbols)} ", "fail").device(_sentence(shelf.trouble), "fail"))
+        count, typed = len(shelf.skills), self.skills.typed
+        of_all = f"{self.skills.row_count():,} of " if typed else ""
+        line.add(f"{of_all}{count:,} skill{'s' * (count != 1)}", "strong")
+        if typed:
+            line.add("  / ", "key").device(typed, "match", room=24)
+        line.add(f"   {SOURCES.get(shelf.source, '')}", "muted")
+        right = Line(max(10, width // 2))
+        if shelf.trouble is not None:
+            right.device(shelf.trouble.message, "warn").add(" U", "key").add(" fetches ", "muted")
+        elif shelf.commit:
+            right.device(shelf.commit, "muted").add(" ")
+        elif shelf.source != BUILTIN and not self.narrow:
+            right.device(shelf.path, "faint").add(" ")
+        return Row(line, right)
+
+    # -- searching
+
+    def action_find(self) -> None:
+        """Open the search line, at once: what is typed next must meet it."""
+        if self.query_one("#panes").has_class("-detail") or self.has_class("-output"):
+            self.close_drawers()
+        self.query_one(FindLine).open()
+
+    def _search(self, text: str) -> None:
+        self.skills.search(text)
+        self.skills.empty_text = self._empty_words()
+        self.show_place()
+        self._draw_lines()
+
+    def clear_pane(self) -> None:
+        self.query_one(FindLine).value = ""
+
+    # -- places
+
+    def _show_view(self, view: str) -> None:
+        """Output or lint; whoever is in the one is in the other then."""
+        inside = self.focused_within(_VIEWS[self.view])
+        self.view = view
+        self.set_class(view == "lint", "-lint")
+        if inside:
+            self.set_focus(self.query_one(_VIEWS[view]))
+
+    def go_to(self, selector: str) -> None:
+        for view, place in _VIEWS.items():
+            if selector == place:
+                self._show_view(view)
+        super().go_to(selector)
+
+    def open_drawer(self, pane: Pane | None) -> None:
+        super().open_drawer(pane)
+        self.set_class(pane is not None and pane.id in ("output-pane", "lint-pane"), "-output")
+
+    def close_drawers(self) -> bool:
+        """From the output back to where it was opened from."""
+        opened = self.has_class("-output")
+        self.remove_class("-output")
+        if opened:
+            self.set_focus(self.query_one("#detail" if self.query_one("#panes").has_class("-detail") else "#list"))
+        return opened or super().close_drawers()
+
+    def action_view(self) -> None:
+        self._show_view("lint" if self.view == "output" else "output")
+        if self.narrow:
+            self.go_to(_VIEWS[self.view])
+
+    def action_show_output(self) -> None:
+        self.go_to("#output")
+
+    def to_skill(self, skill_id: str, run: bool = False) -> None:
+        """Put the cursor on a skill, lifting a search that hides it; then ask what it is to be given, if it is to run."""
+        self.clear_pane()
+        if self.skills.to_skill(skill_id) and run:
+            self.action_run_skill()
+
+    def action_problem(self, step: int) -> None:
+        """In the pane that has the keys: a skill that failed, a finding, a line that means something."""
+        focused = self.focused
+        if isinstance(focused, SkillOutput):
+            focused.action_marked(step)
+        elif isinstance(focused, FindingList):
+            focused.to_problem(step)
+        else:
+            self.skills.to_problem(step)
+
+    # -- keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what is at work can be cancelled."""
+        if action == "cancel_skill":
+            return self.skilling.busy or self.skilling.syncing is not None
+        return super().check_action(action, parameters)
+
+    def action_look_again(self) -> None:
+        self.skilling.look_again()
+
+    def action_lint_skill(self) -> None:
+        if self._skill("check") is not None:
+            self.skilling.lint()
+            self.go_to("#findings") if self.narrow else self._show_view("lint")
+
+    # -- the user's own editor
+
+    def action_edit_skill(self) -> None:
+        skill = self._skill("edit")
+        if skill is None:
+            return
+        if self.shelf.source == BUILTIN:
+            words = "What comes along with clawperator is not edited. `clawperator skills new` makes one of your own"
+            self.console.say(Status.IDLE, words)
+            return
+        relative, line = self._to_edit(skill)
+        try:
+            command = editor_command(os.environ, web=self.app.is_web)
+        except NoEditorError as exc:
+            self.console.say(Status.IDLE, str(exc))
+            return
+        if relative:
+            self.run_worker(self._edit(command, skill.id, relative, line), exit_on_error=True)
+        else:
+            self.console.say(Status.IDLE, f"{sentence(skill.id)} has neither a recipe nor a SKILL.md to edit")
+
+    def _to_edit(self, skill: Skill) -> tuple[str, int]:
+        """The file of the finding under the cursor and its line, while that is looked at; else the recipe, else SKILL.md."""
+        findings = self.query_one("#findings", FindingList)
+        card = findings.card
+        if self.focused is findings and card is not None and card.skill_id == skill.id and findings.finding >= 0:
+            finding = (card.findings or ())[findings.finding]
+            return finding.file, finding.line
+        recipes = (path for path in skill.artifacts if path.lower().endswith(COMPILED))
+        return next(recipes, skill.skill_file), 0
+
+    async def _edit(self, command: Sequence[str], skill_id: str, relative: str, line: int) -> None:
+        """What was changed is read again at once, and held against the rules where lint was asked for."""
+        try:
+            await open_file(self.app, command, await self.skilling.file_of(skill_id, relative), line)
+        except SuspendNotSupported:
+            self.console.say(
+                Status.IDLE, f"This terminal cannot be given to an editor. The file is {sentence(relative)}"
+            )
+        except EngineError as exc:
+            self.console.say(Status.FAILED, sentence(exc.message), exc.code.value)
+        except (OSError, ValueError) as exc:
+            self.console.say(
+                Status.FAILED, f"The editor failed: {sentence(getattr(exc, 'strerror', None) or str(exc))}"
+            )
+        else:
+            self.skilling.look_again()
+        finally:
+            self.app.refresh(layout=True)
+
+    def action_run_skill(self) -> None:
+        skill = self._skill("run")
+        if skill is None:
+            return
+        if self.skilling.busy:
+            self._say_busy()
+        elif not self.session.device_id:
+            self.console.say(Status.WARN, "No device to run it on. 7 shows what adb sees, D chooses")
+        else:
+            self._ask(skill, for_draft=False)
+
+    def action_insert_skill(self) -> None:
+        skill = self._skill("compile")
+        if skill is None:
+            return
+        if not any(path.lower().endswith(COMPILED) for path in skill.artifacts):
+            self.console.say(
+                Status.IDLE, f"{sentence(skill.id)} has no artifact that could be compiled. R runs its script"
+            )
+        else:
+            self._ask(skill, for_draft=True)
+
+    def _skill(self, what: str) -> Skill | None:
+        skill = self.skills.skill
+        if skill is None:
+            self.console.say(Status.IDLE, f"No skill under the cursor to {what}")
+        return skill
+
+    def _ask(self, skill: Skill, *, for_draft: bool) -> None:
+        self.show_detail()  # the cursor may not have come to rest
+        card = self.shelf.card if self.shelf.card is not None and self.shelf.card.skill_id == skill.id else None
+        form = SkillForm(
+            skill,
+            card,
+            self.skilling,
+            self.session.device_id,
+            self.console.symbols,
+            for_draft=for_draft,
+            before=self.skilling.given.get(skill.id),
+        )
+        self.app.push_screen(form, self._to_draft if for_draft else self._run)
+
+    def _run(self, wish: Wish | None) -> None:
+        if wish is None:
+            return
+        if not self.skilling.start_run(wish, self.session.device_id):
+            self._say_busy()
+            return
+        self.go_to("#output") if self.narrow else self._show_view("output")
+
+    def _say_busy(self) -> None:
+        run = self.skilling.run
+        words = f"{sentence(run.skill_id)} runs already. C stops it" if run is not None else "A skill runs already"
+        self.console.say(Status.WAITING, words)
+
+    def _to_draft(self, wish: Wish | None) -> None:
+        """The first execution becomes the draft, which is one: the others of a recipe follow it only when it is played."""
+        if wish is None or wish.plan is None:
+            return
+        self.skilling.compiled(wish.plan)
+        compiled = wish.plan.compiled
+        first, total = compiled.execution, len(compiled.executions)
+        self.console.drafts.load(first, name=wish.skill_id)
+        count = len(first["actions"])
+        parts = [f"{count} step{'s' * (count != 1)} of {sentence(wish.skill_id)} are the draft now. 3 shows it"]
+        if total > 1:
+            parts.append(f"This is execution 1 of {total}; R runs them all")
+        if (choice := compiled.choice(first)) is not None:
+            parts.append(f"Step {sentence(choice.step_id)} needs a matcher: the recipe chooses its node when it runs")
+        self.console.say(Status.WARN if len(parts) > 1 else Status.OK, ". ".join(parts))
+
+    def action_sync_skills(self) -> None:
+        def answered(answer: Mapping[str, Any] | None) -> None:
+            if answer is not None and not self.skilling.sync(answer["ref"]):
+                self.console.say(Status.WAITING, "The skills are being fetched already. C cancels it")
+
+        if self.skilling.syncing is not None:
+            answered({"ref": DEFAULT_REF})
+        else:
+            self.app.push_screen(RefForm(self.console.symbols), answered)
+
+    def action_cancel_skill(self) -> None:
+        if not self.skilling.cancel():
+            self.console.say(Status.IDLE, "Nothing is at work")
+
+    # -- copying
+
+    def copyable(self) -> dict[str, Copyable]:
+        things = super().copyable()
+        skill, shelf = self.skills.skill, self.shelf
+        if skill is not None:
+            things["id"] = Copyable("the skill's id", lambda: skill.id)
+            words = ["clawperator", "skills", "get", skill.id]
+            words += ["--registry", "builtin"] if shelf.source == BUILTIN else []
+            things["command"] = Copyable("the command line", lambda: shlex.join(words))
+        output, findings = self.query_one("#output", SkillOutput), self.query_one("#findings", FindingList)
+        if self.view == "lint" and findings.finding >= 0 and findings.card is not None and findings.card.findings:
+            finding = findings.card.findings[findings.finding]
+            things["line"] = Copyable("the finding", lambda: finding_text(finding))
+        elif output.run is not None:
+            run: SkillRun = output.run
+            things["command"] = Copyable("the command line", lambda: run.command)
+            if self.focused is output and output.text_of_row():
+                things["line"] = Copyable("the line", output.text_of_row)
+            if output.printed:
+                things["json"] = Copyable("all of the output", output.text)
+        return things
+
+
+def _sentence(trouble: Trouble) -> str:
+    code = f" ({trouble.code})" if trouble.code else ""
+    return f"{place_words(trouble)}{trouble.message.rstrip('.')}{code}."
+
+
+class RefForm(Form):
+    """Which state of the repository."""
+
+    GO = "fetch"
+    PROMPT = "A branch, a tag or a commit of the skills repository:"
+    VALUE = DEFAULT_REF
+
+    def __init__(self, symbols: Any) -> None:
+        super().__init__("fetch the skills", symbols)
+
+    def problem(self, text: str) -> str:
+        from clawperator.engine.errors import EngineError
+        from clawperator.engine.skills.sync import checked_ref
+
+        try:
+            checked_ref(text.strip())
+        except EngineError as exc:
+            return exc.hint or exc.message
+        return ""
+
+    def answer(self, text: str) -> dict[str, Any]:
+        return {"ref": text.strip()}

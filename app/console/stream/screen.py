@@ -1,0 +1,355 @@
+"""Mode 2: executions as they happen, whoever dispatched them, with one of them in full."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.worker import Worker
+
+from clawperator.app.console import export, navigation
+from clawperator.app.console.copyable import Copyable
+from clawperator.app.console.export import Export
+from clawperator.app.console.run.dispatch_dialogs import PathForm
+from clawperator.app.console.run.rerun import of_execution, to_draft
+from clawperator.app.console.screens.base import Menu
+from clawperator.app.console.screens.menu import Choice, MenuDialog
+from clawperator.app.console.screens.two_pane import TwoPaneScreen
+from clawperator.app.console.session import Facet
+from clawperator.engine.errors import EngineError
+from clawperator.engine.executions import spelling
+from clawperator.widgets import keys
+from clawperator.widgets.envelope_log import EnvelopeLog
+from clawperator.widgets.execution_detail import ExecutionDetail
+from clawperator.widgets.format.lines import Line, Row, sentence
+from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.stream import TimeFormat
+from clawperator.widgets.format.times import duration, rate
+from clawperator.widgets.info_line import FindLine, InfoLine
+from clawperator.widgets.log_around import LogAround
+from clawperator.widgets.models.execution import NO_LINES, Execution, LineSpan, Mark
+from clawperator.widgets.models.stream_view import StreamView
+from clawperator.widgets.pane import Pane
+
+
+class StreamScreen(TwoPaneScreen):
+    """The stream with its detail below; on wide screens beside it, with the log around the row below the detail."""
+
+    COPY_SHOWN: ClassVar[tuple[str, ...]] = ("json", "command", "execution", "id", "line")
+    GO: ClassVar[str] = "go_stream"
+    PLACES: ClassVar[dict[str, str]] = {"stream": "#list", "detail": "#detail"}
+
+    def compose_body(self) -> ComposeResult:
+        clock = self.console.clock
+        with Container(id="panes", classes="-stream"):
+            yield Pane(
+                "stream",
+                InfoLine(id="stream-info"),
+                FindLine(
+                    self._search,
+                    placeholder="words  cmd:  src:  status:failed  code:  tag:  age:<5m  re:/…/  !not",
+                    back_to="#list",
+                    id="filter",
+                ),
+                EnvelopeLog(id="list", clock=clock),
+                id="list-pane",
+            )
+            with Vertical(id="stream-side"):
+                yield Pane("execution", ExecutionDetail(id="detail", clock=clock), id="detail-pane")
+                yield Pane("log around it", LogAround(id="around", clock=clock), id="around-pane")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.stream.show(self.session.log, self.session.lines)
+        self.query_one("#detail", ExecutionDetail).ring = self.session.lines
+
+    @property
+    def stream(self) -> EnvelopeLog:
+        return self.query_one("#list", EnvelopeLog)
+
+    # -- drawing
+
+    def draw(self, changed: Facet) -> None:
+        if changed & (Facet.STREAM | Facet.DEVICES | Facet.WORK):
+            self.stream.empty_text = self._empty_words()
+            self.stream.news()
+            if not self.stream.view.of_lines:  # the line under the cursor is shown when the cursor rests
+                self.show_detail()
+            self._draw_info()
+
+    def draw_ages(self) -> None:
+        if self.session.pass_time():
+            self.stream.news()
+        self.stream.tick()
+        execution = self.stream.execution
+        if execution is not None and not execution.over:
+            self.show_detail()
+        self._draw_info()
+
+    def show_detail(self) -> None:
+        self.query_one("#detail", ExecutionDetail).show(self.stream.item)
+        if self.session.read_only:
+            self.refresh_bindings()  # what can be run again depends on the row
+        around = self.query_one("#around", LogAround)
+        if around.display and around.parent is not None and around.size.width:
+            around.show(self.session.lines, self._span())
+
+    def _span(self) -> LineSpan:
+        """The lines of the log that the row is about."""
+        stream = self.stream
+        if stream.line_number is not None:
+            return LineSpan(stream.line_number, stream.line_number)
+        return stream.execution.log if stream.execution is not None else NO_LINES
+
+    def show_place(self) -> None:
+        """While following, the place is the end: a number there would repaint the whole frame with every line."""
+        if self.stream.following and not self.stream.paused_at:
+            self.query_one("#list-pane", Pane).note(Line().add("following"))
+        else:
+            super().show_place()
+
+    def _empty_words(self) -> str:
+        session, stream = self.session, self.stream
+        if stream.where:
+            return self._nothing_found()
+        if not session.device_id:
+            return "No device, no log.\n\nD chooses a device, 7 shows what adb sees."
+        if stream.view is StreamView.LOG:
+            return "The device has logged nothing yet."
+        if len(session.lines):
+            other = len(session.lines) - len(session.lines.operator)
+            return f"Nothing from the Operator yet.\n\n{other:,} other log lines came in – t shows them."
+        return "Nothing from the Operator yet.\n\nIt appears here, whoever dispatches it."
+
+    def _nothing_found(self) -> str:
+        """Which term hides everything."""
+        stream = self.stream
+        what = "lines" if stream.view.of_lines else "rows"
+        if stream.searched < 1:
+            return f"Searching… {stream.searched:.0%} of {stream.counts.total:,} lines"
+        if stopped := stream.where.stopped:
+            return f"{sentence(stopped)}.\n\nesc clears the filter."
+        term = sentence(stream.culprit)
+        reason = f"{term} matches nothing." if term else "No row matches all of it."
+        way = "= lifts it, esc clears the filter." if stream.only else "esc clears the filter."
+        return f"0 of {stream.counts.total:,} {what}: {reason}\n\n{way}"
+
+    def _draw_info(self) -> None:
+        info = self.query_one("#stream-info", InfoLine)
+        right = self._arrivals()
+        line = Line(max(10, info.width - right.cells - 1)).add(" ")
+        self._follow_words(line)
+        self._filter_words(line)
+        self._count_words(line)
+        info.show(Row(line, right))
+        self.show_place()
+
+    def _arrivals(self) -> Line:
+        session = self.session
+        right = Line()
+        if session.dropped:
+            right.add(f"{session.dropped:,} dropped  ", "warn")
+        if not self.narrow:
+            right.add(f"{session.lines.end:,} lines ", "muted")
+        return right.add(rate(session.lines_per_second), "text").add(" ")
+
+    def _follow_words(self, line: Line) -> None:
+        stream, symbols = self.stream, self.console.symbols
+        if stream.paused_at:
+            waited = duration(self.session.clock.now() - stream.paused_at)
+            line.add(f"PAUSED {waited} {symbols.dot} {stream.counts.behind:,} behind ", "warn")
+        elif stream.following:
+            line.add(f"FOLLOW {symbols.follow} ", "run")
+        else:
+            line.add("STILL ", "muted")
+            if fresh := stream.counts.fresh:
+                line.add(f"+{fresh:,} new {symbols.down} ", "run")
+
+    def _filter_words(self, line: Line) -> None:
+        stream = self.stream
+        if stream.only:
+            line.add("= ", "key").device(stream.only, "match", room=24).add(" ")
+        if problem := stream.filter.problem or stream.where.stopped:
+            line.device(problem, "warn")
+        elif stream.filter.text:
+            line.add("/ ", "key").device(stream.filter.text, "match", room=30)
+
+    def _count_words(self, line: Line) -> None:
+        stream, symbols, counts = self.stream, self.console.symbols, self.stream.counts
+        line.add(f"  {stream.view.value}", "strong")
+        if stream.searched < 1:
+            line.add(f" searching… {stream.searched:.0%}", "warn")
+        if stream.where and not stream.view.of_lines and (term := self._only_bad_news()):
+            line.add(" ").device(f"{term} matches none", "warn")
+            return
+        line.add(f" {counts.shown:,} shown", "muted")
+        if stream.searched == 1 and counts.total > counts.shown and not stream.paused_at:
+            line.add(f" {symbols.dot} {counts.total - counts.shown:,} hidden", "muted")
+        if stream.times is not TimeFormat.CLOCK:
+            line.add(f" {symbols.dot} times {stream.times.value}", "muted")
+
+    def _only_bad_news(self) -> str:
+        """The term that hides every execution although rows are left: bad news passes what is said about executions."""
+        rows = self.stream.rows
+        return self.stream.culprit if rows and all(isinstance(row.item, Mark) for row in rows) else ""
+
+    @on(EnvelopeLog.Changed)
+    def _changed(self) -> None:
+        if self.stream.where:
+            self.stream.empty_text = self._nothing_found()
+        if not self.stream.view.of_lines:
+            self.show_detail()
+        self._draw_info()
+
+    # -- finding
+
+    def action_find(self) -> None:
+        """Open the filter line, at once: what is typed next must meet it."""
+        self.query_one(FindLine).open()
+
+    def _search(self, text: str) -> None:
+        self.stream.search(text)
+        self.stream.empty_text = self._empty_words()
+        self.stream.refresh()
+        self._draw_info()
+
+    def clear_pane(self) -> None:
+        self.query_one(FindLine).value = ""
+        self.stream.clear()
+
+    # -- exporting
+
+    def menus(self) -> Iterator[Menu]:
+        yield from super().menus()
+        yield Menu("x", "Export", self._export_choices(), self._export)
+
+    def action_export(self) -> None:
+        """Ask what to write to a file."""
+        self.app.push_screen(MenuDialog("export", self._export_choices(), self.console.symbols), self._export)
+
+    def _export_choices(self) -> list[Choice]:
+        stream, execution = self.stream, self.stream.execution
+        rows = f"{stream.counts.shown:,} rows" if stream.row_count() else ""
+        words = {
+            "shown": rows,
+            "file": rows,
+            "ring": f"{len(self.session.lines):,} lines" if len(self.session.lines) else "",
+            "execution": execution.command_id if execution is not None else "",
+        }
+        return [Choice(item, words[item.id], bool(words[item.id])) for item in keys.MENUS["export"]]
+
+    def _export(self, choice: str | None) -> None:
+        stream, ring = self.stream, self.session.lines
+        if choice == "ring":
+            self._write(export.of_ring(ring))
+        elif choice == "execution" and stream.execution is not None:
+            self._write(export.of_execution(stream.execution, ring))
+        elif choice in ("shown", "file"):
+            rows = (
+                export.of_lines(stream.numbers, ring)
+                if stream.view.of_lines
+                else export.of_items([row.item for row in stream.rows if row.top], ring)
+            )
+            self._write(rows) if choice == "shown" else self._ask_where(rows)
+
+    def _ask_where(self, rows: Export) -> None:
+        def answered(answer: Mapping[str, Any] | None) -> None:
+            if answer is not None:
+                self._write(rows, Path(answer["path"]).expanduser())
+
+        form = PathForm("export", "write", f"{rows.name}.jsonl", self.console.symbols)
+        self.app.push_screen(form, answered)
+
+    def _write(self, rows: Export, path: Path | None = None) -> None:
+        self.run_worker(self._written(rows, path), name="export", exit_on_error=True)
+
+    async def _written(self, rows: Export, path: Path | None) -> None:
+        """Write off the event loop; say where it is, copy the path, and hand the file to a browser that looks on."""
+        console = self.console
+        target = path or export.new_path(export.export_folder(), rows.name, self.session.clock.now())
+        try:
+            count = await asyncio.to_thread(export.write, target, rows, console.guard)
+        except EngineError as exc:
+            console.say(Status.FAILED, exc.message, exc.code.value)
+            return
+        except FileExistsError:
+            console.say(Status.WARN, f"{sentence(str(target))} exists already. Nothing was written")
+            return
+        except OSError as exc:
+            console.say(Status.FAILED, f"{sentence(str(target))} was not written: {exc.strerror or exc}")
+            return
+        await console.pasteboard.copy(str(target))
+        counted = f"{count:,} row{'s' * (count != 1)}"
+        console.say(Status.OK, f"Wrote {counted} to {sentence(str(target))}, and copied the path")
+        if console.is_web:
+            console.deliver_text(target)
+
+    # -- again
+
+    def would_send(self, action: str) -> Mapping[str, Any] | None:
+        execution = self.stream.execution
+        if action != "rerun" or execution is None:
+            return None
+        return execution.payload or {}
+
+    def action_rerun(self) -> None:
+        self._to_draft(run=True)
+
+    def action_edit(self) -> None:
+        self._to_draft(run=False)
+
+    def _to_draft(self, *, run: bool) -> None:
+        execution = self.stream.execution
+        if execution is None:
+            self.console.say(Status.IDLE, "No execution is chosen")
+        else:
+            _: Worker[None] = self.run_worker(
+                partial(self._repeat, execution, run=run), group="again", exclusive=True, exit_on_error=True
+            )
+
+    async def _repeat(self, execution: Execution, *, run: bool) -> None:
+        to_draft(self.console, await of_execution(self.console, execution), run=run)
+
+    def action_compare(self) -> None:
+        """In the history: it has the payloads and trees of both."""
+        execution = self.stream.execution
+        if execution is None:
+            self.console.say(Status.IDLE, "No execution is chosen")
+        elif before := self.session.log.before(execution):
+            navigation.to_comparison(self.console, before, execution.command_id)
+        else:
+            self.console.say(Status.IDLE, "There is no other run of this task here. 4 has the older ones")
+
+    # -- copying
+
+    def copyable(self) -> dict[str, Copyable]:
+        things = super().copyable()
+        execution = self.stream.execution
+        if self.stream.row_count():
+            things["line"] = Copyable("the line", self.stream.text_of_row)
+        if execution is not None:
+            things["id"] = Copyable("the commandId", lambda: execution.command_id)
+            if execution.envelope is not None:
+                envelope = execution.envelope
+                things["json"] = Copyable("the envelope", lambda: json.dumps(envelope, indent=2, ensure_ascii=False))
+            if execution.payload is not None:
+                payload, device = execution.payload, execution.device_id
+                things["execution"] = Copyable("the payload", lambda: spelling.pretty(payload))
+                things["command"] = Copyable("the command", lambda: spelling.execution_line(payload, device))
+            if execution.raw:
+                things["line"] = Copyable("the raw envelope", lambda: execution.raw)
+        return things
+
+    def to_execution(self, command_id: str) -> None:
+        """Put the cursor on an execution, lifting what hides it."""
+        if not self.stream.to_execution(command_id):
+            self.clear_pane()
+            self.stream.set_view(StreamView.EXECUTIONS)
+            self.stream.to_execution(command_id)

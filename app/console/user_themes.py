@@ -1,0 +1,290 @@
+"""The user's own themes: TOML files in the config folder, read strictly and taken up again whenever they change.
+
+A theme starts from one of the console's own and says what is different. A file that has a mistake changes nothing: what was
+there before stays, and a notice names file, line and reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from textual.app import App
+from textual.color import Color, ColorParseError
+from textual.theme import BUILTIN_THEMES, Theme
+
+from clawperator.engine.config.toml_lines import error_line, lines_of
+from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.files.writing import open_regular
+from clawperator.themes.claw import SEMANTIC, THEMES
+from clawperator.widgets.format.status import Status
+
+MAX_BYTES = 64 * 1024
+MAX_FILES = 100
+LEAST_CONTRAST = 4.5
+"""Of text against what lies behind it: what WCAG 2 asks for (level AA)."""
+_LOOK_MS = 2_000
+"""A folder that appears or is replaced is noticed at the latest after this time: the system does not tell of those."""
+_STEP_MS = 100
+
+_BASES = {theme.name: theme for theme in THEMES if not theme.ansi}
+_KEYS = ("name", "dark", "base", "colors", "variables")
+_COLOURS = (
+    "primary", "secondary", "accent", "foreground", "background", "surface", "panel", "boost", "warning", "error", "success",
+)  # fmt: skip
+_NO_TEXTS = ("guide", "frame")
+_TEXTS = (
+    "foreground",
+    *(name for name in SEMANTIC if name not in _NO_TEXTS and not name.endswith(("-style", "-background"))),
+)
+_GROUNDS = ("background", "surface", "panel", "cursor-background", "cursor-blurred-background", "bar-background")
+_STYLES = frozenset({"none", "bold", "dim", "italic", "underline", "reverse", "strike"})
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+
+
+class ThemeError(ValueError):
+    """Why a file is no theme; ``key`` is the dotted place in it."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(reason)
+        self.key = key
+
+
+class Found(NamedTuple):
+    """What one file came to: a theme, or none, and what is to be said about it."""
+
+    theme: Theme | None
+    remarks: tuple[str, ...] = ()
+
+
+class UserThemes:
+    """The themes of one folder. ``apply`` gets every theme that was read anew while ``watch`` runs, ``tell`` every remark."""
+
+    def __init__(self, folder: Path, apply: Callable[[Theme], object], tell: Callable[[Status, str], object]) -> None:
+        self._folder = folder
+        self._apply = apply
+        self._tell = tell
+        self._seen: dict[str, tuple[int, ...]] = {}
+        self._owners: dict[str, str] = {}
+
+    def load(self) -> list[Theme]:
+        """Every theme of the folder; reads files."""
+        return [theme for theme, _ in self._announced(self._changes())]
+
+    async def watch(self) -> None:
+        """Apply what changes, until cancelled. A folder that is not there yet is waited for."""
+        awatch = (await asyncio.to_thread(import_module, "watchfiles")).awatch  # no key should have to wait for it
+        while True:
+            place = self._nearest()
+            try:
+                looking = awatch(
+                    place,
+                    watch_filter=None,
+                    step=_STEP_MS,
+                    rust_timeout=_LOOK_MS,
+                    yield_on_timeout=True,
+                    recursive=False,
+                )
+                async with aclosing(looking):
+                    async for _ in looking:
+                        await self._catch_up()
+                        if self._nearest() != place:
+                            break
+            except (OSError, RuntimeError) as exc:
+                if place.exists():
+                    self._tell(Status.WARN, f"Changes of themes are not noticed any more: {exc}")
+                    return
+
+    def _nearest(self) -> Path:
+        """The folder, or what there is of the way to it."""
+        return next(place for place in (self._folder, *self._folder.parents) if place.is_dir())
+
+    async def _catch_up(self) -> None:
+        for theme, file in self._announced(await asyncio.to_thread(self._changes)):
+            self._apply(theme)
+            self._tell(Status.OK, f"Theme {theme.name} was read again from {file}")
+
+    def _announced(self, found: Mapping[str, Found]) -> Iterator[tuple[Theme, str]]:
+        for file, (theme, remarks) in found.items():
+            for remark in remarks:
+                self._tell(Status.WARN, remark)
+            if theme is not None:
+                yield theme, file
+
+    def _changes(self) -> dict[str, Found]:
+        """What the files come to that are new or different since the last time."""
+        found: dict[str, Found] = {}
+        now = dict(self._files())
+        for file in [file for file, sign in now.items() if self._seen.get(file) != sign]:
+            others = {name for name, owner in self._owners.items() if owner != file and owner in now}
+            found[file] = read_theme(self._folder / file, others)
+            if (theme := found[file].theme) is not None:
+                self._owners[theme.name] = file
+        self._seen = now
+        return found
+
+    def _files(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """The files that may be themes, each with what changes when it changes."""
+        try:
+            names = sorted(entry.name for entry in os.scandir(self._folder) if entry.name.endswith(".toml"))
+        except OSError:
+            return
+        for name in names[:MAX_FILES]:
+            try:
+                state = os.stat(self._folder / name)
+            except OSError:
+                continue
+            yield name, (state.st_mtime_ns, state.st_size, state.st_ino)
+
+
+def exists(name: str, folder: Path) -> bool:
+    """Whether a console would know a theme called ``name``; reads files."""
+    own = UserThemes(folder, lambda _: None, lambda _, __: None).load()
+    return name in BUILTIN_THEMES or any(theme.name == name for theme in (*THEMES, *own))
+
+
+def wear(app: App[Any], theme: Theme) -> None:
+    """Make ``theme`` known to ``app``; one that it wears already is drawn anew."""
+    app.register_theme(theme)
+    if app.theme == theme.name:
+        app.mutate_reactive(App.theme)
+
+
+# -- one file
+
+
+def read_theme(path: Path, taken: Collection[str] = ()) -> Found:
+    """The theme that a file describes, unless it has a mistake; ``taken`` are names that it may not have."""
+    text = ""
+    try:
+        text = _text(path)
+        values = tomllib.loads(text)
+        theme = theme_of(values, path.stem, taken)
+        hard = "; ".join(faint(theme))
+        return Found(theme, (f"{path.name}: hard to read (contrast below {LEAST_CONTRAST}): {hard}",) if hard else ())
+    except ThemeError as exc:
+        line = lines_of(text).get(exc.key, 0)
+        return Found(None, (f"{path.name}:{line}: {exc}" if line else f"{path.name}: {exc}",))
+    except tomllib.TOMLDecodeError as exc:
+        return Found(None, (f"{path.name}:{error_line(exc, text)}: This is no TOML: {exc}",))
+    except (OSError, ValueError, RecursionError) as exc:
+        return Found(None, (f"{path.name}: {getattr(exc, 'strerror', None) or exc}",))
+
+
+def _text(path: Path) -> str:
+    with open_regular(str(path)) as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ThemeError("", f"A theme has no more than {MAX_BYTES:,} bytes")
+    return data.decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def theme_of(values: Mapping[str, Any], name: str, taken: Collection[str]) -> Theme:
+    """The theme that ``values`` describe, called ``name`` unless they say otherwise. Raises ``ThemeError``."""
+    for key in values:
+        if key not in _KEYS:
+            raise ThemeError(key, _no_such("key", key, _KEYS))
+    name = _typed(values, "name", str, name)
+    if not _NAME.fullmatch(name):
+        raise ThemeError("name", f"A theme is called by a-z, 0-9, _ and -, not {shown(repr(name))}")
+    if name in BUILTIN_THEMES or any(theme.name == name for theme in THEMES):
+        raise ThemeError("name", f"{name} is a theme of the console's own: choose another name")
+    if name in taken:
+        raise ThemeError("name", f"Another file describes a theme called {name} already")
+    dark = _typed(values, "dark", bool, None)
+    base = _typed(values, "base", str, "claw-light" if dark is False else "claw-dark")
+    if base not in _BASES:
+        raise ThemeError("base", _no_such("base", base, _BASES))
+    start = _BASES[base]
+    colours = _table(values, "colors", _COLOURS, _colour)
+    variables = _table(values, "variables", SEMANTIC, _variable)
+    return replace(
+        start,
+        name=name,
+        dark=start.dark if dark is None else dark,
+        variables={**start.variables, **variables},
+        **colours,
+    )
+
+
+def _typed(values: Mapping[str, Any], key: str, kind: type, default: Any) -> Any:
+    value = values.get(key, default)
+    if value is not default and not isinstance(value, kind):
+        wanted = {str: "a text in quotes", bool: "true or false", dict: "a table"}[kind]
+        raise ThemeError(key, f"{key} must be {wanted}, got {shown(repr(value))}")
+    return value
+
+
+def _table(
+    values: Mapping[str, Any], table: str, known: tuple[str, ...], check: Callable[[str, str], str]
+) -> dict[str, Any]:
+    """The entries of a table, each checked."""
+    found: dict[str, str] = {}
+    for key, value in _typed(values, table, dict, {}).items():
+        place = f"{table}.{key}"
+        if key not in known:
+            raise ThemeError(place, _no_such("colour" if table == "colors" else "variable", key, known))
+        if not isinstance(value, str) or len(value) > 64:
+            raise ThemeError(place, f"{key} must be a short text in quotes, got {shown(repr(value))}")
+        try:
+            found[key] = check(key, value)
+        except ValueError as exc:
+            raise ThemeError(place, f"{key}: {exc}") from exc
+    return found
+
+
+def _no_such(kind: str, name: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
+    meant = suggestion(name, known) or f"Known: {', '.join(known)}."
+    return f"There is no {kind} {shown(repr(name))}. {meant}"
+
+
+def _variable(name: str, value: str) -> str:
+    if not name.endswith("-style"):
+        return _colour(name, value)
+    words = value.split()
+    if not words or not _STYLES.issuperset(words):
+        raise ValueError(f"a style is made of {', '.join(sorted(_STYLES))}, not {shown(repr(value))}")
+    return " ".join(words)
+
+
+def _colour(_name: str, value: str) -> str:
+    """A colour that is the same on every terminal and hides nothing behind it."""
+    try:
+        colour = Color.parse(value)
+    except ColorParseError:
+        raise ValueError(f"{shown(repr(value))} is no colour; write it as #rrggbb") from None
+    if colour.ansi is not None or colour.a != 1:
+        raise ValueError(f"{shown(repr(value))} must be a plain colour; write it as #rrggbb")
+    return colour.hex
+
+
+def faint(theme: Theme) -> Iterator[str]:
+    """What is hard to read: text that does not stand out from what can be behind it."""
+    variables = {**theme.to_color_system().generate(), **theme.variables}
+    grounds = {name: Color.parse(variables[name]) for name in _GROUNDS}
+    for name in _TEXTS:
+        colour = Color.parse(variables[name])
+        ratio, ground = min((contrast(colour, behind), place) for place, behind in grounds.items())
+        if ratio < LEAST_CONTRAST:
+            yield f"{name} on {ground} {ratio:.1f}"
+
+
+def contrast(one: Color, other: Color) -> float:
+    """From 1 to 21, as WCAG 2 measures it."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

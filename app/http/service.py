@@ -1,0 +1,193 @@
+"""What the routes share: one engine, the list of devices as adb pushes it, the event hub, who may call."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from clawperator.app.http.answers import encode
+from clawperator.app.http.events.hub import Hub
+from clawperator.app.http.followers import Followers
+from clawperator.app.http.metrics import Metrics
+from clawperator.app.serve.refusals import CALLER, Refusals, operation_of
+from clawperator.engine.config.policy import Profile, load_profile
+from clawperator.engine.diagnostics.log_file import open_log
+from clawperator.engine.errors import interruption
+from clawperator.engine.events.types import AdbServerLost, DevicesChanged, ExecutionFinished, LogBatch, SnapshotSeen
+from clawperator.engine.executions.attempt import ExecutionResult
+from clawperator.engine.executions.drain import InFlight
+from clawperator.engine.executions.run import RunOptions
+from clawperator.engine.follow.trees import LastTrees
+from clawperator.engine.guard import ANYBODY, Caller, Guard
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from contextlib import AbstractContextManager
+
+    from starlette.requests import Request
+
+    from clawperator.app.serve.options import ServeOptions
+    from clawperator.engine.adb.presence import DeviceEntry
+    from clawperator.engine.facade import Engine
+
+
+class Room:
+    """Use within ``running``. ``devices`` is ``None`` while adb's list is not known."""
+
+    def __init__(self, engine: Engine, options: ServeOptions, tell: Callable[[str], object] = lambda _: None) -> None:
+        self.engine = engine
+        self._tell = tell
+        self.options = options
+        self.hub = Hub(engine.events)
+        self.metrics = Metrics()
+        self.trees = LastTrees()
+        self.followers = Followers(engine, self.hub.tell)
+        self.log = open_log(engine.settings)
+        self.started_at = time.time()
+        self.devices: tuple[DeviceEntry, ...] | None = None
+        self.device_list: bytes | None = None
+        """The whole answer of ``GET /devices``, made once per change."""
+        self.work = InFlight()
+        self.refusals = Refusals(engine)
+        self._watchers: dict[str, asyncio.Task[None]] = {}
+        self.metrics.gauge("executions_in_flight", "Executions that run now", lambda: self.work.count)
+        self.metrics.gauge("event_streams", "Clients of the event stream", lambda: len(self.hub))
+        self.metrics.gauge(
+            "event_streams_dropped", "Clients dropped because they did not read", lambda: self.hub.dropped_clients
+        )
+        self.metrics.gauge("events_sent", "Events written for clients", lambda: self.hub.sent)
+        self.metrics.gauge("events_lost", "Engine events lost before they were written", lambda: self.hub.lost_events)
+        self.metrics.gauge("devices", "Devices that adb lists as usable", self._usable)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Room]:
+        """Follow the adb server, the logs of usable devices, and the bus, until left."""
+        tasks = [
+            asyncio.create_task(work, name=name)
+            for name, work in (
+                ("devices of the list", self._keep_devices()),
+                ("adb server", self.engine.watch_devices()),
+                ("event hub", self.hub.run()),
+                ("sightings", self.engine.record_seen()),
+            )
+        ]
+        try:
+            yield self
+        finally:
+            self.hub.close("the server stops")
+            self.refusals.close()
+            await _end([*tasks, *self._watchers.values(), *self.followers.tasks()])
+
+    async def _keep_devices(self) -> None:
+        with self.engine.events.subscribe() as subscription:
+            while events := await subscription.batch():
+                for event in events:
+                    if isinstance(event, DevicesChanged):
+                        self._take(event.devices)
+                    elif isinstance(event, AdbServerLost):
+                        self.devices = self.device_list = None
+                    elif isinstance(event, SnapshotSeen):
+                        if event.complete and event.device_id is not None:
+                            self.trees.note(event.device_id, event.xml, command_id=event.command_id)
+                    elif isinstance(event, LogBatch):
+                        self.metrics.log_lines(len(event.entries), event.dropped)
+                    elif isinstance(event, ExecutionFinished):
+                        self.metrics.execution(*_outcome(event), event.duration_ms / 1000)
+
+    def _take(self, devices: tuple[DeviceEntry, ...]) -> None:
+        self.devices = devices
+        self.device_list = encode({"ok": True, "devices": [entry.to_dict() for entry in devices]})
+        usable = {entry.serial for entry in devices if entry.usable}
+        for serial in usable - self._watchers.keys():
+            self._watchers[serial] = asyncio.create_task(self.engine.watch_log(serial), name=f"log of {serial}")
+        for serial in self._watchers.keys() - {entry.serial for entry in devices}:
+            self._watchers.pop(serial).cancel()
+
+    # -- executing
+
+    async def execute(
+        self,
+        request: Request,
+        payload: object,
+        *,
+        device_id: str | None = None,
+        receiver_package: str | None = None,
+        timeout_ms: object = None,
+        wait_ms: int | None = None,
+        options: RunOptions | None = None,
+    ) -> ExecutionResult:
+        """Run ``payload`` for whoever sent ``request``, under the profile of their token.
+
+        It runs to its end even when the caller leaves: nobody can take back what was sent.
+        """
+        with self.flight():
+            try:
+                return await self.engine.under(caller_of(request)).execute(
+                    payload,
+                    device_id=device_id,
+                    receiver_package=receiver_package,
+                    timeout_ms=timeout_ms,
+                    wait_ms=wait_ms,
+                    options=options,
+                )
+            except asyncio.CancelledError:
+                if not self.work.stopping:
+                    raise
+                # The server leaves without waiting: whoever asked is told so, not cut off.
+                raise interruption("unknown", deviceId=device_id or "") from None
+
+    def flight(self) -> AbstractContextManager[None]:
+        """Something runs that is to have its result before the server ends. Raises ``EngineError`` (SHUTTING_DOWN)."""
+        return self.work.one()
+
+    def heard(self, method: str, route: str, status: int, seconds: float) -> None:
+        """A request is over."""
+        self.metrics.request(method, route, status, seconds)
+        if self.log.wants("debug"):
+            facts = {"status": status, "durationMs": round(seconds * 1000, 1)}
+            self.log.write("debug", "serve.http.request", f"{method} {route}", **facts)
+        if self.options.verbose:
+            self._tell(f"{method} {route} {status} {seconds * 1000:.1f} ms")
+
+    def _usable(self) -> int:
+        return sum(entry.usable for entry in self.devices or ())
+
+    def admit(self, request: Request, payload: object) -> None:
+        """Hold what is done without an execution against the caller's profile, as if it were ``payload``."""
+        self.engine.under(caller_of(request)).admit(payload, operation_of(request.scope))
+
+    def guard(self, request: Request) -> Guard:
+        """The policy for whoever sent ``request``."""
+        return self.engine.under(caller_of(request)).guard
+
+    @contextmanager
+    def acting(self, request: Request) -> Iterator[Engine]:
+        """Give the engine under the caller's profile for something that the server waits for before it ends."""
+        with self.flight():
+            yield self.engine.under(caller_of(request))
+
+    def profile(self, caller: Caller) -> Profile:
+        """The profile that binds ``caller``: the policy's active one where their token names none."""
+        return load_profile(self.engine.settings, caller.profile)
+
+
+def _outcome(event: ExecutionFinished) -> tuple[str, str]:
+    """Status and code of how an execution ended."""
+    if event.result.get("ok"):
+        envelope = event.result["envelope"]
+        return envelope["status"], envelope.get("errorCode") or ""
+    return "error", str(event.result.get("error", {}).get("code", ""))
+
+
+def caller_of(request: Request) -> Caller:
+    caller: Caller = request.scope.get(CALLER, ANYBODY)
+    return caller
+
+
+async def _end(tasks: list[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

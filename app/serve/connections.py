@@ -1,0 +1,199 @@
+"""One HTTP connection within bounds: the size of a head, and the time that a client has to send and to read.
+
+uvicorn has a time limit between requests only, and its bound of a head (``h11_max_incomplete_event_size``) is one of h11, not
+of httptools, and answers 400 in plain text. What is added here works on what both implementations share, so that they behave
+alike. The time and the size of a body are the gate's part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from http import HTTPStatus
+from typing import TYPE_CHECKING, cast
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.server import ServerState
+
+from clawperator.app.http.answers import failure
+from clawperator.app.serve.accept_limits import Table
+from clawperator.engine.errors import EngineError, ErrorCode
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Implementation
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+else:
+    Implementation = AutoHTTPProtocol
+
+HEAD_BYTES = 32 * 1024
+HEAD_SECONDS = 10.0
+"""From the first byte of a request, or the start of the connection, to the end of its head."""
+STALL_SECONDS = 60.0
+"""How long a client may read nothing of what is there for it."""
+_DRAIN_BYTES = 1024 * 1024
+_DRAIN_SECONDS = 5.0
+_FAREWELL_SECONDS = 1.0
+"""What is still taken of a body that nobody reads: a client that sends it cannot read its answer when the connection is reset."""
+_BUFFER = memoryview(bytearray(64 * 1024))
+_HEAD_BUFFER = _BUFFER[:1024]
+"""Small, since every request in it becomes objects at once with httptools, however many a client sends ahead."""
+
+
+class BoundedProtocol(Implementation, asyncio.BufferedProtocol):
+    """uvicorn's protocol, with httptools where that is installed and h11 elsewhere; a ``BufferedProtocol`` chooses how much it reads."""
+
+    def __init__(self, config: Config, state: ServerState, table: Table) -> None:
+        super().__init__(config, state, {})
+        self._table = table
+        self._read = 0
+        """Bytes since the last head was complete."""
+        self._due = math.inf
+        """When what is awaited from the client has to be there."""
+        self._stalled = math.inf
+        """When what is written has to be read."""
+        self._refusal: EngineError | None = None
+        """What is wrong with the next request, while one is being answered."""
+        self._refused = False
+
+        self._active: RequestResponseCycle | None = None
+        """The request that is being answered; with httptools only, where ``cycle`` is the last one that has been read."""
+
+    # -- what the table asks
+
+    @property
+    def incomplete(self) -> bool:
+        return self._request is None or self._request.more_body
+
+    @property
+    def idle(self) -> bool:
+        return self._request is not None and self._request.response_complete
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    def expire(self, now: float) -> None:
+        if self.transport.is_closing():
+            self._stalled = min(self._stalled, now + STALL_SECONDS)
+        if self._stalled <= now or (self._refused and self._due <= now):
+            self.transport.abort()
+        elif self._due <= now:
+            if self._read and not self._draining:
+                self._refuse(
+                    EngineError(ErrorCode.REQUEST_TIMEOUT, f"The head took more than {HEAD_SECONDS:g} seconds")
+                )
+            else:
+                self.transport.close()
+
+    # -- what asyncio calls
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._due = self.loop.time() + HEAD_SECONDS
+        self._table.enter(self, self.client[0] if self.client else "")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._table.leave(self)
+        if self._active is not None and not self._active.response_complete:
+            _disconnect(self._active)
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 -- asyncio's form
+        return _BUFFER if self._request is not None and self._request.more_body else _HEAD_BUFFER
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if not self._read and self.idle and not self._draining:
+            self._due = self.loop.time() + HEAD_SECONDS
+        self._read += nbytes
+        if not self._refused:
+            before = self.cycle
+            self.data_received(bytes(_BUFFER[:nbytes]))
+            if self.cycle is not before:
+                self._read, self._due = 0, math.inf
+        self._bound()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stalled = self.loop.time() + STALL_SECONDS
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stalled = math.inf
+
+    # -- what uvicorn calls
+
+    def on_response_complete(self) -> None:
+        self._read, self._due = 0, math.inf
+        answered = self.cycle
+        super().on_response_complete()
+        if self._refusal is not None:
+            self._refuse(self._refusal)
+        elif self.cycle is answered and self._draining:
+            self._due = self.loop.time() + _DRAIN_SECONDS
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Hear which request is answered now. h11 has no such method: it reads the next request only when one is answered."""
+        self._active = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, after the answer that is under way."""
+        error = EngineError(ErrorCode.INVALID_REQUEST, msg)
+        if self.incomplete or self.idle:
+            self._refuse(error)
+        else:
+            self._refusal = error
+            self.flow.pause_reading()
+
+    # -- bounds
+
+    @property
+    def _request(self) -> RequestResponseCycle | None:
+        """The last one of which the head has been read."""
+        return self.cycle
+
+    @property
+    def _draining(self) -> bool:
+        """Whether the request was answered before its body was there."""
+        return self.idle and self.cycle.more_body
+
+    def _bound(self) -> None:
+        if self._refused or self._draining:
+            if self._read > _DRAIN_BYTES:
+                self.transport.abort()
+        elif self._read > HEAD_BYTES and (self._request is None or self.idle):
+            details = {"limit": HEAD_BYTES}
+            self._refuse(
+                EngineError(ErrorCode.HEADERS_TOO_LARGE, f"The head is longer than {HEAD_BYTES} bytes", details=details)
+            )
+
+    def _refuse(self, error: EngineError) -> None:
+        """Answer past the application, then take what still comes for a moment: the answer is lost in a connection that is reset."""
+        if self._refused or self.transport.is_closing():
+            return
+        self._refused = True
+        self._unset_keepalive_if_required()
+        if self._request is not None and not self._request.response_complete:
+            if self._request.response_started:
+                self.transport.abort()
+                return
+            _disconnect(self._request)  # the application has no part in it any more
+        self.transport.write(raw_answer(error, self.server_state.default_headers))
+        self.transport.write_eof()
+        self._read, self._due = 0, self.loop.time() + _FAREWELL_SECONDS
+        self.flow.resume_reading()
+
+
+def _disconnect(request: RequestResponseCycle) -> None:
+    """Let the application see that the client is gone."""
+    request.disconnected = True
+    request.message_event.set()
+
+
+def raw_answer(error: EngineError, headers: list[tuple[bytes, bytes]] = []) -> bytes:  # noqa: B006 -- never changed
+    """An error as it stands on the wire, for clients that no application hears of. The connection ends with it."""
+    response = failure(error, {"Connection": "close"})
+    lines = [b"HTTP/1.1 %d %b" % (response.status_code, HTTPStatus(response.status_code).phrase.encode())]
+    lines += [b"%b: %b" % header for header in (*headers, *response.raw_headers)]
+    return b"\r\n".join([*lines, b"", cast("bytes", response.body)])

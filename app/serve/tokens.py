@@ -1,0 +1,119 @@
+"""Bearer tokens: who may call, by which name, under which profile of the policy.
+
+The file has one token per line, optionally with a name for the audit and a profile: ``<token> [name] [profile]``. It is
+made with one random token where there is none, and must belong to its user alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from contextlib import nullcontext
+
+from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
+from clawperator.engine.files.writing import open_regular, private_folder, write_file
+from clawperator.engine.guard import Caller, Guard
+
+_BYTES = 32
+_SHORTEST = 16
+_LONGEST_FILE = 64 * 1024
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+
+
+class Tokens:
+    """The tokens that are accepted. Only their digests are kept."""
+
+    def __init__(self, callers: dict[str, Caller]) -> None:
+        self._callers = {_digest(token): caller for token, caller in callers.items()}
+
+    def caller(self, authorization: str) -> Caller | None:
+        """Whose ``Authorization`` header this is; ``None`` for nobody's. Every token is compared, in constant time."""
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        given, found = _digest(token.strip()), None
+        for digest, caller in self._callers.items():
+            if hmac.compare_digest(digest, given):
+                found = caller
+        return found
+
+    def profiles(self) -> set[str]:
+        """The names of the profiles that tokens are bound to."""
+        return {caller.profile for caller in self._callers.values() if caller.profile}
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def open_tokens(path: str, guard: Guard | None = None) -> tuple[Tokens, bool]:
+    """The tokens of ``path``, and whether the file was made just now. ``guard`` has to permit that it is made.
+
+    Raises ``EngineError``: TOKEN_FILE_INVALID for a file that others may read or that has a wrong line, those of
+    ``Guard.writing``, of ``not_writable`` and of ``not_readable``.
+    """
+    try:
+        made = _make(path, guard)
+    except OSError as exc:
+        raise not_writable(path, exc, what="The token file") from exc
+    try:
+        text = _read(path)
+    except OSError as exc:
+        raise not_readable(path, exc, what="The token file") from exc
+    return Tokens(_parse(text, path)), made
+
+
+def _make(path: str, guard: Guard | None) -> bool:
+    """Write a new token where there is no file yet."""
+    if os.path.lexists(path):
+        return False
+    with guard.writing(path) if guard is not None else nullcontext():
+        private_folder(os.path.dirname(path) or ".")
+        write_file(path, f"{secrets.token_urlsafe(_BYTES)} owner\n".encode())
+    return True
+
+
+def _read(path: str) -> str:
+    with open_regular(path) as stream:
+        if os.name == "posix" and os.fstat(stream.fileno()).st_mode & 0o077:
+            raise EngineError(
+                ErrorCode.TOKEN_FILE_INVALID,
+                f"The token file {path} can be read by others",
+                hint=f"Run: chmod 600 {path}",
+            )
+        data = stream.read(_LONGEST_FILE + 1)
+    if len(data) > _LONGEST_FILE:
+        raise EngineError(ErrorCode.TOKEN_FILE_INVALID, f"The token file {path} is longer than {_LONGEST_FILE} bytes")
+    return data.decode("utf-8", "replace")
+
+
+def _parse(text: str, path: str) -> dict[str, Caller]:
+    callers: dict[str, Caller] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        token, *names = words
+        problem = ""
+        if not _TOKEN.fullmatch(token) or len(token) < _SHORTEST:
+            problem = f"a token has at least {_SHORTEST} characters of A-Z a-z 0-9 . _ ~ + / = -"
+        elif len(names) > 2 or not all(map(_NAME.fullmatch, names)):
+            problem = "only a name and a profile may follow a token"
+        elif token in callers:
+            problem = "this token appears twice"
+        if problem:
+            raise EngineError(
+                ErrorCode.TOKEN_FILE_INVALID, f"{path}:{number}: {problem}", details={"file": path, "line": number}
+            )
+        callers[token] = Caller(*names)
+    if not callers:
+        raise EngineError(
+            ErrorCode.TOKEN_FILE_INVALID,
+            f"The token file {path} has no token",
+            hint="Delete the file: the next start creates a new one.",
+        )
+    return callers

@@ -1,0 +1,317 @@
+"""The settings file: what may stand in it, and everything that is wrong with one, each with its line.
+
+One set of models describes it; the JSON Schema (``schema settings``) is made from them.
+"""
+
+# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic_core import ErrorDetails
+
+from clawperator.engine.config.settings import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS, choices
+from clawperator.engine.config.toml_lines import error_line, lines_of
+from clawperator.engine.contracts.issues import shown, suggestion
+from clawperator.engine.contracts.limits import PACKAGE
+from clawperator.engine.contracts.operator_identity import AGENT_ACTION, RELEASE_PACKAGE
+from clawperator.engine.errors import EngineError, ErrorCode, not_readable
+from clawperator.engine.files.writing import open_regular
+
+MAX_BYTES = 64 * 1024
+"""Far above any settings that a person writes."""
+SETTLE_MS = 300
+"""How long the console waits after an action before it looks at the screen again."""
+STREAM_LINES = 100_000
+
+_PATH = r"^([/~].*)?$"
+_ABI = "^(arm64-v8a|armeabi-v7a|x86|x86_64)$"
+_VERSION = r"^[0-9]{1,9}\.[0-9]{1,9}$"
+_FORMS = {
+    PACKAGE: "an Android package name",
+    _PATH: "a path that begins with / or ~",
+    _ABI: "an ABI of Android, such as x86_64",
+    _VERSION: "a version of the form major.minor",
+}
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+
+class HistorySettings(_Table):
+    """What is remembered of executions, on this computer only."""
+
+    enabled: bool = Field(True, description="Record executions, results and trees.")
+    days: int = Field(HISTORY_DAYS, ge=1, le=3650, description="Delete runs older than this.")
+    megabytes: int = Field(
+        HISTORY_MEGABYTES, ge=1, le=1_000_000, description="Delete the oldest runs beyond this size."
+    )
+    path: str = Field("", pattern=_PATH, description="The history file; empty: in the state folder.")
+
+
+class EmulatorSettings(_Table):
+    """What virtual devices may be made of."""
+
+    supported_abis: list[Annotated[str, Field(pattern=_ABI)]] = Field(
+        [],
+        max_length=4,
+        description="Supported ABIs; the first is used for new virtual devices. Empty: arm64-v8a, or x86_64 on hosts that cannot run it.",
+    )
+    image_seconds: int = Field(
+        IMAGE_SECONDS, ge=10, le=86_400, description="Time limit for the download of a system image."
+    )
+
+
+class OutputSettings(_Table):
+    """What commands print."""
+
+    terminal: Literal["json", "pretty"] = Field("json", description="The default output format on a terminal.")
+
+
+class ConsoleSettings(_Table):
+    """How the console looks and behaves; its flags win over this."""
+
+    theme: str = Field(
+        "auto", min_length=1, max_length=64, description="The name of a theme; auto: chosen for the terminal."
+    )
+    ascii: Literal["auto", "always", "never"] = Field("auto", description="Draw with ASCII characters only.")
+    pictures: Literal["auto", "kitty", "sixel", "blocks", "off"] = Field(
+        "auto", description="How screenshots are drawn."
+    )
+    mouse: bool = Field(True, description="Use the mouse; false leaves it to the terminal for text selection.")
+    bell: bool = Field(False, description="Ring the bell when a run of more than ten seconds ends.")
+    settle_ms: int = Field(SETTLE_MS, ge=0, le=5000, description="Delay between an action and the next snapshot.")
+    stream_lines: int = Field(
+        STREAM_LINES, ge=1_000, le=1_000_000, description="Number of log lines kept by the stream."
+    )
+
+
+def _flat(value: object, name: str = "") -> object:
+    """``tree.find = "f"`` is a table in a table to TOML; here it is the id ``tree.find``, as with quotes."""
+    if not isinstance(value, dict):
+        return {name: value} if name else value
+    flat: dict[str, object] = {}
+    for key, inner in value.items():
+        found = _flat(inner, f"{name}.{key}" if name else key)
+        flat |= found if isinstance(found, dict) else {}
+    return flat
+
+
+_TEXTS = {"type": "object", "additionalProperties": {"type": ["string", "object"]}}
+Keys = Annotated[str, Field(min_length=1, max_length=100, examples=["ctrl+k", "j,down"])]
+Keymap = Annotated[dict[str, Keys], BeforeValidator(_flat), WithJsonSchema(_TEXTS)]
+
+
+class SettingsFile(_Table):
+    """Settings of Clawperator. Flags and environment variables win over them."""
+
+    device_id: str = Field("", description="The device to use if no flag or variable selects one.")
+    receiver_package: str = Field(
+        RELEASE_PACKAGE,
+        pattern=PACKAGE,
+        examples=[RELEASE_PACKAGE],
+        description="The package name of the Operator app.",
+    )
+    action_agent_command: str = Field(
+        AGENT_ACTION, min_length=1, description="The broadcast action that the Operator listens to."
+    )
+    adb_path: str = Field("", description="The path of adb; empty: found automatically.")
+    policy_path: str = Field(
+        "", pattern=_PATH, description="The policy file; empty: policy.toml beside this file, if it exists."
+    )
+    log_dir: str = Field("", pattern=_PATH, description="The folder of the log files; empty: ~/.clawperator/logs.")
+    log_level: Literal["debug", "info", "warn", "error"] = Field(
+        "info", description="The minimum level of log entries."
+    )
+    safe_logs: bool = Field(False, description="Keep screen texts out of the log, the history and exports.")
+    accepted_versions: list[Annotated[str, Field(pattern=_VERSION)]] = Field(
+        default_factory=list,
+        max_length=20,
+        description="Additional major.minor versions of the Operator app to accept as compatible.",
+    )
+    history: HistorySettings = Field(default_factory=HistorySettings)
+    emulator: EmulatorSettings = Field(default_factory=EmulatorSettings)
+    output: OutputSettings = Field(default_factory=OutputSettings)
+    console: ConsoleSettings = Field(default_factory=ConsoleSettings)
+    keymap: Keymap = Field(default_factory=dict, description="Custom keys for the console's bindings, by binding id.")
+
+    def choices(self) -> dict[str, Any]:
+        """What the file itself says, by the names of the fields of ``Settings``; the console's part is left out."""
+        chosen = {name: getattr(self, name) for name in self.model_fields_set if name not in _TABLES}
+        for table in ("history", "emulator"):
+            inner = getattr(self, table)
+            chosen |= {f"{table}_{name}": getattr(inner, name) for name in inner.model_fields_set}
+        chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items()}
+        for name in ("history_path", "policy_path", "log_dir"):
+            if chosen.get(name):
+                chosen[name] = os.path.expanduser(chosen[name])
+        return chosen
+
+
+_TABLES: Mapping[str, type[_Table] | None] = {
+    "history": HistorySettings,
+    "emulator": EmulatorSettings,
+    "output": OutputSettings,
+    "console": ConsoleSettings,
+    "keymap": None,
+}
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong. ``line`` counts from 1; 0 where it is not known. ``key`` is dotted and may be empty."""
+
+    line: int
+    key: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}" if self.line else self.message
+
+
+def load(path: str) -> SettingsFile:
+    """The settings of a file; of a missing one the defaults.
+
+    Raises ``EngineError``: FILE_NOT_READABLE, or SETTINGS_INVALID for one that has problems: all are in ``details.problems``.
+    """
+    text = read(path)
+    settings, problems = examine(text or "")
+    if settings is not None:
+        return settings
+    raise refusal(path, problems)
+
+
+def refusal(path: str, problems: Sequence[Problem]) -> EngineError:
+    """SETTINGS_INVALID about a settings file with ``problems``: the first one in words, all of them in ``details``."""
+    first, *others = problems
+    more = f" (and {len(others)} more: clawperator config check)" if others else ""
+    unreadable = "" if first.key else " cannot be read"
+    return EngineError(
+        ErrorCode.SETTINGS_INVALID,
+        f"Settings file {path}{unreadable}: {first}{more}",
+        hint=first.hint or None,
+        details={"path": path, "problems": [problem._asdict() for problem in problems]},
+    )
+
+
+def read(path: str) -> str | None:
+    """The text of a settings file; ``None`` where there is none. Raises ``EngineError`` as ``load``."""
+    try:
+        with open_regular(path) as stream:
+            data = stream.read(MAX_BYTES + 1)
+        text = data.decode().replace("\r\n", "\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as exc:
+        raise not_readable(path, exc, what="Settings file") from exc
+    except ValueError as exc:
+        raise refusal(path, [Problem(0, "", str(exc))]) from exc
+    if len(data) > MAX_BYTES:
+        raise refusal(path, [Problem(0, "", f"it has more than {MAX_BYTES:,} bytes")])
+    return text
+
+
+def examine(text: str) -> tuple[SettingsFile | None, list[Problem]]:
+    """The settings that ``text`` holds, or everything that is wrong with it, in the order of its lines."""
+    try:
+        return SettingsFile.model_validate(tomllib.loads(text)), []
+    except ValidationError as exc:
+        lines = lines_of(text)
+        return None, sorted(_problem(error, lines) for error in exc.errors(include_url=False))
+    except ValueError as exc:
+        return None, [Problem(error_line(exc, text), "", f"This is not valid TOML: {exc}")]
+    except RecursionError:
+        return None, [Problem(0, "", "It is nested too deeply")]
+
+
+# -- what it comes to
+
+_NOT_IN_THE_FILE = ("lock_dir", "read_only", "package_chosen")
+
+
+def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Every setting under its name in the file: ``value``, who chose it (``source``), and ``by`` which flag, variable or line.
+
+    Raises ``EngineError`` as ``load`` does.
+    """
+    file = load(path)
+    lines = lines_of(read(path) or "")
+    for name, (value, source, variable) in choices(flags, env, file.choices()).items():
+        if name not in _NOT_IN_THE_FILE:
+            key = re.sub("^(history|emulator)_", r"\1.", name)
+            by = {"flag": f"--{name.replace('_', '-')}", "env": variable}.get(source, "")
+            yield _row(key, value, source, by or _line(lines, key, source))
+    for key, value in file.console:
+        source = "file" if key in file.console.model_fields_set else "default"
+        yield _row(f"console.{key}", value, source, _line(lines, f"console.{key}", source))
+    for key, value in file.keymap.items():
+        yield _row(f"keymap.{key}", value, "file", _line(lines, f"keymap.{key}", "file"))
+
+
+def _row(key: str, value: Any, source: str, by: str) -> dict[str, Any]:
+    return {"key": key, "value": value, "source": source, "by": by}
+
+
+def _line(lines: Mapping[str, int], key: str, source: str) -> str:
+    return f"line {lines[key]}" if source == "file" and key in lines else ""
+
+
+# -- what is wrong
+
+
+def _problem(error: ErrorDetails, lines: Mapping[str, int]) -> Problem:
+    location = [str(part) for part in error["loc"] if part != "[key]"]
+    key = ".".join(str(part) for part in error["loc"] if isinstance(part, str) and part != "[key]")
+    if error["type"] == "extra_forbidden":
+        return Problem(lines.get(key, 0), key, f"Unknown key {shown(key)}", _meant(location))
+    got = shown(repr(error["input"]))
+    return Problem(lines.get(key, 0), key, f"{shown(key)} must be {_allowed(_schema(location))}, got {got}")
+
+
+def _meant(location: list[str]) -> str:
+    """What an unknown key may have been meant to be, or where it belongs."""
+    *outer, name = location
+    table = _TABLES.get(".".join(outer)) or SettingsFile
+    for place, model in _TABLES.items():
+        if model is not None and model is not table and name in model.model_fields:
+            return f"{name} belongs below [{place}]."
+    return suggestion(name, table.model_fields) or f"Known: {', '.join(table.model_fields)}."
+
+
+def _schema(location: list[str]) -> dict[str, Any]:
+    """The part of the JSON Schema that a value at ``location`` has to fulfil."""
+    if location[0] == "keymap" and len(location) > 1:
+        return TypeAdapter(Keys).json_schema()
+    whole = SettingsFile.model_json_schema()
+    part: dict[str, Any] = whole
+    for name in location:
+        part = part["items"] if part.get("type") == "array" else part["properties"][name]
+        if "$ref" in part:
+            part = whole["$defs"][str(part["$ref"]).rpartition("/")[2]]
+    return part
+
+
+def _allowed(schema: Mapping[str, Any]) -> str:
+    """What a value may be, in words."""
+    if "enum" in schema:
+        return f"one of: {', '.join(schema['enum'])}"
+    match schema["type"]:
+        case "boolean":
+            return "true or false"
+        case "integer":
+            return f"a whole number from {schema['minimum']:,} to {schema['maximum']:,}"
+        case "object":
+            return "a table"
+        case "array":
+            most = f"up to {schema['maxItems']} texts"
+            return f"a list of {most}, at least {schema['minItems']}" if "minItems" in schema else f"a list of {most}"
+    if "pattern" in schema:
+        return _FORMS[schema["pattern"]]
+    longest = f" of up to {schema['maxLength']} characters" if "maxLength" in schema else ""
+    example = f', such as "{schema["examples"][0]}"' if "examples" in schema else ""
+    return f"a text in quotes{longest}{example}"

@@ -1,0 +1,112 @@
+"""The engine's one bus: events go out to whoever subscribed, and nobody waits for anybody.
+
+Each subscriber has a bounded queue of its own, so a stalled reader loses its own events (counted in ``dropped``) and slows
+nobody else. The events themselves (``events.py``) are made by those who publish, and only while somebody listens: a process
+that runs one command and leaves need not even load them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from clawperator.engine.events.types import EngineEvent
+
+
+MAX_BYTES = 8 * 1024 * 1024
+"""What waits for one reader, besides the newest event."""
+_ENTRY_COST = 250
+"""Bytes that a log line takes besides its text."""
+
+
+def _size(event: EngineEvent) -> int:
+    """About how many bytes ``event`` takes: what a device has a say in."""
+    texts = (getattr(event, name, "") for name in ("xml", "raw", "text"))
+    fields, entries = getattr(event, "fields", {}), getattr(event, "entries", ())
+    return sum(map(len, (*texts, *fields.values()))) + sum(len(entry.payload) + _ENTRY_COST for entry in entries)
+
+
+class Subscription:
+    """One reader's queue, bounded in events and in bytes. Iterate it.
+
+    ``dropped`` counts what was lost because the reader was slow: events, and log lines one by one.
+    """
+
+    def __init__(self, maxsize: int, close: Callable[[Subscription], None]) -> None:
+        self.dropped = 0
+        self._events: deque[EngineEvent] = deque()
+        self._bytes = 0
+        self._maxsize = maxsize
+        self._ready = asyncio.Event()
+        self._close = close
+        self._closed = False
+
+    def offer(self, event: EngineEvent) -> None:
+        self._bytes += _size(event)
+        self._events.append(event)
+        while len(self._events) > self._maxsize or (self._bytes > MAX_BYTES and len(self._events) > 1):
+            lost = self._events.popleft()
+            self._bytes -= _size(lost)
+            self.dropped += max(1, len(getattr(lost, "entries", ())))
+        self._ready.set()
+
+    async def batch(self) -> list[EngineEvent]:
+        """Wait for news and take everything that is there; empty only after ``close``."""
+        while not self._events and not self._closed:
+            await self._ready.wait()
+        return self.taken()
+
+    def taken(self) -> list[EngineEvent]:
+        """Take everything that is there, which may be nothing."""
+        events = list(self._events)
+        self._events.clear()
+        self._bytes = 0
+        self._ready.clear()
+        return events
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._ready.set()
+            self._close(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    async def __aiter__(self) -> AsyncIterator[EngineEvent]:
+        while events := await self.batch():
+            for event in events:
+                yield event
+
+
+class EventBus:
+    """Publishes to every subscription without ever waiting."""
+
+    def __init__(self) -> None:
+        self._seq = 0
+        self._subscriptions: list[Subscription] = []
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody listens: lets a producer skip the work of an event that nobody would see."""
+        return bool(self._subscriptions)
+
+    def subscribe(self, maxsize: int = 10_000) -> Subscription:
+        subscription = Subscription(maxsize, self._subscriptions.remove)
+        self._subscriptions.append(subscription)
+        return subscription
+
+    def publish(self, event: EngineEvent) -> EngineEvent:
+        self._seq += 1
+        event = replace(event, seq=self._seq)
+        for subscription in tuple(self._subscriptions):
+            subscription.offer(event)
+        return event

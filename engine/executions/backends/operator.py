@@ -1,0 +1,478 @@
+"""The Operator app: a broadcast out, one ``[Clawperator-Result]`` line of the log back."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.adb.connection import deadline
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.failures import TransportError
+from clawperator.engine.adb.protocol import STDOUT
+from clawperator.engine.adb.quote import device_command, device_script
+from clawperator.engine.adb.trace import HIDDEN
+from clawperator.engine.contracts.derived import derived_code
+from clawperator.engine.contracts.envelope import Envelope
+from clawperator.engine.contracts.execution import Execution
+from clawperator.engine.contracts.generation import fits_every_generation, require_generation
+from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.backends.base import Outcome
+from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.log_stream import (
+    DeviceLog,
+    LogRoom,
+    log_parser,
+    logcat_words,
+    new_nonce,
+    nonce_command,
+)
+from clawperator.engine.executions.probe import DeviceFacts, Probe, ask, variants
+from clawperator.engine.executions.trace import Trace
+from clawperator.engine.logcat.correlated import CorrelatedLines
+from clawperator.engine.logcat.entry import LogEntry
+from clawperator.engine.logcat.operator_log import (
+    DeathSignal,
+    EnvelopeSignal,
+    HierarchySignal,
+    OperatorLog,
+    ProgressSignal,
+    RefusalSignal,
+    Signal,
+)
+from clawperator.engine.logcat.stages import type_of_stage
+from clawperator.engine.text.suggestions import command_line
+
+if TYPE_CHECKING:
+    from clawperator.engine.doctor.device_state import DeviceState
+
+_LOOK_AGAIN_SECONDS = 2.0
+"""Beyond the time that the caller granted, so a device that hangs must not make it much longer."""
+_HESITATION_SECONDS = 1.0
+"""How long after the dispatch the device is asked why the Operator says nothing, or repeats an attempt."""
+_STATE_SECONDS = 3.0
+"""How long that one read may take; the answer is waited for meanwhile."""
+_STARTING_SECONDS = 0.7
+"""How long a service that Android is binding then has until it is asked for once more."""
+
+
+class OperatorBackend:
+    """Dispatches to the Operator app ``package`` with the broadcast ``action``."""
+
+    name = "operator"
+
+    def __init__(self, logs: LogRoom, probe: Probe, *, package: str, action: str) -> None:
+        self._logs = logs
+        self._probe = probe
+        self._package = package
+        self._action = action
+
+    async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:
+        """What the installed app cannot do, before anything is dispatched; returns warnings.
+
+        Raises ``EngineError``: RECEIVER_NOT_INSTALLED where the app is known to be absent, EXECUTION_ACTION_UNSUPPORTED where
+        it is too old for ``execution`` and would ignore parts of it silently.
+        """
+        facts = await self._probe.facts(device, self._package)
+        if self._package in facts.packages:
+            if execution is not None and not fits_every_generation(execution):
+                require_generation(execution, await self._probe.apk_version(device, self._package))
+        elif facts.listed:
+            raise await self._absent(device, facts)
+        return ()
+
+    async def _absent(self, device: AdbDevice, facts: DeviceFacts) -> EngineError:
+        """RECEIVER_NOT_INSTALLED, which names the Operator apps that are installed instead."""
+        if not facts.packages and self._package not in variants(RELEASE_PACKAGE):
+            facts = await ask(device, RELEASE_PACKAGE)
+        setup = f"{command_line('operator setup', device.serial)} --apk <path>"
+        installed = list(facts.packages)
+        detail = "Neither the release nor the debug variant is listed by the package manager."
+        hint = f"Install the Operator app: `{setup}`."
+        if installed:
+            detail = f"{' and '.join(installed)} is installed."
+            hint = f"Pass --receiver-package {installed[0]} (HTTP: receiverPackage), or install {self._package}."
+        return EngineError(
+            ErrorCode.RECEIVER_NOT_INSTALLED,
+            f"The Operator app {self._package} is not installed on {device.serial}",
+            hint=hint,
+            details={
+                "checkId": "readiness.apk.presence",
+                "summary": f"{self._package} is not installed",
+                "detail": detail,
+                "installed": installed,
+                "installCommand": setup,
+            },
+        )
+
+    async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome:
+        trace.enter("attach")
+        facts = await self._probe.facts(device, self._package)
+        run = _Run(command, device.serial, self._package, trace)
+        async with self._logs.open(device, facts, facts.uid_of(self._package), run.command_id) as log:
+            trace.tree_before = log.last_tree
+            leave = log.listen(run)
+            try:
+                return await self._converse(run, log)
+            finally:
+                leave()
+
+    async def _converse(self, run: _Run, log: DeviceLog) -> Outcome:
+        read_before = log.reading
+        broadcast = asyncio.create_task(self._broadcast(run, log.device), name=f"broadcast {run.command_id}")
+        inquiry = _Inquiry(run, log.device, self._package)
+        try:
+            try:
+                async with asyncio.timeout(run.wait_seconds):
+                    await run.answered.wait()
+            except TimeoutError:
+                await self._look_again(run, log)
+            if run.needs_reason:
+                await inquiry.finish()
+        finally:
+            await _stop(broadcast, *inquiry.close())
+            run.ended(log.reading - read_before)
+        if run.not_running:
+            self._probe.forget(log.device.serial)  # the app may have been removed as well
+        return run.outcome()
+
+    async def _broadcast(self, run: _Run, device: AdbDevice) -> None:
+        """Dispatch; what the log shows before the nonce of this dispatch is none of this execution's business."""
+        words = ["am", "broadcast", "-a", self._action, "-p", self._package, "--es", "payload", run.wire]
+        words.append("--receiver-foreground")
+        try:
+            run.dispatching()
+            script = device_script("{log}; exec {broadcast}", log=nonce_command(run.nonce), broadcast=words)
+            label = device_command([HIDDEN if word is run.wire else word for word in words])
+            result = await device.script(script, timeout=run.wait_seconds, label=label)
+        except TransportError as exc:
+            run.dispatch_unclear(exc.message)
+            return
+        except EngineError as exc:
+            run.dispatch_failed(exc.message, f"error: {exc.message}", exc)
+            return
+        if result.exit_code != 0:
+            complaint = result.error_text or f"am broadcast ended with exit code {result.exit_code} and no words"
+            run.dispatch_failed(complaint, f"failed: {complaint}", None)
+
+    async def _look_again(self, run: _Run, log: DeviceLog) -> None:
+        """Read the buffer once more before giving up: logd may have lost a live line that it still holds (android-facts 2e)."""
+        if log.facts.sdk < 24 or math.isnan(log.attached_at):
+            return
+        words = [*logcat_words(log.facts), "-d", "-T", f"{log.attached_at:.6f}"]
+        again = _SecondLook(run, OperatorLog(uid=log.uid, command_id="" if log.uid is not None else run.command_id))
+        parser = log_parser(log.facts)
+        with suppress(EngineError):
+            async with (
+                deadline(_LOOK_AGAIN_SECONDS, "logcat -d", serial=log.device.serial),
+                log.device.stream(device_command(["exec", *words])) as stream,
+            ):
+                async for channel, data in stream:
+                    if channel == STDOUT:
+                        again.take(parser.feed(data))
+            again.take(parser.finish())
+
+
+class _SecondLook:
+    """The buffer's entries from before the dispatch on, for a run that the live stream has not answered."""
+
+    def __init__(self, run: _Run, operator: OperatorLog) -> None:
+        self._run = run
+        self._operator = operator
+        self._dispatched = False
+
+    def take(self, entries: Sequence[LogEntry]) -> None:
+        for entry in entries:
+            if entry.message.strip() == self._run.nonce:
+                self._dispatched = True
+                self._run.read_anew()
+            for signal in self._operator.push(entry):
+                if self._dispatched:
+                    self._run.on_signal(signal)
+
+
+async def _stop(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Inquiry:
+    """The one read of the device's state that an execution may cost: begun when it hesitates, or when it has failed.
+
+    A service that is being started is read a second time.
+    """
+
+    def __init__(self, run: _Run, device: AdbDevice, package: str) -> None:
+        self._run = run
+        self._device = device
+        self._package = package
+        self._task: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(_HESITATION_SECONDS, self._hesitation)
+
+    def _hesitation(self) -> None:
+        if self._run.hesitates:
+            self._begin()
+
+    def _begin(self) -> asyncio.Task[None]:
+        if self._task is None:
+            self._task = asyncio.create_task(self._read(), name=f"state of {self._device.serial}")
+        return self._task
+
+    async def finish(self) -> None:
+        """Return when the state is known, or cannot be."""
+        self._timer.cancel()
+        await self._begin()
+
+    def close(self) -> Sequence[asyncio.Task[None]]:
+        """Nothing is begun any more; what has begun is the caller's to end."""
+        self._timer.cancel()
+        return [self._task] if self._task is not None else []
+
+    async def _read(self) -> None:
+        from clawperator.engine.doctor.device_state import read_state
+
+        try:
+            state = await read_state(self._device, self._package, timeout=_STATE_SECONDS)
+            if state.starting and self._run.hesitates:
+                await asyncio.sleep(_STARTING_SECONDS)
+                state = await read_state(self._device, self._package, timeout=_STATE_SECONDS)
+        except EngineError:
+            return  # unknown: nothing is refused for it
+        self._run.learn(state)
+
+
+class _Run:
+    """One execution as the log tells it: collects until there is exactly one answer, the envelope or an error."""
+
+    def __init__(self, command: Command, device_id: str, package: str, trace: Trace) -> None:
+        self.command_id = command.command_id
+        self.wire = command.wire
+        self.nonce = new_nonce()
+        self.wait_seconds = command.wait_seconds
+        self.answered = asyncio.Event()
+        self._command = command
+        self._trace = trace
+        self._device_id = device_id
+        self._package = package
+        self._armed = False
+        self._dispatched_at = time.monotonic()
+        self._status = "not_sent"
+        self._envelope: Envelope | None = None
+        self._error: EngineError | None = None
+        self._lines = CorrelatedLines(command.command_id)
+        self._last_stage = ""
+        self._heard = self._retrying = self._in_snapshot = False
+        self._pid = 0
+        """The Operator's process that took the command, once it has said so."""
+        self._last_words = ""
+        """The line about the end of that process."""
+        self._service_error: EngineError | None = None
+        self.not_running = False
+        """The accessibility service is known not to run, or the Operator's process to have ended."""
+
+    # -- the dispatch
+
+    def dispatching(self) -> None:
+        self._status = "sent"
+        self._trace.dispatched()
+        self._dispatched_at = time.monotonic()
+
+    def dispatch_unclear(self, complaint: str) -> None:
+        """The link broke while the command was on its way: it may have arrived, and only the log can tell."""
+        if not self._heard:
+            self._status = f"error: {complaint}"
+
+    def dispatch_failed(self, complaint: str, status: str, cause: EngineError | None) -> None:
+        self._status = status
+        missing = "Target package not found" in complaint or "does not exist" in complaint
+        code = ErrorCode.RECEIVER_NOT_INSTALLED if missing else ErrorCode.BROADCAST_FAILED
+        error = EngineError(code, f"Broadcast dispatch failed: {complaint}", extra=self._circumstances())
+        error.__cause__ = cause
+        self._fail(error)
+
+    # -- the log
+
+    def read_anew(self) -> None:
+        """Everything comes by once more, from the dispatch on."""
+        self._armed = True
+        self._pid = 0
+        self._trace.forget_log()
+        self._lines = CorrelatedLines(self.command_id)
+
+    def on_nonce(self, nonce: str) -> None:
+        if nonce == self.nonce and not self._armed:
+            self._armed = True
+            self._trace.enter("run")
+
+    def on_signal(self, signal: Signal) -> None:
+        if not self._armed or self._envelope is not None or self._error is not None:
+            return
+        if isinstance(signal, DeathSignal):
+            self._process_ended(signal)
+            return
+        if isinstance(signal, RefusalSignal) or signal.command_id in (self.command_id, ""):
+            self._heard, self._status = True, "sent"  # though the link broke while the command was on its way
+        match signal:
+            case EnvelopeSignal() if signal.command_id == self.command_id:
+                self._take_envelope(signal)
+            case HierarchySignal() if signal.command_id in (self.command_id, ""):
+                self._trace.saw(signal.captured)
+            case ProgressSignal() if signal.command_id in (self.command_id, ""):
+                self._note(signal)
+            case RefusalSignal():
+                self._refused(signal)
+
+    def on_closed(self, error: EngineError) -> None:
+        told = EngineError(error.code, error.message, details=error.details, extra=self._circumstances())
+        told.__cause__ = error
+        self._fail(told)
+
+    def _take_envelope(self, signal: EnvelopeSignal) -> None:
+        self._trace.raw.append(signal.raw)
+        if signal.envelope is not None:
+            self._envelope = signal.envelope
+            self.answered.set()
+            return
+        self._fail(
+            EngineError(
+                ErrorCode.RESULT_ENVELOPE_MALFORMED,
+                f"The result envelope cannot be read: {signal.problem}",
+                details={
+                    "commandId": self.command_id,
+                    "bytesCollected": len(signal.raw.encode()),
+                    "reason": signal.problem,
+                },
+                extra=self._circumstances(),
+            )
+        )
+
+    def _note(self, signal: ProgressSignal) -> None:
+        self._lines.add(signal.entry)
+        self._trace.note(signal)
+        if signal.command_id:
+            self._pid = signal.entry.pid
+        self._retrying = signal.kind == "stage-retry"
+        if signal.kind in ("stage-start", "stage-retry"):
+            self._last_stage = signal.fields.get("id", self._last_stage)
+            self._in_snapshot = type_of_stage(self._last_stage) == "snapshot_ui"
+
+    def _process_ended(self, signal: DeathSignal) -> None:
+        """A process that has ended answers nothing any more; what it wrote before may come by until the device's state is read."""
+        if signal.pid == self._pid:
+            self._last_words = self._last_words or signal.text
+            self.not_running = True
+            self.answered.set()
+
+    def _refused(self, signal: RefusalSignal) -> None:
+        code = ErrorCode.EXECUTION_ACTION_UNSUPPORTED if signal.unsupported else ErrorCode.EXECUTION_VALIDATION_FAILED
+        self._fail(
+            EngineError(
+                code,
+                f"The Operator app refused the payload: {signal.reason}",
+                hint="Update the Operator app, or leave out what its version does not know.",
+                details={"source": "operator", "reason": signal.reason},
+                extra=self._circumstances(),
+            )
+        )
+
+    # -- the device's state
+
+    @property
+    def hesitates(self) -> bool:
+        """Whether the Operator has said nothing yet, tries something once more, or takes long for a snapshot."""
+        return not self.answered.is_set() and (not self._heard or self._retrying or self._in_snapshot)
+
+    @property
+    def needs_reason(self) -> bool:
+        """Whether the state of the device may explain that there is no answer, or none but a failure."""
+        if self._envelope is None:
+            return self._error is None
+        if self._envelope.status == "success":
+            return False
+        no_tree = derived_code(self._envelope.error or "") is ErrorCode.UI_TREE_UNAVAILABLE
+        return no_tree or time.monotonic() - self._dispatched_at >= _HESITATION_SECONDS
+
+    def learn(self, state: DeviceState) -> None:
+        """A screen that is off or locked is a remark; a service that does not run ends the wait, unless the Operator spoke."""
+        if (warning := state.warning()) is not None:
+            self._trace.warnings.append(warning)
+        error = state.error()
+        if self._last_words:
+            self._service_error = error
+        elif error is not None and not self._heard and not self.answered.is_set():
+            self.not_running = True
+            error.details |= {"commandId": self.command_id, "taskId": self._command.task_id}
+            error.extra |= self._circumstances()
+            self._fail(error)
+
+    # -- the answer
+
+    def ended(self, reading: float) -> None:
+        """Nothing more is waited for; ``reading`` is how many seconds the host spent on the log meanwhile."""
+        self._trace.enter("")
+        self._trace.split("run", "parse", reading)
+
+    def _fail(self, error: EngineError) -> None:
+        if not self.answered.is_set():
+            self._error = error
+            self.answered.set()
+
+    def outcome(self) -> Outcome:
+        if self._error is not None:
+            raise self._error
+        if self._envelope is None:
+            raise self._ended_early() if self._last_words else self._timed_out()
+        return Outcome(self._envelope, tuple(self._trace.hierarchies))
+
+    def _ended_early(self) -> EngineError:
+        """SERVICE_UNAVAILABLE about a process that ended, with the doctor's remedy where the service has not come back."""
+        details = {"commandId": self.command_id, "taskId": self._command.task_id, "reason": self._last_words}
+        if self._last_stage:
+            details["lastStage"] = self._last_stage
+        known = self._service_error
+        doctor = command_line("doctor", self._device_id, "--receiver-package", self._package)
+        return EngineError(
+            ErrorCode.SERVICE_UNAVAILABLE,
+            f"The Operator app's process ended before it answered: {self._last_words}",
+            hint=known.hint if known else f"Run `{doctor}`: Android may switch the service off after a crash.",
+            details={**(known.details if known else {}), **details},
+            extra=self._circumstances(),
+        )
+
+    def _timed_out(self) -> EngineError:
+        last_id, last_type = self._command.last_action
+        details: dict[str, Any] = {
+            "commandId": self.command_id,
+            "taskId": self._command.task_id,
+            "lastActionId": last_id,
+            "lastActionType": last_type,
+            "lastActionCaveat": "payload-last only; Android execution position is unknown",
+            "elapsedMs": round((time.monotonic() - self._dispatched_at) * 1000),
+            "timeoutMs": self._command.timeout_ms,
+        }
+        if self._last_stage:
+            details["lastStage"] = self._last_stage
+        silent = self._status == "sent" and not self._lines.lines
+        doctor = command_line("doctor", self._device_id, "--receiver-package", self._package)
+        silence = "The Operator app said nothing: its accessibility service or version may be the reason."
+        hint = f"{silence} Run `{doctor}`." if silent else ""
+        return EngineError(
+            ErrorCode.RESULT_ENVELOPE_TIMEOUT,
+            f"No [Clawperator-Result] envelope within {round(self.wait_seconds * 1000)}ms",
+            hint=hint,
+            details=details,
+            extra=self._circumstances(),
+        )
+
+    def _circumstances(self) -> dict[str, Any]:
+        return {
+            "lastCorrelatedEvents": list(self._lines.lines),
+            "broadcastDispatchStatus": self._status,
+            "deviceId": self._device_id,
+            "receiverPackage": self._package,
+        }

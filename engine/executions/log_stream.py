@@ -1,0 +1,424 @@
+"""One log stream per device, shared by everybody in this process who watches or executes.
+
+Attaching cannot race: the device's own shell reads its clock, writes a nonce and starts logcat *from that time*, so when the
+nonce comes by, nothing logged after it is missed. A stream that ends while somebody listens is attached again from the
+newest entries on, which are recognised: nothing is missed but what the device's buffer has lost, and nothing comes twice. The
+log is never cleared: it belongs to the user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Protocol
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.failures import TransportError
+from clawperator.engine.adb.quote import device_script
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.bus import EventBus
+from clawperator.engine.executions.probe import DeviceFacts
+from clawperator.engine.logcat.binary import BinaryLogParser
+from clawperator.engine.logcat.entry import LogEntry
+from clawperator.engine.logcat.hierarchies import CapturedHierarchy, HierarchySignal
+from clawperator.engine.logcat.operator_log import OperatorLog, Signal
+
+if TYPE_CHECKING:
+    from clawperator.engine.adb.connection import Connection
+    from clawperator.engine.executions.log_events import OperatorNews
+    from clawperator.engine.logcat.text import TextLogParser
+
+NONCE_TAG = "clawperator"
+ATTACH_SECONDS = 5.0
+_NONCE_AGAIN_SECONDS = 1.5
+_NONCE = "clawperator-nonce-"
+_NONCE_BYTES = _NONCE.encode()
+_SEAM = 128  # a nonce's entry may begin in one read and end in the next
+_SILENCE_SECONDS = 0.5
+_RECENT = 256
+"""Entries by which a stream that is attached again finds its place: logd does not strictly order what comes at once."""
+_ATTACHMENTS = 5
+"""How often in a row a stream may end without an entry before it is given up."""
+_PAUSE_SECONDS = 0.1
+_STDOUT = 1
+_AT_ONCE = 64 * 1024
+"""Bytes of the log that are read before other tasks have their turn: a thousand short lines may be an event each."""
+
+
+class LogListener(Protocol):
+    """Somebody who follows the stream; called in its order, never concurrently."""
+
+    def on_nonce(self, nonce: str) -> None: ...
+
+    def on_signal(self, signal: Signal) -> None: ...
+
+    def on_closed(self, error: EngineError) -> None: ...
+
+
+def logcat_words(facts: DeviceFacts) -> list[str]:
+    """The logcat of this device: binary where it is flushed, else text.
+
+    API 33 does not flush ``-B``; API 21 to 23 know neither log modifiers nor epoch times (android-facts 1d, 1f, 2a).
+    """
+    words = ["logcat", "-b", "main", "-b", "crash"]
+    if facts.binary_log:
+        return [*words, "-B"]
+    if facts.sdk >= 24:
+        return [*words, "-v", "threadtime", "-v", "uid", "-v", "epoch"]
+    return [*words, "-v", "threadtime"]
+
+
+def log_parser(facts: DeviceFacts) -> BinaryLogParser | TextLogParser:
+    """Reads what ``logcat_words`` prints."""
+    if facts.binary_log:
+        return BinaryLogParser()
+    from clawperator.engine.logcat.lines import LONGEST_LIVE_LINE
+    from clawperator.engine.logcat.text import TextLogParser
+
+    return TextLogParser("threadtime", longest_line=LONGEST_LIVE_LINE)
+
+
+def attach_script(facts: DeviceFacts, nonce: str) -> str:
+    """Read the clock, write the nonce, become logcat: one device shell, one stream (android-facts 2g)."""
+    clock = "T=${EPOCHREALTIME:-$(date +%s).000000}" if facts.sdk >= 24 else "T=\"$(date '+%m-%d %H:%M:%S').000\""
+    return device_script(
+        clock + '; log -t {tag} {nonce}; exec {logcat} -T "$T"', tag=NONCE_TAG, nonce=nonce, logcat=logcat_words(facts)
+    )
+
+
+def resume_script(facts: DeviceFacts, nanoseconds: int, first: LogEntry) -> str:
+    """Become logcat again from ``nanoseconds`` on; where stamps have no year (negative), from the stream's ``first`` entry on."""
+    seconds, rest = divmod(nanoseconds - 1, 1_000_000_000)
+    since = first.stamp if nanoseconds < 0 else f"{seconds}.{rest:09d}"
+    return device_script("exec {logcat} -T {since}", logcat=logcat_words(facts), since=since)
+
+
+def _order(entry: LogEntry) -> tuple[int, str]:
+    """What entries of one stream are ordered by."""
+    return entry.nanoseconds, entry.stamp
+
+
+def nonce_command(nonce: str) -> list[str]:
+    return ["log", "-t", NONCE_TAG, nonce]
+
+
+def new_nonce() -> str:
+    return f"{_NONCE}{os.urandom(8).hex()}"
+
+
+class DeviceLog:
+    """The open stream of one device. Listeners get every signal of the Operator after they joined."""
+
+    def __init__(
+        self, device: AdbDevice, facts: DeviceFacts, bus: EventBus, *, uid: int | None, command_id: str
+    ) -> None:
+        self.device = device
+        self.facts = facts
+        self._bus = bus
+        self.uid = uid
+        self._operator = OperatorLog(uid=uid, command_id="" if uid is not None else command_id)
+        self._silence: asyncio.TimerHandle | None = None
+        self._seam = b""
+        self._listeners: list[LogListener] = []
+        self._news: OperatorNews | None = None
+        self.last_tree: tuple[float, CapturedHierarchy] | None = None
+        """The newest tree that went by, and when (seconds since the epoch)."""
+        self._nonce = new_nonce()
+        self._attached: asyncio.Future[LogEntry] = asyncio.get_running_loop().create_future()
+        self._reader: asyncio.Task[None] | None = None
+        self._watchers = 0
+        self._recent: deque[LogEntry] = deque(maxlen=_RECENT)
+        self._known: Counter[LogEntry] = Counter()
+        self._span = ((-1, ""), (-1, ""))
+        self._away = 0.0
+        self._witness: Connection | None = None
+        self._ended = asyncio.Event()
+        self.closed: EngineError | None = None
+        self.reading = 0.0
+        """Seconds that this process spent on reading the stream so far."""
+
+    async def attach(self) -> None:
+        """Open the stream and wait until it is certain that nothing logged from now on is missed.
+
+        Raises ``EngineError`` (LOGCAT_UNAVAILABLE, or why the device cannot be reached).
+        """
+        self._reader = asyncio.create_task(self._read(), name=f"log of {self.device.serial}")
+        try:
+            await self._await_nonce()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _await_nonce(self) -> None:
+        try:
+            async with asyncio.timeout(_NONCE_AGAIN_SECONDS):
+                await asyncio.shield(self._attached)
+        except TimeoutError:
+            # The one nonce may have been dropped by a busy logd: write it again from beside the stream.
+            await self.device.shell(nonce_command(self._nonce), timeout=ATTACH_SECONDS)
+            try:
+                async with asyncio.timeout(ATTACH_SECONDS):
+                    await asyncio.shield(self._attached)
+            except TimeoutError:
+                raise EngineError(
+                    ErrorCode.LOGCAT_UNAVAILABLE,
+                    f"The log of {self.device.serial} does not show what is written to it",
+                    hint="Check that logging is not muted on the device (getprop log.tag); nothing was dispatched.",
+                    details={"deviceId": self.device.serial},
+                ) from None
+
+    async def close(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.gather(self._reader, return_exceptions=True)
+        self._close_witness()
+        if self._attached.done() and not self._attached.cancelled():
+            self._attached.exception()
+
+    def listen(self, listener: LogListener) -> Callable[[], None]:
+        """Join the stream; call the result to leave it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def watch(self) -> None:
+        """Publish every entry as ``LogBatch`` events until the stream ends; raises why it ended."""
+        self._watchers += 1
+        try:
+            await self._ended.wait()
+        finally:
+            self._watchers -= 1
+        if self.closed is not None:
+            raise self.closed
+
+    async def _read(self) -> None:
+        script, attachments = attach_script(self.facts, self._nonce), 0
+        while True:
+            newest = self._recent[-1] if self._recent else None
+            error = await self._follow(script)
+            left = asyncio.get_running_loop().time()
+            attachments = 1 if self._recent and self._recent[-1] is not newest else attachments + 1
+            if not await self._comes_back(error, attachments):
+                self._end(error)
+                return
+            self._away += asyncio.get_running_loop().time() - left
+            script = self._resume()
+
+    def _resume(self) -> str:
+        """The script of a stream that begins with the newest entries of the one before, which are not taken twice."""
+        self._seam = b""
+        self._operator.screen += 1  # events may have been lost in between
+        self._known = Counter(self._recent)
+        records = [entry for entry in self._recent if not entry.is_note]
+        self._span = min(map(_order, records)), max(map(_order, records))
+        return resume_script(self.facts, self._span[0][0], self._attached.result())
+
+    async def _comes_back(self, error: EngineError, attachments: int) -> bool:
+        """Whether to attach again after the stream ended with ``error``."""
+        if self._silence is not None:
+            self._silence.cancel()
+        awaited = self._listeners and self._attached.done() and error.code is not ErrorCode.UNKNOWN_RUNTIME_ERROR
+        if not awaited or attachments > _ATTACHMENTS:
+            return False
+        from clawperator.engine.executions.reconnection import await_return
+
+        await asyncio.sleep(_PAUSE_SECONDS * attachments)
+        try:
+            await await_return(self.device, self._witness)
+        except EngineError:
+            return False
+        return True
+
+    async def _follow(self, script: str) -> EngineError:
+        """Read one stream to its end; why it ended."""
+        try:
+            complaint = await self._take_all(script)
+        except TransportError as exc:
+            return EngineError(ErrorCode.LOGCAT_UNAVAILABLE, f"The connection to the device's log broke: {exc.message}")
+        except EngineError as exc:
+            return exc
+        except Exception as exc:  # noqa: BLE001 -- whoever waits must hear of the end, whatever we stumbled over
+            message = f"Reading the log failed: {type(exc).__name__}: {exc}"
+            error = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, message)
+            error.__cause__ = exc
+            return error
+        details = {"stderr": complaint} if complaint else None
+        return EngineError(ErrorCode.LOGCAT_UNAVAILABLE, "logcat exited before terminal envelope", details=details)
+
+    async def _take_all(self, script: str) -> str:
+        """Everything of one stream; what logcat said on stderr. An entry that was cut by the end comes whole from the next one."""
+        parser = log_parser(self.facts)
+        complaint = b""
+        async with self.device.stream(script) as stream:
+            await self._open_witness()
+            async for channel, data in stream:
+                if channel == _STDOUT:
+                    for at in range(0, len(data), _AT_ONCE):
+                        self._read_part(parser, data[at : at + _AT_ONCE])
+                        if len(data) > _AT_ONCE:
+                            await asyncio.sleep(0)
+                else:
+                    complaint = (complaint + data)[:2048]
+        return complaint.decode(errors="replace").strip()
+
+    def _read_part(self, parser: BinaryLogParser | TextLogParser, data: bytes) -> None:
+        began = time.perf_counter()
+        entries = parser.feed(data)
+        self._take(self._unknown(entries) if self._known else entries, data)
+        self.reading += time.perf_counter() - began
+
+    async def _open_witness(self) -> None:
+        """Connect to the adb server beside the stream: who of the two has ended tells a lost server from a lost device."""
+        self._close_witness()
+        with suppress(EngineError):
+            self._witness = await self.device.server.connect(start=False)
+
+    def _close_witness(self) -> None:
+        if self._witness is not None:
+            self._witness.close()
+            self._witness = None
+
+    def _unknown(self, entries: list[LogEntry]) -> list[LogEntry]:
+        """Those of a stream that was attached again which have not come before."""
+        unknown: list[LogEntry] = []
+        for entry in entries:
+            if self._known[entry]:
+                self._known[entry] -= 1
+            elif _order(entry) >= self._span[0]:
+                unknown.append(entry)
+        if entries and _order(entries[-1]) > self._span[1]:
+            self._known.clear()
+        return unknown
+
+    def _end(self, error: EngineError) -> None:
+        self.closed = error
+        self._ended.set()
+        if self._silence is not None:
+            self._silence.cancel()
+        self._deliver(self._operator.finish())
+        if not self._attached.done():
+            self._attached.set_exception(error)
+        for listener in tuple(self._listeners):
+            listener.on_closed(error)
+
+    def _take(self, entries: list[LogEntry], data: bytes) -> None:
+        """``entries`` are what ``data`` completed; a look at the bytes tells nearly always that no nonce is among them."""
+        self._recent.extend(entries)
+        start = 0
+        recent = self._seam + data
+        if _NONCE_BYTES in recent:
+            for index, entry in enumerate(entries):
+                if entry.payload.startswith(_NONCE_BYTES):
+                    self._deliver(self._operator.feed(entries[start:index]))
+                    self._nonce_seen(entry)
+                    start = index + 1
+        self._seam = recent[-_SEAM:]
+        self._deliver(self._operator.feed(entries[start:] if start else entries))
+        self._watch_for_silence()
+        if entries and self._watchers and self._bus.watched:
+            from clawperator.engine.events.types import LogBatch
+
+            self._bus.publish(LogBatch(device_id=self.device.serial, entries=tuple(entries)))
+
+    def _nonce_seen(self, entry: LogEntry) -> None:
+        nonce = entry.message.strip()
+        if nonce == self._nonce and not self._attached.done():
+            self._attached.set_result(entry)
+        for listener in tuple(self._listeners):
+            listener.on_nonce(nonce)
+
+    def _watch_for_silence(self) -> None:
+        """A message of several parts whose next part never comes is given up after a while; nothing else would notice."""
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+        if self._operator.pending:
+            loop = asyncio.get_running_loop()
+            self._deliver(self._operator.expire(loop.time() - self._away))
+            self._silence = loop.call_later(_SILENCE_SECONDS, self._watch_for_silence)
+
+    def _deliver(self, signals: Sequence[Signal]) -> None:
+        if signals and self._bus.watched:
+            if self._news is None:
+                from clawperator.engine.executions.log_events import OperatorNews
+
+                self._news = OperatorNews(self._bus, self.device.serial)
+            self._news.publish(signals)
+        for signal in signals:
+            if isinstance(signal, HierarchySignal):
+                self.last_tree = time.time(), signal.captured
+        for signal in signals:
+            for listener in tuple(self._listeners):
+                listener.on_signal(signal)
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether the entries of this stream do not say whose they are."""
+        return self._attached.result().uid < 0
+
+    @property
+    def attached_at(self) -> float:
+        """Device time (seconds since the epoch, or NaN) of the moment since which nothing is missed."""
+        return self._attached.result().time
+
+
+class LogRoom:
+    """The streams that are open now, one per device and Operator uid, closed when the last user leaves.
+
+    Where the Operator's uid is unknown, each execution has a stream of its own: only its ``command_id`` then tells whose
+    lines to believe.
+    """
+
+    def __init__(self, bus: EventBus) -> None:
+        self._bus = bus
+        self._open: dict[tuple[str, int], tuple[DeviceLog, int]] = {}
+        self._opening: defaultdict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    @asynccontextmanager
+    async def open(
+        self, device: AdbDevice, facts: DeviceFacts, uid: int | None, command_id: str = ""
+    ) -> AsyncIterator[DeviceLog]:
+        """An attached stream of ``device``: the one that is open already, or a new one."""
+        if uid is None:
+            own = await self._attach(device, facts, None, command_id)
+            try:
+                yield own
+            finally:
+                await own.close()
+            return
+        log = await self._join((device.serial, uid), device, facts)
+        try:
+            yield log
+        finally:
+            await self._leave((device.serial, uid), log)
+
+    async def _join(self, key: tuple[str, int], device: AdbDevice, facts: DeviceFacts) -> DeviceLog:
+        async with self._opening[key]:
+            log, users = self._open.get(key, (None, 0))
+            if log is None or log.closed is not None:
+                log, users = await self._attach(device, facts, key[1], ""), 0
+            self._open[key] = (log, users + 1)
+            return log
+
+    async def _attach(self, device: AdbDevice, facts: DeviceFacts, uid: int | None, command_id: str) -> DeviceLog:
+        log = DeviceLog(device, facts, self._bus, uid=uid, command_id=command_id)
+        await log.attach()
+        if uid is not None and log.anonymous:
+            # Android 7 to 10 sometimes takes the shell for an ordinary app: it then sees only its own lines, without
+            # uids. Attaching again helps (android-facts 3a).
+            await log.close()
+            log = DeviceLog(device, facts, self._bus, uid=uid, command_id=command_id)
+            await log.attach()
+        return log
+
+    async def _leave(self, key: tuple[str, int], log: DeviceLog) -> None:
+        current, users = self._open.get(key, (None, 0))
+        if current is log and users > 1:
+            self._open[key] = (log, users - 1)
+            return
+        if current is log:
+            del self._open[key]
+        await log.close()

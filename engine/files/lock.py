@@ -1,0 +1,57 @@
+"""The lock that an operating system puts on a file: it falls with the process that has it."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from clawperator.engine.files.writing import require_regular
+
+_BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+"""How the systems say that somebody else has a lock."""
+_CONTENT_BYTES = 16 * 1024
+
+
+class FileLock:
+    """An exclusive, non-blocking OS lock on one file, with a few bytes of content beside it. Raises ``OSError``."""
+
+    def __init__(self, path: str, *, create: bool = True) -> None:
+        flags = os.O_RDWR | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)  # a link may lead to any file
+        self._fd = os.open(path, flags | (os.O_CREAT if create else 0), 0o600)
+        try:
+            require_regular(self._fd)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def try_acquire(self) -> bool:
+        try:
+            _lock(self._fd)
+        except OSError as exc:
+            if exc.errno in _BUSY:
+                return False
+            raise
+        return True
+
+    def read(self) -> bytes:
+        return os.pread(self._fd, _CONTENT_BYTES, 0)
+
+    def write(self, content: bytes) -> None:
+        os.pwrite(self._fd, content, 0)
+        os.ftruncate(self._fd, len(content))
+
+    def close(self) -> None:
+        """Closing the descriptor releases the lock."""
+        os.close(self._fd)
+
+
+def _lock(fd: int) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        import msvcrt  # Windows: lock one byte far behind the content, which stays readable for others
+
+        os.lseek(fd, 1 << 20, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]  # exists on Windows only
+    else:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,265 @@
+r"""The one filter grammar: of the stream, of the history screen and of ``history list --filter``. Pure.
+
+A filter is words and ``key:value`` terms with blanks between, all of which must hold; ``!`` before a term negates it::
+
+    wifi "two words" status:failed|warn src:openclaw !dev:emulator age:<5m re:/step \d+ of/
+
+A word is looked for everywhere, without regard to case. ``|`` gives a key alternatives. Reading never fails: what cannot be
+read is named in ``problem`` with its column, and the rest is used.
+
+Patterns are at most 200 characters long, are compiled once, and are bounded in what they may cost: in one text
+(``pattern_cost``) and in all texts together (``pattern_budget``).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from clawperator.engine.filters.pattern_budget import PatternBudget
+from clawperator.engine.filters.pattern_cost import MAX_REACH, SAFER, cost_of
+
+KEYS: Final = (
+    "cmd",
+    "task",
+    "src",
+    "status",
+    "code",
+    "type",
+    "step",
+    "dev",
+    "age",
+    "tag",
+    "level",
+    "pid",
+    "text",
+)
+"""Words that may stand before a colon, beside ``re``."""
+
+ALIASES: Final = {
+    "command": "cmd",
+    "commandid": "cmd",
+    "taskid": "task",
+    "source": "src",
+    "device": "dev",
+    "serial": "dev",
+    "state": "status",
+    "action": "type",
+    "message": "text",
+    "msg": "text",
+}
+"""Other ways to write a key."""
+
+STATUSES: Final = {
+    "success": "ok",
+    "succeeded": "ok",
+    "warning": "warn",
+    "fail": "failed",
+    "failure": "failed",
+    "error": "failed",
+    "run": "running",
+    "queued": "waiting",
+}
+"""Other words for a status; ``status:`` always holds the word on the right: ``ok`` is what the wire calls success."""
+
+LEVELS: Final = {
+    "verbose": "v",
+    "debug": "d",
+    "info": "i",
+    "warn": "w",
+    "warning": "w",
+    "error": "e",
+    "fatal": "f",
+}
+"""Other words for the level of a log line; ``level:`` always holds the letter."""
+
+MAX_TERMS: Final = 32
+MAX_PATTERN: Final = 200
+
+_WORDS: Final = {"status": STATUSES, "level": LEVELS}
+_EXACT: Final = frozenset({"pid", "level"})
+"""Keys whose value is the whole of the field: ``pid:12`` is not ``1234``."""
+
+_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+_AGE = re.compile(r"([<>]?)(\d{1,9}(?:\.\d{1,3})?)([smhd])")
+
+_TERM = re.compile(
+    r"(?P<no>!?)(?:(?P<key>[A-Za-z]+):(?!//))?"
+    r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"?|(?P<bare>\S+))?',
+    re.DOTALL,
+)
+_PATTERN = re.compile(r"(?P<no>!?)[rR][eE]:(?:/(?P<slashed>(?:[^/\\]|\\.)*)/?|(?P<bare>\S*))", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One condition. ``key`` is canonical, ``""`` for a word or pattern that is looked for everywhere.
+
+    ``value`` is case-folded and never empty. ``pattern`` is set for ``re:/…/`` only, ``seconds`` and ``comparison`` (``<`` or
+    ``>``) for ``age`` only. ``text`` is the term as typed, from ``column`` on.
+    """
+
+    negated: bool
+    key: str
+    value: str
+    pattern: re.Pattern[str] | None = None
+    seconds: float = 0.0
+    comparison: str = ""
+    text: str = ""
+    column: int = 0
+    reach: int = MAX_REACH
+    """So many characters of a text are looked at by ``pattern``."""
+    budget: PatternBudget = field(default_factory=PatternBudget, compare=False, repr=False)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The alternatives, any of which may hold; a word has none but itself."""
+        if not self.key or self.key in ("text", "age"):
+            return (self.value,)
+        return tuple(value for value in self.value.split("|") if value) or (self.value,)
+
+    def found_in(self, text: str) -> bool:
+        """Whether the field ``text`` holds what is looked for, ``negated`` left aside."""
+        if self.pattern is not None:
+            return self.budget.search(self.pattern, text, self.reach)
+        folded = text.casefold()
+        if self.key in _EXACT:
+            return folded in self.values
+        return any(value in folded for value in self.values)
+
+    def allows_age(self, seconds: float) -> bool:
+        """Whether something of this age is meant by an ``age`` term, ``negated`` left aside."""
+        return seconds < self.seconds if self.comparison == "<" else seconds > self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A line as read. ``problem`` names the first thing that could not be read, at ``column`` (from 0; -1 without one)."""
+
+    text: str = ""
+    terms: tuple[Term, ...] = ()
+    problem: str = ""
+    column: int = -1
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    @property
+    def stopped(self) -> str:
+        """Why this filter's answer is incomplete: the pattern that used up its time; empty if none did."""
+        slow = next((term.text or term.value for term in self.terms if term.budget.stopped), "")
+        return f"{slow} was stopped: it takes too long over these texts – {SAFER}" if slow else ""
+
+
+NO_FILTER: Final = Filter()
+
+
+class _Problem(NamedTuple):
+    column: int
+    words: str
+
+
+def parse_filter(text: str) -> Filter:
+    """Read a filter line; never raises."""
+    terms: list[Term] = []
+    problems: list[_Problem] = []
+    for read in _read(text):
+        if isinstance(read, _Problem):
+            problems.append(read)
+        elif len(terms) < MAX_TERMS:
+            terms.append(read)
+        else:
+            problems.append(_Problem(read.column, f"more than {MAX_TERMS} terms"))
+            break
+    column, problem = min(problems, default=(-1, ""))
+    return Filter(text, tuple(terms), problem, column)
+
+
+def _read(text: str) -> Iterator[Term | _Problem]:
+    position = 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+            continue
+        match = _PATTERN.match(text, position) or _TERM.match(text, position)
+        assert match is not None
+        if match.re is _PATTERN:
+            yield from _pattern_term(match)
+        else:
+            yield from _plain_term(match)
+        position = max(match.end(), position + 1)
+
+
+def _plain_term(match: re.Match[str]) -> Iterator[Term | _Problem]:
+    column, typed = match.start(), match[0]
+    key = (match["key"] or "").lower()
+    value = match["bare"] if match["quoted"] is None else _ESCAPED.sub(r"\1", match["quoted"])
+    negated = bool(match["no"])
+    if not value:
+        return  # it is still being typed
+    canonical = ALIASES.get(key, key)
+    if key and canonical not in KEYS:
+        yield _Problem(column + negated, _no_such_key(key))
+        yield Term(negated, "", f"{key}:{value}".casefold(), text=typed, column=column)
+    elif canonical == "age":
+        yield from _age_term(match, value)
+    else:
+        folded = value.casefold()
+        if (words := _WORDS.get(canonical)) is not None:
+            folded = "|".join(words.get(word, word) for word in folded.split("|"))
+        yield Term(negated, canonical, folded, text=typed, column=column)
+
+
+def _no_such_key(key: str) -> str:
+    near = difflib.get_close_matches(key, [*KEYS, *ALIASES, "re"], n=1, cutoff=0.7)
+    if near:
+        return f"no key {key}: – is {near[0]}: meant?"
+    return f"no key {key}: – there are {' '.join(KEYS)} re"
+
+
+def _age_term(match: re.Match[str], value: str) -> Iterator[Term | _Problem]:
+    found = _AGE.fullmatch(value.casefold())
+    if found is None:
+        yield _Problem(match.start(), f"no age: {value} – such as <5m or >1h, in s m h d")
+        return
+    comparison, number, unit = found.groups()
+    yield Term(
+        bool(match["no"]),
+        "age",
+        value.casefold(),
+        seconds=float(number) * _SECONDS[unit],
+        comparison=comparison or "<",
+        text=match[0],
+        column=match.start(),
+    )
+
+
+# -- patterns
+
+
+def _pattern_term(match: re.Match[str]) -> Iterator[Term | _Problem]:
+    source = match["bare"] if match["slashed"] is None else match["slashed"]
+    at = match.start("bare" if match["slashed"] is None else "slashed")
+    if not source:
+        return
+    if len(source) > MAX_PATTERN:
+        yield _Problem(at, f"a pattern of {len(source)} characters – {MAX_PATTERN} at most")
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pattern = re.compile(source, re.IGNORECASE)
+    except (re.error, OverflowError, RecursionError) as exc:
+        place = getattr(exc, "pos", None) or 0
+        yield _Problem(at + place, f"no pattern: {getattr(exc, 'msg', exc)}")
+        return
+    cost = cost_of(source)
+    if cost.problem:
+        yield _Problem(at + cost.column, cost.problem)
+        return
+    yield Term(bool(match["no"]), "", source.casefold(), pattern, text=match[0], column=match.start(), reach=cost.reach)

@@ -1,0 +1,81 @@
+"""Saved dumps: a UI tree from a file or from stdin, for everybody who works without a device."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from clawperator.engine.contracts.limits import RENDERED_FORMATS
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.stdin import read_stdin
+from clawperator.engine.hierarchy.nodes import UiTree
+from clawperator.engine.hierarchy.source import Source
+from clawperator.engine.hierarchy.tree import MAX_BYTES, parse
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedDump:
+    """What a file holds: a ``tree``, or the ``problem`` that leaves none."""
+
+    path: str
+    """As it was given; ``-`` is stdin."""
+    xml: str
+    """The text as it came, decoded; empty where the file cannot be read or is too large."""
+    tree: UiTree | None
+    """A damaged document gives the tree up to the damage; its ``recovered`` says so."""
+    problem: EngineError | None
+    """EXECUTION_VALIDATION_FAILED, HIERARCHY_MALFORMED or HIERARCHY_TOO_LARGE; ``details.file`` names the file."""
+
+    def readable(self) -> UiTree:
+        """The tree; raises the problem where there is none."""
+        if self.tree is None:
+            assert self.problem is not None
+            raise self.problem
+        return self.tree
+
+
+def read_dump(path: str) -> SavedDump:
+    """Read the dump in a file, or on stdin for ``-``. Never raises: what is wrong is part of the answer.
+
+    The saved answer of an execution (``observe snapshot > file``) is as good: its last snapshot is the dump. However large the source is, one byte more than the parser takes is the most that is read of it.
+    """
+    xml = ""
+    try:
+        dump = _unwrapped(_read(path))
+        if len(dump) <= MAX_BYTES:
+            xml = Source(dump).data.decode(errors="replace")
+        return SavedDump(path, xml, parse(dump, recover=True), None)
+    except EngineError as problem:
+        problem.details["file"] = path
+        return SavedDump(path, xml, None, problem)
+
+
+def _read(path: str) -> bytes:
+    """Bounded; a file that cannot be read is refused like an unreadable payload."""
+    try:
+        if path == STDIN:
+            return read_stdin(MAX_BYTES + 1)
+        with open(path, "rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as exc:  # ValueError: a path with a NUL, a stdin that is closed
+        reason = getattr(exc, "strerror", None) or exc
+        raise EngineError(
+            ErrorCode.EXECUTION_VALIDATION_FAILED,
+            f"Failed to read the saved UI tree {'on stdin' if path == STDIN else path}: {reason}",
+            hint="Give a file that holds a UI tree, or - for stdin.",
+        ) from exc
+
+
+def _unwrapped(data: bytes) -> bytes | str:
+    """The text of the last snapshot in an answer of ours (cli.md#commands); anything else as it is."""
+    if not data[:64].lstrip().startswith(b"{") or len(data) > MAX_BYTES:
+        return data
+    try:
+        steps = json.loads(data)["envelope"]["stepResults"]
+        found = [step["data"] for step in steps if step["actionType"] == "snapshot_ui"]
+        texts = [one.get("text") for one in found if one.get("actual_format") not in RENDERED_FORMATS]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return data
+    return next((text for text in reversed(texts) if isinstance(text, str)), data)

@@ -1,0 +1,261 @@
+"""The one thread in which an engine reads and writes its history, so that neither its answers nor its screens wait for a disk."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from clawperator.engine.errors import EngineError, ErrorCode
+
+if TYPE_CHECKING:
+    from clawperator.engine.events.bus import EventBus
+    from clawperator.engine.filters.grammar import Filter
+    from clawperator.engine.history.records import AuditRecord, RunRecord, RunSummary
+    from clawperator.engine.history.rows import AuditRow
+    from clawperator.engine.history.store import History
+
+T = TypeVar("T")
+Job = Callable[["History"], object]
+
+_WAITING = 500
+"""Writes that may wait for a slow disk; what comes beyond is not recorded."""
+_TROUBLES_KEPT = 20
+_LOCKED_SECONDS = 15.0
+"""How long a write is tried again while another process has the file locked; also how long ``close`` may take then."""
+
+
+class HistoryRoom:
+    """Reads are awaited, writes are handed over. The file is opened by the first of them; nothing is touched before.
+
+    ``troubles`` say why something could not be recorded, each once in a row; they are published as ``HistoryTrouble``, too.
+    After ``hold``, writes that are ``late`` wait for ``close``: the answer of a command goes out first. ``safe`` as in ``History``.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        events: EventBus,
+        *,
+        days: float = math.inf,
+        megabytes: float = math.inf,
+        safe: bool = False,
+    ) -> None:
+        self.path = path
+        self.safe = safe
+        self._days, self._megabytes = days, megabytes
+        self.troubles: deque[str] = deque(maxlen=_TROUBLES_KEPT)
+        self._events = events
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._told = ""
+        self._jobs: deque[Callable[[], None] | None] = deque()
+        self._news = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._history: History | None = None
+        self._held: list[Job] | None = None
+        self._give_up_at = math.inf
+        """``time.monotonic()`` after which a file that is locked now is not waited for any more."""
+        self._end_at = math.inf
+        """``time.monotonic()`` after which nothing is written any more."""
+        self._lost = 0
+
+    @property
+    def held(self) -> bool:
+        return self._held is not None
+
+    def hold(self) -> None:
+        self._held = []
+
+    # -- writing
+
+    def write(self, job: Job, *, late: bool = False) -> None:
+        """Do ``job`` as soon as possible; whatever becomes of it, nobody waits and nothing is raised.
+
+        One that answers with the number of a run, which is over now, may make something older go.
+        """
+        if late and self._held is not None:
+            self._held.append(job)
+        elif len(self._jobs) < _WAITING:
+            self._hand_over(lambda: self._try(job))
+        else:
+            self._complain(f"more than {_WAITING} entries wait for the disk; the next ones are not kept")
+
+    def put_audit(self, row: AuditRow, *, late: bool = False) -> None:
+        """As ``History.put_audit``."""
+        self.write(lambda history: history.put_audit(row), late=late)
+
+    def _try(self, job: Job) -> None:
+        if time.monotonic() > self._end_at:
+            self._lost += 1
+            return
+        try:
+            history, number = self._done(job)
+            if isinstance(number, int):
+                history.tidy(number, days=self._days, megabytes=self._megabytes)
+        except EngineError as exc:
+            self._complain(exc.message)
+        except Exception as exc:  # noqa: BLE001 -- whatever is wrong with the history, the run was not
+            self._complain(f"{type(exc).__name__}: {exc}")
+        else:
+            self._told = ""
+            self._pass_on_remarks(history)
+
+    def _done(self, job: Job) -> tuple[History, object]:
+        """Do ``job``, again and again while the file is locked: each time SQLite itself waits a while."""
+        from clawperator.engine.history import opening
+
+        while True:
+            try:
+                history = self._open()
+                done = job(history)
+            except EngineError as exc:
+                if not opening.is_locked(exc):
+                    raise
+                self._give_up_at = min(self._give_up_at, time.monotonic() + _LOCKED_SECONDS - opening.BUSY_SECONDS)
+                if time.monotonic() >= self._give_up_at:
+                    raise
+            else:
+                self._give_up_at = math.inf
+                return history, done
+
+    def _complain(self, words: str) -> None:
+        if words != self._told:
+            self._told = words
+            self._tell(f"Nothing was recorded: {words}")
+
+    def _pass_on_remarks(self, history: History) -> None:
+        while history.remarks:
+            self._tell(history.remarks.pop(0))
+
+    def _tell(self, words: str) -> None:
+        self.troubles.append(words)
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._publish, words)
+
+    def _publish(self, words: str) -> None:
+        if self._events.watched:
+            from clawperator.engine.events.types import HistoryTrouble
+
+            self._events.publish(HistoryTrouble(reason=words))
+
+    # -- reading
+
+    async def runs(
+        self, where: Filter | None = None, *, limit: int = 200, before: int | None = None
+    ) -> list[RunSummary]:
+        """As ``History.runs``."""
+        return await self._ask(lambda history: history.runs(*_given(where), limit=limit, before=before))
+
+    async def count(self, where: Filter | None = None) -> int:
+        """As ``History.count``."""
+        return await self._ask(lambda history: history.count(*_given(where)))
+
+    async def find(self, key: str | int) -> RunRecord:
+        """As ``History.find``."""
+        return await self._ask(lambda history: history.find(key))
+
+    async def tree(self, digest: str) -> str:
+        """As ``History.tree``."""
+        return await self._ask(lambda history: history.tree(digest))
+
+    async def audit(
+        self, limit: int = 200, before: int | None = None, *, events: Sequence[str] = (), device_id: str = ""
+    ) -> list[AuditRecord]:
+        """As ``History.audit``."""
+        return await self._ask(lambda history: history.audit(limit, before, events=events, device_id=device_id))
+
+    async def version(self) -> int:
+        """As ``History.version``."""
+        return await self._ask(lambda history: history.version())
+
+    async def mark_interrupted(self) -> None:
+        """As ``History.mark_interrupted``."""
+        await self._ask(lambda history: history.mark_interrupted())
+
+    async def _ask(self, work: Callable[[History], T]) -> T:
+        answer: Future[T] = Future()
+
+        def ask() -> None:
+            if not answer.set_running_or_notify_cancel():
+                return
+            try:
+                history = self._open()
+                answer.set_result(work(history))
+                self._pass_on_remarks(history)
+            except EngineError as exc:
+                answer.set_exception(exc)
+            except Exception as exc:  # noqa: BLE001 -- the engine raises one kind of error
+                answer.set_exception(EngineError(ErrorCode.HISTORY_UNAVAILABLE, f"{type(exc).__name__}: {exc}"))
+
+        self._hand_over(ask)
+        return await asyncio.wrap_future(answer)
+
+    # -- the thread
+
+    def close(self, *, leaving: bool = False) -> None:
+        """Write what is held, then end. Where the file stays locked, it ends without what could not be written, and says so.
+
+        ``leaving``: the process ends now. Then the file stays open until it has: who closes it last makes SQLite move
+        everything to its final place and waits for the disk, and that can be left to somebody who has the time.
+        """
+        held, self._held = self._held, None
+        for job in held or ():
+            self.write(job)
+        if self._thread is None:
+            return
+        self._end_at = time.monotonic() + _LOCKED_SECONDS
+        done = threading.Event()
+        self._hand_over(done.set)
+        done.wait()
+        if self._lost:
+            self._tell(
+                f"The end of {self._lost} execution(s) was not recorded: another process keeps the history locked"
+            )
+        if leaving:
+            return  # the thread goes on waiting and keeps the file open
+        self._hand_over(self._close_file)
+        self._hand_over(None)
+        self._thread.join()
+        self._thread = None
+
+    def _hand_over(self, work: Callable[[], None] | None) -> None:
+        if self._thread is None:
+            with suppress(RuntimeError):  # a command that ended in refusal before there was a loop
+                self._loop = asyncio.get_running_loop()
+            self._thread = threading.Thread(target=self._run, name="history", daemon=True)
+            self._thread.start()
+        with self._news:
+            self._jobs.append(work)
+            self._news.notify()
+
+    def _run(self) -> None:
+        while (work := self._next()) is not None:
+            work()
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._news:
+            while not self._jobs:
+                self._news.wait()
+            return self._jobs.popleft()
+
+    def _open(self) -> History:
+        if self._history is None:
+            from clawperator.engine.history.store import History
+
+            self._history = History.open(self.path, safe=self.safe)
+        return self._history
+
+    def _close_file(self) -> None:
+        if self._history is not None:
+            self._history.close()
+            self._history = None
+
+
+def _given(where: Filter | None) -> tuple[Filter, ...]:
+    return () if where is None else (where,)

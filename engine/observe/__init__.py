@@ -1,1 +1,0 @@
-"""Looking at a device without changing it."""

@@ -1,0 +1,57 @@
+"""One past run in full, with its steps gone through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from clawperator.widgets.execution_detail import ExecutionDetail, Tab
+from clawperator.widgets.format.json_lines import json_slots
+from clawperator.widgets.format.raw_lines import raw_slots
+from clawperator.widgets.format.runs import late_words
+from clawperator.widgets.format.slot import BLANK, Sheet, Slot, folded
+from clawperator.widgets.models.outline import is_failure, opened_envelope
+from clawperator.widgets.models.run_replay import execution_of
+
+if TYPE_CHECKING:
+    from clawperator.engine.history.records import RunRecord
+    from clawperator.widgets.models.execution import Execution
+
+
+class PastDetail(ExecutionDetail):
+    """The detail of an execution whose cursor can be led to a step, and of the result that came after its end."""
+
+    EMPTY = "No run is chosen."
+
+    record: RunRecord | None = None
+
+    def show_run(self, record: RunRecord | None) -> None:
+        """Draw a stored run; the same one read anew keeps the place."""
+        self.record = record
+        self.show(execution_of(record) if record is not None else None)
+
+    def to_step(self, number: int) -> None:
+        """The cursor on step ``number`` (from 1), where the steps are what is shown."""
+        index = self._index(lambda slot: slot.place == ("step", number))
+        if self.tab is Tab.STEPS and index is not None:
+            self.move_to(index)
+
+    def _of_tab(self, execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+        late = self.record.late if self.record is not None else None
+        if self.record is None or late is None or self.tab not in (Tab.STEPS, Tab.ENVELOPE, Tab.RAW):
+            yield from super()._of_tab(execution, sheet)
+            return
+        yield from folded(late_words(self.record.summary, late), sheet.width, "warn")
+        yield BLANK
+        if self.tab is Tab.ENVELOPE:
+            yield from json_slots(
+                late.envelope,
+                sheet,
+                topic="envelope",
+                by_itself=opened_envelope,
+                role_of=lambda path, value: "fail" if is_failure(path, value) else "",
+            )
+        elif self.tab is Tab.RAW:
+            yield from raw_slots("".join(late.raw), sheet)
+        else:
+            yield from super()._of_tab(execution, sheet)

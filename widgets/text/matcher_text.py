@@ -1,0 +1,189 @@
+"""The matcher line: one line of text ↔ a matcher, and what can be typed next.
+
+``res:id/title  role:button  text="exact"  text~part  desc="exact"  desc~part``, in any order, blanks between. A value with
+blanks stands in double quotes, in which a backslash escapes. A JSON object with the names of the wire is read too, so that
+whatever ``--selector`` takes can be pasted. Reading never fails: what cannot be read is named, the rest is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH, utf16_length
+from clawperator.engine.hierarchy.match import Matcher, find_all
+from clawperator.engine.hierarchy.matcher import field_value
+from clawperator.engine.hierarchy.roles import ROLE_NAMES
+from clawperator.widgets.text.matcher_terms import SPELLINGS, Term, is_closed, is_json, terms_of, unescape
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.tree import UiTree
+
+MAX_COMPLETIONS = 50
+
+_FIELD_WORDS = {
+    "resourceId": "resource id",
+    "role": "inferred role",
+    "textEquals": "text is",
+    "textContains": "text contains",
+    "contentDescEquals": "description is",
+    "contentDescContains": "description contains",
+}
+_COMPLETED_FIRST = ("resourceId", "textEquals", "textContains", "contentDescEquals", "contentDescContains", "role")
+_PLAIN_VALUE = re.compile(r'[^\s"][\S]*')
+_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
+class MatcherText(NamedTuple):
+    """A line as read. ``matcher`` has the fields that could be read; ``problem`` names the first thing that could not,
+    at ``column`` (in characters, from 0; -1 without a problem).
+    """
+
+    text: str
+    matcher: Matcher
+    problem: str = ""
+    column: int = -1
+
+
+class Completion(NamedTuple):
+    """The whole line with something completed, where the cursor goes, and what was put in, in words."""
+
+    text: str
+    cursor: int
+    what: str
+    words: str
+
+
+def parse_matcher_text(text: str, tree: UiTree | None = None) -> MatcherText:
+    """Read a line. With a ``tree``, ``title`` and ``id/title`` become the full id when exactly one of its ids ends so."""
+    fields: dict[str, str] = {}
+    problems: list[tuple[int, str]] = []
+    for term in terms_of(text):
+        problem, column = _judge(term, fields)
+        if problem:
+            problems.append((column, problem))
+        else:
+            value = full_id(term.value, tree) if term.field == "resourceId" else term.value
+            fields[term.field] = value
+    column, problem = min(problems, default=(-1, ""))
+    return MatcherText(text, Matcher.from_fields(fields), problem, column)
+
+
+def _judge(term: Term, fields: dict[str, str]) -> tuple[str, int]:
+    """What is wrong with a term, and where."""
+    if term.problem:
+        return term.problem, term.column
+    if term.field in fields:
+        return f"{term.field} is given twice", term.start
+    if not term.value:
+        return f"{term.field} needs a value", term.value_at
+    return value_problem(term.value), term.value_at
+
+
+def matcher_text(matcher: Matcher) -> str:
+    """The canonical line of a matcher; ``parse_matcher_text`` reads it back."""
+    return " ".join(SPELLINGS[field] + quoted(value) for field, value in matcher.fields().items())
+
+
+def quoted(value: str) -> str:
+    """A value as the line wants it: bare where that is safe."""
+    if _PLAIN_VALUE.fullmatch(value) and "\\" not in value:
+        return value
+    return f'"{value.translate(_ESCAPED)}"'
+
+
+def value_problem(value: str) -> str:
+    """Why the contract refuses a value, in words; empty when it does not (execution.md#limits)."""
+    length = utf16_length(value)
+    return f"{length} characters: at most {MAX_MATCHER_VALUE_LENGTH}" if length > MAX_MATCHER_VALUE_LENGTH else ""
+
+
+def full_id(value: str, tree: UiTree | None) -> str:
+    """``title`` or ``id/title`` as the one full id of ``tree`` that ends so; anything else as it is."""
+    if tree is None or not value or ":" in value:
+        return value
+    ending = f":{value}" if value.startswith("id/") else f":id/{value}"
+    ids = set(tree.resource_ids)
+    found = [candidate for candidate in ids if candidate.endswith(ending)] if value not in ids else []
+    return found[0] if len(found) == 1 else value
+
+
+# -- completing
+
+
+def complete(text: str, cursor: int, tree: UiTree | None) -> list[Completion]:
+    """What may stand at the cursor: fields not given yet, then values of the screen with their counts.
+
+    Counts are those of the nodes that the other terms leave; what finds one node alone comes first. At most
+    ``MAX_COMPLETIONS``; none inside JSON.
+    """
+    if is_json(text):
+        return []
+    terms = list(terms_of(text))
+    at = next((term for term in terms if term.start <= cursor <= term.end), None)
+    others = [term for term in terms if term is not at and term.field and not term.problem]
+    if at is None or cursor < at.value_at or not at.field:
+        return _field_completions(text, cursor, at, {term.field for term in others})
+    if at.value_at < at.end and text[at.value_at] == '"' and cursor == at.end and is_closed(text, at):
+        return []
+    rest = Matcher.from_fields({term.field: full_id(term.value, tree) for term in others})
+    return _value_completions(text, cursor, at, rest, tree)
+
+
+def _field_completions(text: str, cursor: int, term: Term | None, given: set[str]) -> list[Completion]:
+    start = term.start if term is not None else cursor
+    typed = text[start:cursor].lower()
+    end = term.value_at if term is not None and not _has_value(term) else cursor
+    found = []
+    for field in _COMPLETED_FIRST:
+        spelling = SPELLINGS[field]
+        if field not in given and spelling.startswith(typed):
+            line = text[:start] + spelling + text[max(end, cursor) :]
+            found.append(Completion(line, start + len(spelling), spelling, _FIELD_WORDS[field]))
+    return found
+
+
+def _has_value(term: Term) -> bool:
+    return term.value_at < term.end
+
+
+def _value_completions(text: str, cursor: int, term: Term, rest: Matcher, tree: UiTree | None) -> list[Completion]:
+    if tree is None:
+        return []
+    typed = text[term.value_at : cursor]
+    typed = unescape(typed.removeprefix('"')) if typed.startswith('"') else typed
+    found = []
+    for value, count in values_on_screen(tree, term.field, rest, typed):
+        put = quoted(value)
+        line = text[: term.value_at] + put + text[term.end :]
+        found.append(Completion(line, term.value_at + len(put), put, str(count)))
+    return [completion for completion in found if completion.text != text]
+
+
+def values_on_screen(tree: UiTree, field: str, rest: Matcher, typed: str = "") -> Sequence[tuple[str, int]]:
+    """Values of ``field`` that hold ``typed``, among the nodes on screen that ``rest`` leaves, with how many have each.
+
+    Those that begin so come before those that hold it further in, unique ones first, then in document order; roles by how
+    many have them.
+    """
+    nodes = find_all(tree, rest) if rest else tree.on_screen
+    counts = Counter(field_value(node, field) for node in nodes)
+    wanted = typed.lower()
+    rows = []
+    for place, (value, count) in enumerate(counts.items()):
+        where = _where(value, field).find(wanted)
+        if value and where >= 0 and not value_problem(value):
+            rows.append((where > 0, count > 1, place, value, count))
+    rows.sort()
+    if field == "role" and not rows:
+        return [(role, 0) for role in ROLE_NAMES if role.startswith(wanted)][:MAX_COMPLETIONS]
+    return [(value, count) for *_, value, count in rows[:MAX_COMPLETIONS]]
+
+
+def _where(value: str, field: str) -> str:
+    """What of a value a typed beginning is looked for in: of an id its name too, so that ``tit`` finds ``…:id/title``."""
+    lowered = value.lower()
+    name = lowered.partition(":id/")[2] if field == "resourceId" else ""
+    return f"{name} id/{name} {lowered}" if name else lowered
