@@ -10,23 +10,23 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from clawperator.app.http import openapi
-from clawperator.app.http.answers import failure
 from clawperator.app.http.routes import ROUTERS
-from clawperator.app.http.service import Room
+from clawperator.app.http.service import HttpService
+from clawperator.app.serve.answers import failure
 from clawperator.app.serve.gate import App, Gate, Receive, Report, Scope, Send
 from clawperator.app.serve.tokens import Tokens
 from clawperator.engine.errors import EngineError, ErrorCode
 
 
-def create_app(room: Room, tokens: Tokens | None = None, *, report: Report = lambda _: None) -> App:
-    """The whole application for ``room``, which has to be ``running`` while it is served.
+def create_app(service: HttpService, tokens: Tokens | None = None, *, report: Report = lambda _: None) -> App:
+    """The whole application for ``service``, which has to be ``running`` while it is served.
 
     ``report`` gets the tracebacks of faults of our own; a caller only hears that there was one.
     """
     framework = FastAPI(
         docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, dependencies=[Depends(_once)]
     )
-    framework.state.room = room
+    framework.state.service = service
     for router in ROUTERS:
         framework.include_router(router)
     described: dict[str, Any] = {}
@@ -42,16 +42,16 @@ def create_app(room: Room, tokens: Tokens | None = None, *, report: Report = lam
     framework.add_exception_handler(RequestValidationError, _wrong_parameter)
 
     framework.add_exception_handler(Exception, _fault)
-    options = room.options
+    options = service.options
     return Gate(
-        Swift(room, framework),
+        Swift(service, framework),
         host=options.host,
         tokens=tokens,
         allow_origins=options.allow_origins,
         allow_hosts=options.allow_hosts,
         rate=options.rate,
-        heard=room.heard,
-        refused=room.refusals.add,
+        heard=service.heard,
+        refused=service.refusals.add,
         report=report,
     )
 
@@ -59,13 +59,13 @@ def create_app(room: Room, tokens: Tokens | None = None, *, report: Report = lam
 class Swift:
     """Answers that are ready before they are asked for, without the framework's share of the time."""
 
-    def __init__(self, room: Room, app: App) -> None:
-        self._room = room
+    def __init__(self, service: HttpService, app: App) -> None:
+        self._service = service
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/devices":
-            body = self._room.device_list
+            body = self._service.device_list
             if body is not None:
                 scope["clawperator.route"] = "/devices"
                 length = str(len(body)).encode()
@@ -96,7 +96,7 @@ async def _fault(_: Request, __: Exception) -> Response:
 
 async def _engine_error(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, EngineError)
-    request.app.state.room.refusals.add(request.scope, exc)
+    request.app.state.service.refusals.add(request.scope, exc)
     return failure(exc)
 
 

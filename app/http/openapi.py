@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from clawperator.app.http.answers import RETRY_AFTER, status_of
+from clawperator.app.serve.answers import RETRY_AFTER, status_of
 from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.version import __version__

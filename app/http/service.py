@@ -5,27 +5,24 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from clawperator.app.http.answers import encode
 from clawperator.app.http.events.hub import Hub
 from clawperator.app.http.followers import Followers
 from clawperator.app.http.metrics import Metrics
+from clawperator.app.serve.answers import encode
 from clawperator.app.serve.refusals import CALLER, Refusals, operation_of
-from clawperator.engine.config.policy import Profile, load_profile
+from clawperator.app.serve.service import Service
 from clawperator.engine.diagnostics.log_file import open_log
 from clawperator.engine.errors import interruption
 from clawperator.engine.events.types import AdbServerLost, DevicesChanged, ExecutionFinished, LogBatch, SnapshotSeen
 from clawperator.engine.executions.attempt import ExecutionResult
-from clawperator.engine.executions.drain import InFlight
 from clawperator.engine.executions.run import RunOptions
-from clawperator.engine.follow.trees import LastTrees
 from clawperator.engine.guard import ANYBODY, Caller, Guard
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import AsyncIterator
 
     from starlette.requests import Request
 
@@ -34,23 +31,21 @@ if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
 
 
-class Room:
+class HttpService(Service):
     """Use within ``running``. ``devices`` is ``None`` while adb's list is not known."""
 
     def __init__(self, engine: Engine, options: ServeOptions, tell: Callable[[str], object] = lambda _: None) -> None:
-        self.engine = engine
+        super().__init__(engine)
         self._tell = tell
         self.options = options
         self.hub = Hub(engine.events)
         self.metrics = Metrics()
-        self.trees = LastTrees()
         self.followers = Followers(engine, self.hub.tell)
         self.log = open_log(engine.settings)
         self.started_at = time.time()
         self.devices: tuple[DeviceEntry, ...] | None = None
         self.device_list: bytes | None = None
         """The whole answer of ``GET /devices``, made once per change."""
-        self.work = InFlight()
         self.refusals = Refusals(engine)
         self._watchers: dict[str, asyncio.Task[None]] = {}
         self.metrics.gauge("executions_in_flight", "Executions that run now", lambda: self.work.count)
@@ -63,7 +58,7 @@ class Room:
         self.metrics.gauge("devices", "Devices that adb lists as usable", self._usable)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[Room]:
+    async def running(self) -> AsyncIterator[HttpService]:
         """Follow the adb server, the logs of usable devices, and the bus, until left."""
         tasks = [
             asyncio.create_task(work, name=name)
@@ -123,7 +118,7 @@ class Room:
 
         It runs to its end even when the caller leaves: nobody can take back what was sent.
         """
-        with self.flight():
+        with self.work.one():
             try:
                 return await self.engine.under(caller_of(request)).execute(
                     payload,
@@ -138,10 +133,6 @@ class Room:
                     raise
                 # The server leaves without waiting: whoever asked is told so, not cut off.
                 raise interruption("unknown", deviceId=device_id or "") from None
-
-    def flight(self) -> AbstractContextManager[None]:
-        """Something runs that is to have its result before the server ends. Raises ``EngineError`` (SHUTTING_DOWN)."""
-        return self.work.one()
 
     def heard(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request is over."""
@@ -162,16 +153,6 @@ class Room:
     def guard(self, request: Request) -> Guard:
         """The policy for whoever sent ``request``."""
         return self.engine.under(caller_of(request)).guard
-
-    @contextmanager
-    def acting(self, request: Request) -> Iterator[Engine]:
-        """Give the engine under the caller's profile for something that the server waits for before it ends."""
-        with self.flight():
-            yield self.engine.under(caller_of(request))
-
-    def profile(self, caller: Caller) -> Profile:
-        """The profile that binds ``caller``: the policy's active one where their token names none."""
-        return load_profile(self.engine.settings, caller.profile)
 
 
 def _outcome(event: ExecutionFinished) -> tuple[str, str]:

@@ -12,9 +12,9 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from clawperator.app.http.answers import failure
 from clawperator.app.mcp.server import create_server
-from clawperator.app.mcp.service import Desk
+from clawperator.app.mcp.service import McpService
+from clawperator.app.serve.answers import failure
 from clawperator.app.serve.gate import MAX_BODY_BYTES, Gate, Receive, Send
 from clawperator.app.serve.hosting import Host, Ready, Tell
 from clawperator.app.serve.refusals import CALLER, Refusals
@@ -38,10 +38,10 @@ class McpApp:
     ``requests`` are those that have not been answered yet, and the work to wait for before it is left.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, service: McpService) -> None:
         self.requests = InFlight()
         self._manager = StreamableHTTPSessionManager(
-            create_server(desk),
+            create_server(service),
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate's part
             max_request_body_size=MAX_BODY_BYTES,
             max_sessions=_MAX_SESSIONS,
@@ -95,7 +95,7 @@ async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Te
     """
     host = Host(options, engine.guard)
     try:
-        app = McpApp(Desk(engine, pictures=options.screenshots_dir, tell=tell))
+        app = McpApp(McpService(engine, pictures=options.screenshots_dir, tell=tell))
 
         refusals = Refusals(engine)
 

@@ -23,7 +23,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.follow.trees import viewed
 
 if TYPE_CHECKING:
-    from clawperator.app.mcp.service import Call, Desk
+    from clawperator.app.mcp.service import Call, McpService
 
 JSON = "application/json"
 XML = "application/xml"
@@ -59,7 +59,7 @@ TEMPLATES = [
 ]
 
 
-async def resources(desk: Desk) -> list[Resource]:
+async def resources(service: McpService) -> list[Resource]:
     """The trees of usable devices, and what is always there. Without adb there are no devices, and that is no error here."""
     found = [
         Resource(
@@ -80,7 +80,7 @@ async def resources(desk: Desk) -> list[Resource]:
         ),
     ]
     try:
-        devices = await desk.engine.devices()
+        devices = await service.engine.devices()
     except EngineError:
         return found
     return [
@@ -99,12 +99,12 @@ async def resources(desk: Desk) -> list[Resource]:
     ]
 
 
-async def read(desk: Desk, call: Call, uri: str) -> ReadResourceResult:
+async def read(service: McpService, call: Call, uri: str) -> ReadResourceResult:
     """One resource. Raises ``MCPError``: INVALID_PARAMS for one that is not there, else with the error object as its data."""
     from mcp.shared.exceptions import MCPError
 
     try:
-        text, kind = await _content(desk, call, uri)
+        text, kind = await _content(service, call, uri)
     except EngineError as exc:
         raise MCPError(INTERNAL_ERROR, sound(exc.message), exc.to_answer()["error"]) from exc
     except LookupError as exc:
@@ -113,7 +113,7 @@ async def read(desk: Desk, call: Call, uri: str) -> ReadResourceResult:
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=sound(text))])
 
 
-async def _content(desk: Desk, call: Call, uri: str) -> tuple[str, str]:
+async def _content(service: McpService, call: Call, uri: str) -> tuple[str, str]:
     """Text and its type. Raises ``LookupError`` where there is no such resource, and ``EngineError``."""
     if uri == _ACTIONS:
         return _json({name: _described(name) for name in ACTIONS}), JSON
@@ -125,7 +125,7 @@ async def _content(desk: Desk, call: Call, uri: str) -> tuple[str, str]:
     serial, mark, what = uri.removeprefix(_DEVICES).partition("/")
     if not uri.startswith(_DEVICES) or not mark or what not in ("tree", "tree.xml"):
         raise LookupError(uri)
-    serial, seen = await desk.look(call, unquote(serial), max_age_ms=_EVER)
+    serial, seen = await service.look(call, unquote(serial), max_age_ms=_EVER)
     if what == "tree.xml":
         return seen.xml, XML
     view = await asyncio.to_thread(viewed, seen.xml, await seen.read(), "interactive", _TREE_BYTES)

@@ -1,4 +1,4 @@
-"""The protocol's server: lists the tools and resources of a desk, and runs them for whoever asks."""
+"""The protocol's server: lists the tools and resources of a service, and runs them for whoever asks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from clawperator.app.mcp.service import Desk
+    from clawperator.app.mcp.service import McpService
     from clawperator.app.mcp.tools.base import Tool
 
     Context = ServerRequestContext[Any, Any]
@@ -51,8 +51,8 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 _LONGEST_NAME = 64
 
 
-def create_server(desk: Desk) -> Server[Any]:
-    """One for every transport; ``desk`` is shared by all connections."""
+def create_server(service: McpService) -> Server[Any]:
+    """One for every transport; ``service`` is shared by all connections."""
 
     async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[entry(tool) for tool in TOOLS.values()])
@@ -62,16 +62,16 @@ def create_server(desk: Desk) -> Server[Any]:
         if tool is None:
             hint = suggestion(params.name, TOOLS) or f"Tools: {', '.join(TOOLS)}."
             raise MCPError(INVALID_PARAMS, f"There is no tool {shown(params.name)}. {hint}")
-        return result_of(await answered(desk, tool, _call(context), params.arguments))
+        return result_of(await answered(service, tool, _call(context), params.arguments))
 
     async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        return ListResourcesResult(resources=await resources.resources(desk))
+        return ListResourcesResult(resources=await resources.resources(service))
 
     async def list_templates(_: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
 
     async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return await resources.read(desk, _call(context), params.uri)
+        return await resources.read(service, _call(context), params.uri)
 
     def input_schema(name: str) -> Mapping[str, Any] | None:
         return TOOLS[name].input_schema if name in TOOLS else None
@@ -108,31 +108,31 @@ def entry(tool: Tool) -> ToolEntry:
     )
 
 
-async def answered(desk: Desk, tool: Tool, call: Call, arguments: Mapping[str, Any] | None) -> Reply:
+async def answered(service: McpService, tool: Tool, call: Call, arguments: Mapping[str, Any] | None) -> Reply:
     """What ``tool`` answers, whatever happens; a fault of ours is told to people, not to the client."""
     try:
         given = tool.read(arguments)
         call.wait_ms = given.get("waitMs")
-        reply = await tool.run(desk, call, given)
+        reply = await tool.run(service, call, given)
     except asyncio.CancelledError:
-        desk.given_up(call)
+        service.given_up(call)
         raise
     except EngineError as exc:
         reply = refusal(exc)
     except Exception as exc:  # noqa: BLE001 -- the last border: one fault of ours is one failed call
-        desk.tell("".join(traceback.format_exception(exc)))
+        service.tell("".join(traceback.format_exception(exc)))
         reply = refusal(EngineError(ErrorCode.INTERNAL_ERROR, "An unexpected error occurred"))
-    return _with_what_was_cut_off(desk, call, reply)
+    return _with_what_was_cut_off(service, call, reply)
 
 
-def _with_what_was_cut_off(desk: Desk, call: Call, reply: Reply) -> Reply:
+def _with_what_was_cut_off(service: McpService, call: Call, reply: Reply) -> Reply:
     """The first answer about a device after a call on it was given up says what became of that; one that succeeds ends it."""
     device = reply.document.get("deviceId")
-    cut_off = desk.cut_off(call, device) if isinstance(device, str) else None
+    cut_off = service.cut_off(call, device) if isinstance(device, str) else None
     if cut_off is None:
         return reply
     if reply.document.get("ok"):
-        desk.told(call, str(device))
+        service.told(call, str(device))
     return reply._replace(document={**reply.document, "interrupted": cut_off.to_dict()})
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.progress import Following, Progress
-from clawperator.engine.config.policy import Profile, load_profile
+from clawperator.app.serve.service import CallerExecutor, Service
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
 from clawperator.engine.executions.drain import InFlight
 from clawperator.engine.executions.screenshot_paths import with_confined_pictures
-from clawperator.engine.follow.trees import LastTrees, SeenTree, tree_text
+from clawperator.engine.follow.trees import LastTrees, SeenTree
 from clawperator.engine.guard import ANYBODY, Caller
 
 if TYPE_CHECKING:
@@ -53,20 +53,7 @@ class CutOff:
         return {**self.error.to_dict(), "at": round(self.at, 3)}
 
 
-class _Executor:
-    """What plays a compiled artifact: every execution of it goes the way of all others here."""
-
-    def __init__(self, desk: Desk, call: Call) -> None:
-        self._desk = desk
-        self._call = call
-        self.settings = desk.engine.settings
-
-    async def execute(self, payload: Any, /, *, receiver_package: str | None = None, **how: Any) -> ExecutionResult:
-        assert receiver_package is None, "the server has one Operator app for all"
-        return await self._desk.execute(self._call, payload, **how)
-
-
-class Desk:
+class McpService(Service):
     """``pictures`` is the one folder that callers may have pictures written to; ``tell`` gets lines for people.
 
     ``trees`` and ``work`` may be shared with another server of the same process.
@@ -81,28 +68,16 @@ class Desk:
         work: InFlight | None = None,
         tell: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self.engine = engine
-        self.trees = trees or LastTrees()
-        self.work = work or InFlight()
+        super().__init__(engine, trees, work)
         self.tell = tell
         self._pictures = pictures
         self._cut_off: OrderedDict[tuple[str, str], CutOff] = OrderedDict()
 
     # -- what may be done
 
-    def profile(self, call: Call) -> Profile:
-        """The profile that binds the caller: the policy's active one where none is named."""
-        return load_profile(self.engine.settings, call.caller.profile)
-
     def admit(self, call: Call, payload: object, what: str) -> None:
         """Hold ``what``, which is done without an execution, against the policy as if it were ``payload``."""
         self.engine.under(call.caller).admit(payload, what)
-
-    @contextmanager
-    def acting(self, call: Call) -> Iterator[Engine]:
-        """Give the engine under the caller's profile for something that the server waits for before it ends."""
-        with self.work.one():
-            yield self.engine.under(call.caller)
 
     # -- executing
 
@@ -141,7 +116,7 @@ class Desk:
 
     def executor(self, call: Call) -> Executor:
         """What runs the executions of a compiled artifact for ``call``."""
-        return _Executor(self, call)
+        return CallerExecutor(self.engine.settings, partial(self.execute, call))
 
     def _seen(self, serial: str, xml: str, command_id: str) -> None:
         self.trees.note(serial, xml, command_id=command_id)
@@ -188,13 +163,5 @@ class Desk:
     async def look(self, call: Call, device_id: str | None, max_age_ms: int = 0) -> tuple[str, SeenTree]:
         """Serial and tree of a device: one that went by and is not older than that, else one of our own."""
         self.admit(call, build.snapshot(), "read the UI tree")
-        serial = (await self.engine.device(device_id or None)).serial
-        if (seen := self.trees.fresh(serial, max_age_ms)) is not None:
-            return serial, seen
         payload = build.single("mcp-snap", "snapshot_ui", action_id="snap", source=SOURCE)
-        result = await self.execute(call, payload, device_id=serial)
-        try:
-            return serial, self.trees.note(serial, tree_text(result.envelope), command_id=payload["commandId"])
-        except EngineError as exc:
-            exc.extra |= {"executionId": result.execution_id, "deviceId": serial}
-            raise
+        return await self.tree(partial(self.execute, call), payload, device_id, max_age_ms)

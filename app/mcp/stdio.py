@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mcp.server.stdio import stdio_server
 
 from clawperator.app.mcp.server import create_server
-from clawperator.app.mcp.service import Desk
+from clawperator.app.mcp.service import McpService
 from clawperator.app.signals import hearing
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _own_stdin() -> Iterator[int]:
 
 async def serve(engine: Engine, *, pictures: str, tell: Callable[[str], object]) -> None:
     """Serve until stdin ends, or SIGINT, SIGTERM or SIGHUP. What runs then is cut off, and the history says whether it was sent."""
-    server = create_server(Desk(engine, pictures=pictures, tell=tell))
+    server = create_server(McpService(engine, pictures=pictures, tell=tell))
     with _own_stdin() as descriptor, _signals():
         lines = cast("Any", Lines(descriptor))
         with contextlib.suppress(asyncio.CancelledError):

@@ -16,8 +16,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.server import ServerState
 
-from clawperator.app.http.answers import failure
 from clawperator.app.serve.accept_limits import Table
+from clawperator.app.serve.answers import failure
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:

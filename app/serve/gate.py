@@ -17,7 +17,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from clawperator.app.http import answers
+from clawperator.app.serve import answers
 from clawperator.app.serve.accept_limits import address_key
 from clawperator.app.serve.guesses import Guesses
 from clawperator.app.serve.refusals import CALLER

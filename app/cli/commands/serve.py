@@ -36,7 +36,7 @@ class Serve(Command):
     def run(self, options: Namespace) -> int:
         chosen = listening_options(options, _PORT)
         try:
-            from clawperator.app.http.serving import run
+            from clawperator.app.http.server import run
         except ImportError as exc:
             from clawperator.app.extras import not_installed
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from clawperator.app.http.answers import JSON, ok
 from clawperator.app.http.openapi import gives, obj, ok_with
-from clawperator.app.http.service import Room
+from clawperator.app.http.service import HttpService
+from clawperator.app.serve.answers import JSON, ok
 from clawperator.engine.errors import ErrorCode
 
 router = APIRouter(tags=["devices"])
@@ -25,7 +25,7 @@ _DEVICE = obj({"serial": _TEXT, "state": _TEXT, **_MORE}, ["serial", "state"])
     response_class=Response,
 )
 async def devices(request: Request) -> Response:
-    room: Room = request.app.state.room
-    if room.device_list is not None:
-        return Response(room.device_list, media_type=JSON)
-    return ok(devices=[entry.to_dict() for entry in await room.engine.devices()])
+    service: HttpService = request.app.state.service
+    if service.device_list is not None:
+        return Response(service.device_list, media_type=JSON)
+    return ok(devices=[entry.to_dict() for entry in await service.engine.devices()])

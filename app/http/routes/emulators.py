@@ -8,9 +8,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
-from clawperator.app.http.answers import answer, ok
 from clawperator.app.http.openapi import YES, gives, list_of, obj, ok_with, takes
-from clawperator.app.http.service import Room
+from clawperator.app.http.service import HttpService, caller_of
+from clawperator.app.serve.answers import answer, ok
 from clawperator.engine.emulators.avds import checked_name
 from clawperator.engine.emulators.manager import EmulatorManager
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -46,8 +46,8 @@ _WISHES = {
 
 
 def _manager(request: Request) -> EmulatorManager:
-    room: Room = request.app.state.room
-    return room.engine.emulators
+    service: HttpService = request.app.state.service
+    return service.engine.emulators
 
 
 @router.get(
@@ -87,11 +87,11 @@ async def running(request: Request) -> Response:
     response_class=Response,
 )
 async def create(request: Request) -> Response:
-    room: Room = request.app.state.room
+    service: HttpService = request.app.state.service
     body = await bodies.read_object(request, required=False)
     wishes = _wishes(body)
     name = wishes.pop("name") or ""
-    with room.acting(request) as engine:
+    with service.acting(caller_of(request)) as engine:
         return ok(**(await engine.emulators.create(checked_name(name) if name else "", **wishes)).to_dict())
 
 
@@ -134,8 +134,8 @@ async def inspect(request: Request, name: str) -> Response:
     response_class=Response,
 )
 async def start(request: Request, name: str) -> Response:
-    room: Room = request.app.state.room
-    with room.acting(request) as engine:
+    service: HttpService = request.app.state.service
+    with service.acting(caller_of(request)) as engine:
         return ok(**(await engine.emulators.start(checked_name(name))).started())
 
 
@@ -152,8 +152,8 @@ async def start(request: Request, name: str) -> Response:
     response_class=Response,
 )
 async def stop(request: Request, name: str) -> Response:
-    room: Room = request.app.state.room
-    with room.acting(request) as engine:
+    service: HttpService = request.app.state.service
+    with service.acting(caller_of(request)) as engine:
         stopped = await engine.emulators.stop(checked_name(name))
     return answer(stopped.to_dict())
 
@@ -172,8 +172,8 @@ async def stop(request: Request, name: str) -> Response:
     response_class=Response,
 )
 async def delete(request: Request, name: str) -> Response:
-    room: Room = request.app.state.room
-    with room.acting(request) as engine:
+    service: HttpService = request.app.state.service
+    with service.acting(caller_of(request)) as engine:
         await engine.emulators.delete(checked_name(name))
     return ok(avdName=name, deleted=True)
 
@@ -193,7 +193,7 @@ async def delete(request: Request, name: str) -> Response:
     response_class=Response,
 )
 async def provision(request: Request) -> Response:
-    room: Room = request.app.state.room
+    service: HttpService = request.app.state.service
     name = bodies.text_of(await bodies.read_object(request, required=False), "name")
-    with room.acting(request) as engine:
+    with service.acting(caller_of(request)) as engine:
         return ok(**(await engine.emulators.provision(checked_name(name) if name else "")).to_dict())

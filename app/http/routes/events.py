@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
-from clawperator.app.http.answers import ok
 from clawperator.app.http.events import frames
 from clawperator.app.http.events.hub import Client
 from clawperator.app.http.events.stream import EventStream
 from clawperator.app.http.openapi import gives, ok_with
-from clawperator.app.http.service import Room
+from clawperator.app.http.service import HttpService
+from clawperator.app.serve.answers import ok
 from clawperator.app.serve.gate import not_of_a_page
 from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -50,22 +50,22 @@ async def events(
     ] = "",
     last_event_id: Annotated[str, Header(max_length=64)] = "",
 ) -> Any:
-    room: Room = request.app.state.room
+    service: HttpService = request.app.state.service
     wanted = [_type(name) for name in types]
     if follow or set(wanted) != {frames.DEVICES}:
-        room.admit(request, build.snapshot())  # what happens on a screen is for those who may look at it
-    client = room.hub.subscribe(devices=device, types=wanted, last_id=last_event_id)
+        service.admit(request, build.snapshot())  # what happens on a screen is for those who may look at it
+    client = service.hub.subscribe(devices=device, types=wanted, last_id=last_event_id)
     if client is None:
         raise EngineError(ErrorCode.SHUTTING_DOWN, "The limit of event streams is reached")
-    room.log.write("info", "serve.sse.client.connected", f"{len(room.hub)} clients of the event stream")
-    following = room.followers.following(follow) if follow else None
-    return EventStream(room.hub, client, beside=following, ended=lambda: _left(room, client))
+    service.log.write("info", "serve.sse.client.connected", f"{len(service.hub)} clients of the event stream")
+    following = service.followers.following(follow) if follow else None
+    return EventStream(service.hub, client, beside=following, ended=lambda: _left(service, client))
 
 
-def _left(room: Room, client: Client) -> None:
+def _left(service: HttpService, client: Client) -> None:
     if client.dropped:
-        room.log.write("warn", "serve.sse.write_failed", "a client that did not read was dropped")
-    room.log.write("info", "serve.sse.client.disconnected", f"{len(room.hub)} clients of the event stream")
+        service.log.write("warn", "serve.sse.write_failed", "a client that did not read was dropped")
+    service.log.write("info", "serve.sse.client.disconnected", f"{len(service.hub)} clients of the event stream")
 
 
 def _type(name: str) -> str:

@@ -11,9 +11,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
-from clawperator.app.http.answers import answer, in_route_words, retry_after, status_of
 from clawperator.app.http.openapi import YES, gives, obj, ok_with, ref, takes
-from clawperator.app.http.service import Room, caller_of
+from clawperator.app.http.service import HttpService, caller_of
+from clawperator.app.serve.answers import answer, in_route_words, retry_after, status_of
+from clawperator.app.serve.service import CallerExecutor
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
@@ -118,17 +119,17 @@ async def execute(
         bool, Query(alias="validateOnly", description="Validate the payload without a device.")
     ] = False,
 ) -> Response:
-    room: Room = request.app.state.room
+    service: HttpService = request.app.state.service
     body = await bodies.read_object(request)
     payload = bodies.execution_of(body)
     device, package = bodies.device_of(body), bodies.package_of(body)
     if is_compiled(payload):
         return await _execute_compiled(request, body, payload, validate_only=validate_only)
-    payload = with_confined_pictures(room.guard(request), payload, room.options.screenshots_dir)
+    payload = with_confined_pictures(service.guard(request), payload, service.options.screenshots_dir)
     if validate_only:
-        checked = room.engine.validate(payload)
+        checked = service.engine.validate(payload)
         return answer({"ok": True, "validated": True, "execution": checked.payload})
-    result = await room.execute(
+    result = await service.execute(
         request, payload, device_id=device, receiver_package=package, wait_ms=bodies.wait_of(body)
     )
     return answer(in_route_words(result.to_dict()))
@@ -137,41 +138,35 @@ async def execute(
 async def _execute_compiled(request: Request, body: bodies.Body, document: Any, *, validate_only: bool) -> Response:
     if validate_only:
         return answer(compiled_json.checked(await asyncio.to_thread(compiled_json.read_compiled, document)))
-    room: Room = request.app.state.room
+    service: HttpService = request.app.state.service
     report = await play_document(
-        _Executor(room, request, bodies.wait_of(body)),
+        _executor(service, request, bodies.wait_of(body)),
         document,
-        room.profile(caller_of(request)),
+        service.profile(caller_of(request)),
         device_id=bodies.device_of(body),
         receiver_package=bodies.package_of(body),
     )
     return answer(in_route_words(report.to_dict()))
 
 
-class _Executor:
-    """What plays a compiled artifact: every execution of it goes the way of all others here."""
+def _executor(service: HttpService, request: Request, wait_ms: int | None) -> CallerExecutor:
+    async def run(payload: Any, **options: Any) -> ExecutionResult:
+        confined_payload = with_confined_pictures(service.guard(request), payload, service.options.screenshots_dir)
+        return await service.execute(request, confined_payload, wait_ms=wait_ms, **options)
 
-    def __init__(self, room: Room, request: Request, wait_ms: int | None) -> None:
-        self._room, self._request, self._wait_ms = room, request, wait_ms
-        self.settings = room.engine.settings
-
-    async def execute(self, payload: Any, /, **how: Any) -> ExecutionResult:
-        room = self._room
-        guard, folder = room.guard(self._request), room.options.screenshots_dir
-        confined_payload = with_confined_pictures(guard, payload, folder)
-        return await room.execute(self._request, confined_payload, wait_ms=self._wait_ms, **how)
+    return CallerExecutor(service.engine.settings, run)
 
 
 async def _observe(request: Request, payload: dict[str, Any], options: RunOptions) -> dict[str, Any]:
     """Run one of our own observations for a body that may be missing."""
-    room: Room = request.app.state.room
+    service: HttpService = request.app.state.service
     body = await bodies.read_object(request, required=False)
     device, package = bodies.device_of(body), bodies.package_of(body)
     if (path := bodies.path_of(body)) is not None:
-        make_picture_folder(room.guard(request), room.options.screenshots_dir)
-        payload["actions"][0]["params"] = {"path": confined(path, room.options.screenshots_dir)}
+        make_picture_folder(service.guard(request), service.options.screenshots_dir)
+        payload["actions"][0]["params"] = {"path": confined(path, service.options.screenshots_dir)}
     wait = bodies.wait_of(body)
-    result = await room.execute(
+    result = await service.execute(
         request, payload, device_id=device, receiver_package=package, wait_ms=wait, options=options
     )
     return in_route_words(result.to_dict())

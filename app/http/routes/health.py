@@ -7,9 +7,9 @@ import time
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from clawperator.app.http.answers import answer, ok
 from clawperator.app.http.openapi import gives, ok_with
-from clawperator.app.http.service import Room
+from clawperator.app.http.service import HttpService
+from clawperator.app.serve.answers import answer, ok
 from clawperator.engine.contracts.schema import SCHEMAS, json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.version import __version__
@@ -29,8 +29,8 @@ _HEALTH = gives(ok_with({"version": _TEXT, "uptimeSeconds": {"type": "number"}})
 )
 @router.get("/health", include_in_schema=False)
 async def health(request: Request) -> Response:
-    room: Room = request.app.state.room
-    up = round(time.time() - room.started_at, 3)
+    service: HttpService = request.app.state.service
+    up = round(time.time() - service.started_at, 3)
     return ok(version=__version__, uptimeSeconds=up)
 
 
@@ -56,6 +56,6 @@ async def schema(name: str) -> Response:
     response_class=Response,
 )
 async def metrics(request: Request) -> Response:
-    room: Room = request.app.state.room
-    text, kind = room.metrics.text()
+    service: HttpService = request.app.state.service
+    text, kind = service.metrics.text()
     return Response(text, headers={"Content-Type": kind})

@@ -7,9 +7,9 @@ from typing import Annotated, Any, get_args
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from clawperator.app.http.answers import ok
 from clawperator.app.http.openapi import gives, list_of, obj, ok_with, ref
-from clawperator.app.http.service import Room
+from clawperator.app.http.service import HttpService
+from clawperator.app.serve.answers import ok
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.filters.grammar import parse_filter
@@ -54,13 +54,13 @@ _Before = Annotated[
 
 
 def _history(request: Request) -> Any:
-    room: Room = request.app.state.room
-    room.admit(request, build.snapshot())  # what was seen is for those who may look
-    if room.engine.history is None:
+    service: HttpService = request.app.state.service
+    service.admit(request, build.snapshot())  # what was seen is for those who may look
+    if service.engine.history is None:
         raise EngineError(
             ErrorCode.HISTORY_UNAVAILABLE, "This server keeps no history", hint="Start the server without --no-history."
         )
-    return room.engine.history
+    return service.engine.history
 
 
 @router.get(

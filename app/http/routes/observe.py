@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
-from clawperator.app.http.answers import answer, ok
 from clawperator.app.http.openapi import gives, obj, ok_with, ref, takes
 from clawperator.app.http.routes.executions import OUTCOMES, SOURCE, WHERE
-from clawperator.app.http.service import Room
+from clawperator.app.http.service import HttpService, caller_of
+from clawperator.app.serve.answers import answer, ok
 from clawperator.app.serve.gate import not_of_a_page
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.selecting import checked_matcher
-from clawperator.engine.follow.trees import SeenTree, tree_text, viewed
+from clawperator.engine.follow.trees import SeenTree, viewed
 from clawperator.engine.hierarchy import questions
 from clawperator.engine.hierarchy.views import MIN_BYTES
 
@@ -32,7 +33,7 @@ _MOST = 1_000
 
 
 async def _look(
-    room: Room,
+    service: HttpService,
     request: Request,
     device_id: str | None,
     package: str | None,
@@ -41,12 +42,9 @@ async def _look(
 ) -> tuple[str, SeenTree]:
     """The device's tree, not older than ``max_age_ms``: one that went by, else one of our own."""
     payload = build.single("serve-snap", "snapshot_ui", action_id="snap", source=SOURCE)
-    room.admit(request, payload)  # a tree that is known already is not for everybody either
-    serial = (await room.engine.device(device_id)).serial
-    if (seen := room.trees.fresh(serial, max_age_ms)) is not None:
-        return serial, seen
-    result = await room.execute(request, payload, device_id=serial, receiver_package=package, wait_ms=wait_ms)
-    return serial, room.trees.note(serial, tree_text(result.envelope), command_id=payload["commandId"])
+    service.admit(request, payload)  # a tree that is known already is not for everybody either
+    execute = partial(service.execute, request, receiver_package=package, wait_ms=wait_ms)
+    return await service.tree(execute, payload, device_id, max_age_ms)
 
 
 def _facts(serial: str, seen: SeenTree) -> dict[str, Any]:
@@ -91,9 +89,9 @@ async def live_snapshot(
     ] = None,
     if_none_match: Annotated[str, Header(description="The `ETag` of the view that the client already has.")] = "",
 ) -> Response:
-    room: Room = request.app.state.room
-    serial, seen = await _look(room, request, device_id, None, max_age_ms, wait_ms)
-    room.followers.fetched(serial)
+    service: HttpService = request.app.state.service
+    serial, seen = await _look(service, request, device_id, None, max_age_ms, wait_ms)
+    service.followers.fetched(serial)
     tag = f'"{seen.digest}-{view}"'
     if tag in (word.strip() for word in if_none_match.split(",")):
         return Response(status_code=304, headers={"ETag": tag})
@@ -118,9 +116,9 @@ async def live_snapshot(
     response_class=Response,
 )
 async def picture(request: Request, device_id: str) -> Response:
-    room: Room = request.app.state.room
-    room.admit(request, build.screenshot())
-    return Response(await room.engine.picture(device_id=device_id), media_type="image/png")
+    service: HttpService = request.app.state.service
+    service.admit(request, build.screenshot())
+    return Response(await service.engine.picture(device_id=device_id), media_type="image/png")
 
 
 @router.get(
@@ -139,8 +137,8 @@ async def picture(request: Request, device_id: str) -> Response:
 async def packages(
     request: Request, device_id: str, third_party: Annotated[bool, Query(alias="thirdParty")] = False
 ) -> Response:
-    room: Room = request.app.state.room
-    with room.acting(request) as engine:
+    service: HttpService = request.app.state.service
+    with service.acting(caller_of(request)) as engine:
         return ok(packages=await engine.packages(device_id=device_id, third_party=third_party))
 
 
@@ -158,11 +156,11 @@ async def packages(
     response_class=Response,
 )
 async def match(request: Request) -> Response:
-    room: Room = request.app.state.room
+    service: HttpService = request.app.state.service
     body = await bodies.read_object(request)
     matcher = checked_matcher(body.get("selector"))
     limit, explain = _limit(body, 20), bool(bodies.flag_of(body, "explain"))
-    serial, seen = await _asked(room, request, body)
+    serial, seen = await _asked(service, request, body)
     found = await asyncio.to_thread(questions.matches, await seen.read(), matcher, limit=limit, explain=explain)
     return ok(**_facts(serial, seen), **found)
 
@@ -188,7 +186,7 @@ async def match(request: Request) -> Response:
     response_class=Response,
 )
 async def suggest(request: Request) -> Response:
-    room: Room = request.app.state.room
+    service: HttpService = request.app.state.service
     body = await bodies.read_object(request)
     ways = [name for name in ("at", "node", "selector") if body.get(name) is not None]
     if len(ways) != 1:
@@ -197,7 +195,7 @@ async def suggest(request: Request) -> Response:
     matcher = checked_matcher(body["selector"]) if ways == ["selector"] else None
     path = questions.read_path(bodies.text_of(body, "node") or "") if ways == ["node"] else ""
     point = _point(body["at"]) if ways == ["at"] else None
-    serial, seen = await _asked(room, request, body)
+    serial, seen = await _asked(service, request, body)
     tree = await seen.read()
     if matcher is not None:
         nodes = questions.found_by(tree, matcher)
@@ -207,10 +205,10 @@ async def suggest(request: Request) -> Response:
     return ok(**_facts(serial, seen), **found)
 
 
-async def _asked(room: Room, request: Request, body: bodies.Body) -> tuple[str, SeenTree]:
+async def _asked(service: HttpService, request: Request, body: bodies.Body) -> tuple[str, SeenTree]:
     age = _number(body, "maxAgeMs", 0, 0, 3_600_000)
     device, package, wait = bodies.device_of(body), bodies.package_of(body), bodies.wait_of(body)
-    return await _look(room, request, device, package, age, wait)
+    return await _look(service, request, device, package, age, wait)
 
 
 def _limit(body: bodies.Body, default: int) -> int:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from clawperator.app.http.answers import ok
 from clawperator.app.http.openapi import gives, ok_with, shape
-from clawperator.app.http.service import Room
+from clawperator.app.http.service import HttpService
+from clawperator.app.serve.answers import ok
 from clawperator.app.serve.gate import not_of_a_page
 from clawperator.engine.doctor.check import CheckDocument
 from clawperator.engine.doctor.verdict import READINESS, verdict_of
@@ -45,13 +45,13 @@ _LOCKS = {"type": "array", "items": shape(LockDocument)}
 async def doctor(
     request: Request, device_id: Annotated[str | None, Query(alias="deviceId", max_length=255)] = None
 ) -> Response:
-    room: Room = request.app.state.room
-    visit = room.engine.doctor(device_id=device_id or None)
+    service: HttpService = request.app.state.service
+    visit = service.engine.doctor(device_id=device_id or None)
     checks: list[dict[str, Any]] = []
-    with room.flight():
+    with service.work.one():
         async for check in visit.checks():
             checks.append(check.to_dict())
-            room.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=checks[-1]))
+            service.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=checks[-1]))
     verdict = verdict_of(checks)
     return ok(ready=verdict.ready, **verdict.to_dict(), deviceId=visit.device_id or None, checks=checks)
 
@@ -64,5 +64,5 @@ async def doctor(
     response_class=Response,
 )
 async def locks(request: Request) -> Response:
-    room: Room = request.app.state.room
-    return ok(locks=[lock.to_dict() for lock in room.engine.locks()])
+    service: HttpService = request.app.state.service
+    return ok(locks=[lock.to_dict() for lock in service.engine.locks()])

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from clawperator.app.http import bodies
-from clawperator.app.http.answers import ok
 from clawperator.app.http.openapi import gives, obj, ok_with, ref, takes
 from clawperator.app.http.routes.executions import WHERE
-from clawperator.app.http.service import Room
+from clawperator.app.http.service import HttpService, caller_of
+from clawperator.app.serve.answers import ok
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.registry import Registry, open_registry
 from clawperator.engine.skills.run import run_skill
@@ -36,8 +36,8 @@ _RUN = {
 
 
 async def _registry(request: Request) -> Registry:
-    room: Room = request.app.state.room
-    settings = room.engine.settings
+    service: HttpService = request.app.state.service
+    settings = service.engine.settings
     return await asyncio.to_thread(open_registry, settings.environment, settings.skills_registry or None)
 
 
@@ -110,12 +110,12 @@ async def skill(request: Request, skill_id: str) -> Response:
     response_class=Response,
 )
 async def run(request: Request, skill_id: str) -> Response:
-    room: Room = request.app.state.room
+    service: HttpService = request.app.state.service
     body = await bodies.read_object(request, required=False)
     device, args = bodies.device_of(body), _args(body)
     timeout, wait = bodies.timeout_of(body), bodies.wait_of(body)
     expected = bodies.text_of(body, "expectContains", ErrorCode.INVALID_EXPECT_CONTAINS)
-    with room.acting(request) as engine:
+    with service.acting(caller_of(request)) as engine:
         done = await run_skill(
             await _registry(request),
             skill_id,

@@ -21,7 +21,7 @@ from clawperator.engine.skills.compiled_json import checked, read_compiled
 from clawperator.engine.skills.play import play_document
 
 if TYPE_CHECKING:
-    from clawperator.app.mcp.service import Call, Desk
+    from clawperator.app.mcp.service import Call, McpService
 
 Payload = dict[str, Any]
 
@@ -29,30 +29,30 @@ Payload = dict[str, Any]
 # -- a whole plan
 
 
-async def _execute(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+async def _execute(service: McpService, call: Call, arguments: Arguments) -> Reply:
     if is_compiled(arguments["execution"]):
-        return await _execute_compiled(desk, call, arguments)
+        return await _execute_compiled(service, call, arguments)
     payload = completed(arguments["execution"])
     if arguments.get("validateOnly"):
-        checked = desk.engine.validate(payload)
+        checked = service.engine.validate(payload)
         warnings = [warning.to_dict() for warning in checked.warnings]
         more = {"warnings": warnings} if warnings else {}
         return Reply({"ok": True, "validated": True, "execution": checked.payload, **more})
-    result = await desk.execute(call, payload, device_id=arguments.get("deviceId"))
+    result = await service.execute(call, payload, device_id=arguments.get("deviceId"))
     document = result.to_dict()
     view, most = arguments.get("view", "interactive"), int(arguments.get("maxBytes", DEFAULT_BYTES))
     await asyncio.to_thread(lean, document["envelope"], view, most)
     return outcome(document)
 
 
-async def _execute_compiled(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+async def _execute_compiled(service: McpService, call: Call, arguments: Arguments) -> Reply:
     """A compiled artifact: its executions in order, as `skill_run` plays them."""
     document = arguments["execution"]
     if arguments.get("validateOnly"):
         return Reply(checked(read_compiled(document)))
-    profile = desk.profile(call) or load_profile(desk.engine.settings)
+    profile = service.profile(call.caller) or load_profile(service.engine.settings)
     device = arguments.get("deviceId") or None
-    return await played(await play_document(desk.executor(call), document, profile, device_id=device), arguments)
+    return await played(await play_document(service.executor(call), document, profile, device_id=device), arguments)
 
 
 def completed(execution: Mapping[str, Any]) -> Payload:
@@ -212,8 +212,8 @@ def one_action(given: Arguments) -> Payload:
     return {**kind.build(given), "source": SOURCE}
 
 
-async def _action(desk: Desk, call: Call, arguments: Arguments) -> Reply:
-    result = await desk.execute(call, one_action(arguments), device_id=arguments.get("deviceId"))
+async def _action(service: McpService, call: Call, arguments: Arguments) -> Reply:
+    result = await service.execute(call, one_action(arguments), device_id=arguments.get("deviceId"))
     return outcome(result.to_dict())
 
 

@@ -15,7 +15,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.views import VIEWS
 
 if TYPE_CHECKING:
-    from clawperator.app.mcp.service import Call, Desk
+    from clawperator.app.mcp.service import Call, McpService
 
 Schema = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -35,7 +35,7 @@ class Tool:
     name: str
     title: str
     about: str
-    run: Callable[[Desk, Call, Arguments], Awaitable[Reply]]
+    run: Callable[[McpService, Call, Arguments], Awaitable[Reply]]
     takes: Schema
     gives: Schema
     needs: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from clawperator.engine.follow.trees import viewed
 from clawperator.engine.hierarchy import questions
 
 if TYPE_CHECKING:
-    from clawperator.app.mcp.service import Call, Desk
+    from clawperator.app.mcp.service import Call, McpService
 
 _SIDE = 1_280
 _MOST_PIXELS = 16_000_000
@@ -35,14 +35,14 @@ _LONGEST_WAIT_MS = MAX_EXECUTION_TIMEOUT_MS - build.SPARE_MS
 # -- devices
 
 
-async def _devices(desk: Desk, call: Call, _: Arguments) -> Reply:
-    locks = {lock.device_id: lock.to_dict() for lock in desk.engine.locks()}
+async def _devices(service: McpService, call: Call, _: Arguments) -> Reply:
+    locks = {lock.device_id: lock.to_dict() for lock in service.engine.locks()}
     rows = []
-    for entry in await desk.engine.devices():
+    for entry in await service.engine.devices():
         row: dict[str, Any] = entry.to_dict()
         if entry.serial in locks:
             row["lock"] = locks[entry.serial]
-        if (cut_off := desk.cut_off(call, entry.serial)) is not None:
+        if (cut_off := service.cut_off(call, entry.serial)) is not None:
             row["interrupted"] = cut_off.to_dict()
         rows.append(row)
     return Reply({"ok": True, "devices": rows})
@@ -68,8 +68,8 @@ DEVICES = Tool(
 # -- trees
 
 
-async def _snapshot(desk: Desk, call: Call, arguments: Arguments) -> Reply:
-    serial, seen = await desk.look(call, arguments.get("deviceId"), _whole(arguments, "maxAgeMs", 0))
+async def _snapshot(service: McpService, call: Call, arguments: Arguments) -> Reply:
+    serial, seen = await service.look(call, arguments.get("deviceId"), _whole(arguments, "maxAgeMs", 0))
     facts = {"ok": True, "deviceId": serial, **seen.facts()}
     if arguments.get("since") == seen.digest:
         return Reply({**facts, "changed": False})
@@ -96,9 +96,9 @@ SNAPSHOT = Tool(
 )
 
 
-async def _match(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+async def _match(service: McpService, call: Call, arguments: Arguments) -> Reply:
     wanted = checked_matcher(arguments["selector"])
-    serial, seen = await desk.look(call, arguments.get("deviceId"), _whole(arguments, "maxAgeMs", 0))
+    serial, seen = await service.look(call, arguments.get("deviceId"), _whole(arguments, "maxAgeMs", 0))
     tree, limit, explain = await seen.read(), _whole(arguments, "limit", 10), arguments.get("explain", False)
     found = await asyncio.to_thread(questions.matches, tree, wanted, limit=limit, explain=explain)
     return Reply({"ok": True, "deviceId": serial, **seen.facts(), **found})
@@ -122,13 +122,13 @@ MATCH = Tool(
 )
 
 
-async def _suggest(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+async def _suggest(service: McpService, call: Call, arguments: Arguments) -> Reply:
     ways = [name for name in ("point", "node", "selector") if name in arguments]
     if len(ways) != 1:
         raise wrong("", "suggest takes exactly one of 'point', 'node' and 'selector'")
     wanted = checked_matcher(arguments["selector"]) if ways == ["selector"] else None
     path = questions.read_path(arguments["node"]) if ways == ["node"] else ""
-    serial, seen = await desk.look(call, arguments.get("deviceId"), _whole(arguments, "maxAgeMs", 0))
+    serial, seen = await service.look(call, arguments.get("deviceId"), _whole(arguments, "maxAgeMs", 0))
     tree = await seen.read()
     if wanted is not None:
         nodes = questions.found_by(tree, wanted)
@@ -169,10 +169,10 @@ SUGGEST = Tool(
 # -- pictures
 
 
-async def _screenshot(desk: Desk, call: Call, arguments: Arguments) -> Reply:
-    desk.admit(call, build.screenshot(), "take a screenshot")
-    serial = (await desk.engine.device(arguments.get("deviceId"))).serial
-    png = await desk.engine.picture(device_id=serial)
+async def _screenshot(service: McpService, call: Call, arguments: Arguments) -> Reply:
+    service.admit(call, build.screenshot(), "take a screenshot")
+    serial = (await service.engine.device(arguments.get("deviceId"))).serial
+    png = await service.engine.picture(device_id=serial)
     image, size, screen = await asyncio.to_thread(_fitted, png, _whole(arguments, "maxSide", _SIDE))
     facts = {
         "ok": True,
@@ -240,10 +240,10 @@ SCREENSHOT = Tool(
 # -- waiting
 
 
-async def _wait(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+async def _wait(service: McpService, call: Call, arguments: Arguments) -> Reply:
     limit = _whole(arguments, "timeoutMs", 0)
     payload = build.wait_for_node(arguments["selector"], wait_ms=limit or None) | {"source": SOURCE}
-    result = await desk.execute(call, payload, device_id=arguments.get("deviceId"))
+    result = await service.execute(call, payload, device_id=arguments.get("deviceId"))
     return outcome(result.to_dict())
 
 
@@ -266,15 +266,15 @@ WAIT = Tool(
 # -- readiness
 
 
-async def _doctor(desk: Desk, call: Call, arguments: Arguments) -> Reply:
-    visit = desk.engine.doctor(device_id=arguments.get("deviceId") or None)
+async def _doctor(service: McpService, call: Call, arguments: Arguments) -> Reply:
+    visit = service.engine.doctor(device_id=arguments.get("deviceId") or None)
     checks: list[dict[str, Any]] = []
     most = len(visit.ids)
     call.progress.total = most
-    with desk.work.one():
+    with service.work.one():
         async for check in visit.checks():
             checks.append(check.to_dict())
-            desk.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=checks[-1]))
+            service.engine.events.publish(CheckFinished(device_id=visit.device_id or None, check=checks[-1]))
             await call.progress.tell(len(checks), most, f"{check.id}: {check.status}")
     verdict = verdict_of(checks)
     found = {"ready": verdict.ready, **verdict.to_dict(), "deviceId": visit.device_id or "", "checks": checks}

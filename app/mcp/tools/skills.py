@@ -20,7 +20,7 @@ from clawperator.engine.skills.run import MAX_TIMEOUT_MS, run_skill
 from clawperator.engine.skills.search import search
 
 if TYPE_CHECKING:
-    from clawperator.app.mcp.service import Call, Desk
+    from clawperator.app.mcp.service import Call, McpService
     from clawperator.engine.skills.compiled import Compiled
 
 _ONLY_SCRIPTS = ("args", "expectContains")
@@ -29,14 +29,14 @@ _WORD = 512
 _ARTIFACTS = 20
 
 
-async def _registry(desk: Desk) -> Registry:
-    settings = desk.engine.settings
+async def _registry(service: McpService) -> Registry:
+    settings = service.engine.settings
     chosen = settings.skills_registry or None
     return await asyncio.to_thread(open_registry, settings.environment, chosen, fallback=True)
 
 
-async def _search(desk: Desk, _: Call, arguments: Arguments) -> Reply:
-    registry = await _registry(desk)
+async def _search(service: McpService, _: Call, arguments: Arguments) -> Reply:
+    registry = await _registry(service)
     about = {"registry": registry.source, **({"warnings": registry.warnings} if registry.left_out else {})}
     if "skillId" in arguments:
         entry = await asyncio.to_thread(_in_full, registry, arguments["skillId"])
@@ -97,19 +97,19 @@ SEARCH = Tool(
 )
 
 
-async def _run(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+async def _run(service: McpService, call: Call, arguments: Arguments) -> Reply:
     artifact = "artifact" in arguments
     for name in _ONLY_SCRIPTS if artifact else _ONLY_ARTIFACTS:
         if name in arguments:
             raise wrong(name, f"'{name}' is for {'scripts' if artifact else 'artifacts'}")
-    return await (_play if artifact else _script)(desk, call, arguments)
+    return await (_play if artifact else _script)(service, call, arguments)
 
 
-async def _script(desk: Desk, call: Call, arguments: Arguments) -> Reply:
+async def _script(service: McpService, call: Call, arguments: Arguments) -> Reply:
     skill_id, device = arguments["skillId"], arguments.get("deviceId") or None
-    registry = await _registry(desk)
+    registry = await _registry(service)
     lines = LatestLine(call.progress)
-    with desk.acting(call) as engine:
+    with service.acting(call.caller) as engine:
         try:
             async with lines.told():
                 done = await run_skill(
@@ -126,7 +126,7 @@ async def _script(desk: Desk, call: Call, arguments: Arguments) -> Reply:
                     guard=engine.guard,
                 )
         except asyncio.CancelledError:
-            desk.remember(call, device or engine.settings.device_id, _ended(skill_id))
+            service.remember(call, device or engine.settings.device_id, _ended(skill_id))
             raise
     document: dict[str, Any] = {"ok": True, **done.to_dict()}
     most = int(arguments.get("maxBytes", DEFAULT_BYTES))
@@ -151,37 +151,37 @@ def _ended(skill_id: str) -> EngineError:
     )
 
 
-async def _play(desk: Desk, call: Call, arguments: Arguments) -> Reply:
-    registry = await _registry(desk)
-    compiled = await asyncio.to_thread(_compile, desk, call, registry, arguments)
+async def _play(service: McpService, call: Call, arguments: Arguments) -> Reply:
+    registry = await _registry(service)
+    compiled = await asyncio.to_thread(_compile, service, call, registry, arguments)
     call.progress.total = sum(len(execution["actions"]) for execution in compiled.executions) + len(compiled.choices)
     device = arguments.get("deviceId") or None
-    report = await play(desk.executor(call), compiled, device_id=device, timeout_ms=_limit(arguments))
+    report = await play(service.executor(call), compiled, device_id=device, timeout_ms=_limit(arguments))
     return await played(report, arguments)
 
 
-def _compile(desk: Desk, call: Call, registry: Registry, arguments: Arguments) -> Compiled:
+def _compile(service: McpService, call: Call, registry: Registry, arguments: Arguments) -> Compiled:
     """The artifact under the caller's policy; the audit gets its row either way."""
     skill_id, artifact = arguments["skillId"], arguments["artifact"]
     variables = json.dumps(arguments["variables"]) if "variables" in arguments else None
     try:
-        profile = desk.profile(call)
+        profile = service.profile(call.caller)
         compiled = compile_artifact(registry, skill_id, artifact, variables, profile=profile)
     except EngineError as exc:
-        _note(desk, call, skill_id, artifact, error=exc)
+        _note(service, call, skill_id, artifact, error=exc)
         raise
     recipe_id = (compiled.recipe or {}).get("id", "")
-    _note(desk, call, skill_id, compiled.artifact, execution=compiled.execution, recipe_id=recipe_id)
+    _note(service, call, skill_id, compiled.artifact, execution=compiled.execution, recipe_id=recipe_id)
     return compiled
 
 
-def _note(desk: Desk, call: Call, skill_id: str, artifact: str, **facts: Any) -> None:
-    if desk.engine.history is None:
+def _note(service: McpService, call: Call, skill_id: str, artifact: str, **facts: Any) -> None:
+    if service.engine.history is None:
         return
     from clawperator.engine.history.auditing import compiling
 
-    row = compiling(skill_id=skill_id, artifact=artifact, face=desk.engine.face, caller=call.caller.name, **facts)
-    desk.engine.history.put_audit(row)
+    row = compiling(skill_id=skill_id, artifact=artifact, face=service.engine.face, caller=call.caller.name, **facts)
+    service.engine.history.put_audit(row)
 
 
 RUN = Tool(

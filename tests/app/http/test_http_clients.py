@@ -18,7 +18,7 @@ import httpx
 import pytest
 from openapi_spec_validator import validate as validate_document
 
-from clawperator.app.http.answers import status_of
+from clawperator.app.serve.answers import status_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from tests.app.http.conftest import Served, plan, start
 from tests.engine.skills.made import made_registry

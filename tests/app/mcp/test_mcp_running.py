@@ -12,7 +12,7 @@ import pytest
 from clawperator.app.mcp.answers import Reply
 from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.server import answered
-from clawperator.app.mcp.service import Call, Desk
+from clawperator.app.mcp.service import Call, McpService
 from clawperator.app.mcp.tools import TOOLS
 from clawperator.app.mcp.tools.base import Arguments
 from clawperator.engine import Engine, Settings
@@ -103,20 +103,20 @@ async def test_before_it_is_sent_nothing_happened(visit: Visit) -> None:
         pass
 
     async with Engine(Settings.resolve({}, place.env)) as engine:
-        desk = Desk(engine, pictures=str(place.folder), tell=said.append)
+        service = McpService(engine, pictures=str(place.folder), tell=said.append)
         call = Call(Progress(unheard), Caller("me"))
         with engine.events.subscribe() as events:
-            running = asyncio.create_task(desk.execute(call, whole(HOME)))
+            running = asyncio.create_task(service.execute(call, whole(HOME)))
             async for event in events:
                 if isinstance(event, ExecutionStarted):
                     break
             running.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await running
-        cut_off = desk.cut_off(call, place.serial)
+        cut_off = service.cut_off(call, place.serial)
         assert cut_off is not None
         assert cut_off.to_dict()["broadcastDispatchStatus"] == "not_sent"
-        assert desk.cut_off(Call(call.progress, Caller("somebody else")), place.serial) is None
+        assert service.cut_off(Call(call.progress, Caller("somebody else")), place.serial) is None
         assert engine.lock(place.serial).state == "free"
         assert "before the command was sent" in said[0]
 
@@ -126,8 +126,8 @@ async def test_what_had_ended_is_said_to_have_ended(visit: Visit) -> None:
     place = await visit()
     made = asyncio.Event()
 
-    async def slow(desk: Desk, call: Call, arguments: Arguments) -> Reply:
-        result = await desk.execute(call, whole(HOME), device_id=arguments.get("deviceId"))
+    async def slow(service: McpService, call: Call, arguments: Arguments) -> Reply:
+        result = await service.execute(call, whole(HOME), device_id=arguments.get("deviceId"))
         made.set()
         await asyncio.Event().wait()
         return Reply(result.to_dict())
@@ -136,15 +136,15 @@ async def test_what_had_ended_is_said_to_have_ended(visit: Visit) -> None:
         pass
 
     async with Engine(Settings.resolve({}, place.env)) as engine:
-        desk = Desk(engine, pictures=str(place.folder))
+        service = McpService(engine, pictures=str(place.folder))
         call = Call(Progress(unheard))
-        asked = answered(desk, replace(TOOLS["execute"], run=slow), call, {"execution": plan(HOME)})
+        asked = answered(service, replace(TOOLS["execute"], run=slow), call, {"execution": plan(HOME)})
         running = asyncio.create_task(asked)
         await made.wait()
         running.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await running
-        cut_off = desk.cut_off(call, place.serial)
+        cut_off = service.cut_off(call, place.serial)
         assert cut_off is not None
         assert "had run to its end (success)" in cut_off.to_dict()["message"]
         assert engine.lock(place.serial).state == "free"

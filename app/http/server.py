@@ -1,4 +1,4 @@
-"""The HTTP server: a room, its application, and a host for both."""
+"""The HTTP server: a service, its application, and a host for both."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from clawperator.app.http.app import create_app
-from clawperator.app.http.service import Room
+from clawperator.app.http.service import HttpService
 from clawperator.app.serve.hosting import Host, Listening, Ready, Tell
 from clawperator.app.serve.options import ServeOptions
 
@@ -24,18 +24,20 @@ async def serve(engine: Engine, options: ServeOptions, *, ready: Ready, tell: Te
     """
     host = Host(options, engine.guard)
     try:
-        room = Room(engine, options, tell)
-        room.metrics.count(
+        service = HttpService(engine, options, tell)
+        service.metrics.count(
             "connections_refused", "Connections closed because there were too many", lambda: host.connections.refused
         )
 
         def report(fault: str) -> None:
-            room.log.write("error", "serve.http.error", fault.rstrip().rpartition("\n")[2])
+            service.log.write("error", "serve.http.error", fault.rstrip().rpartition("\n")[2])
             tell(fault)
 
-        app = create_app(room, host.tokens, report=report)
-        async with room.running():
-            await host.serve(app, room.work, leaving=lambda: room.hub.close("the server stops"), ready=ready, tell=tell)
+        app = create_app(service, host.tokens, report=report)
+        async with service.running():
+            await host.serve(
+                app, service.work, leaving=lambda: service.hub.close("the server stops"), ready=ready, tell=tell
+            )
     finally:
         host.close()
 

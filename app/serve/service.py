@@ -1,0 +1,69 @@
+"""The engine as network clients use it: each caller under their own policy profile, with the trees that the device logs show."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.config.policy import Profile, load_profile
+from clawperator.engine.errors import EngineError
+from clawperator.engine.executions.drain import InFlight
+from clawperator.engine.follow.trees import LastTrees, SeenTree, tree_text
+
+if TYPE_CHECKING:
+    from clawperator.engine.config.settings import Settings
+    from clawperator.engine.executions.attempt import ExecutionResult
+    from clawperator.engine.facade import Engine
+    from clawperator.engine.guard import Caller
+
+Execute = Callable[..., Awaitable["ExecutionResult"]]
+"""``(payload, *, device_id, …)`` to its result, for one caller."""
+
+
+class Service:
+    """What the HTTP routes and the MCP tools share. ``work`` counts what must finish before the server stops."""
+
+    def __init__(self, engine: Engine, trees: LastTrees | None = None, work: InFlight | None = None) -> None:
+        self.engine = engine
+        self.trees = trees or LastTrees()
+        self.work = work or InFlight()
+
+    def profile(self, caller: Caller) -> Profile:
+        """Return the profile that binds ``caller``: the policy's active one where their token names none."""
+        return load_profile(self.engine.settings, caller.profile)
+
+    @contextmanager
+    def acting(self, caller: Caller) -> Iterator[Engine]:
+        """Yield the engine under the caller's profile; the server waits for the block. Raises ``EngineError`` (SHUTTING_DOWN)."""
+        with self.work.one():
+            yield self.engine.under(caller)
+
+    async def tree(
+        self, execute: Execute, payload: dict[str, Any], device_id: str | None, max_age_ms: int = 0
+    ) -> tuple[str, SeenTree]:
+        """Return serial and UI tree of a device: one from its log that is at most ``max_age_ms`` old, else by ``payload``.
+
+        The caller's permission is checked before, because a tree from the log needs no execution.
+        """
+        serial = (await self.engine.device(device_id or None)).serial
+        if (seen := self.trees.fresh(serial, max_age_ms)) is not None:
+            return serial, seen
+        result = await execute(payload, device_id=serial)
+        try:
+            return serial, self.trees.note(serial, tree_text(result.envelope), command_id=payload["commandId"])
+        except EngineError as exc:
+            exc.extra |= {"executionId": result.execution_id, "deviceId": serial}
+            raise
+
+
+@dataclass(slots=True)
+class CallerExecutor:
+    """Runs the executions of a compiled artifact as those of one caller (``engine.skills.play.Executor``)."""
+
+    settings: Settings
+    run: Execute
+
+    async def execute(self, payload: Any, /, **options: Any) -> ExecutionResult:
+        return await self.run(payload, **options)
