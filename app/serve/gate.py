@@ -164,16 +164,17 @@ class Gate:
         return shared_with
 
     async def _known(self, scope: Scope, tokens: Tokens, authorization: str) -> Caller:
-        """Whose token it is; the answer takes its time where that token has not been right at that address before."""
-        client = scope.get("client")
-        address = address_key(client[0] if client else "")
+        """Return the owner of the token. Raises ``EngineError`` (UNAUTHORIZED, RATE_LIMITED), late for an address that guesses."""
         caller = tokens.caller(authorization)
-        if authorization and not (caller and self._guesses.knows(address, caller)):
-            await asyncio.sleep(self._guesses.wait(address))
-        if caller is None:
-            raise EngineError(ErrorCode.UNAUTHORIZED, "The request carries no valid token")
-        self._guesses.was_right(address, caller)
-        return caller
+        if caller is not None:
+            return caller
+        if authorization:
+            client = scope.get("client")
+            seconds, too_fast = self._guesses.count(address_key(client[0] if client else ""))
+            await asyncio.sleep(seconds)
+            if too_fast:
+                raise EngineError(ErrorCode.RATE_LIMITED, "Too many wrong tokens from this address")
+        raise EngineError(ErrorCode.UNAUTHORIZED, "The request carries no valid token")
 
     def _is_us(self, host: bytes) -> bool:
         if host in self._good_hosts:
