@@ -66,4 +66,4 @@ class CallerExecutor:
     run: Execute
 
     async def execute(self, payload: Any, /, **options: Any) -> ExecutionResult:
-        return await self.run(payload, **options)
+        return await self.run(payload, **{name: value for name, value in options.items() if value is not None})
