@@ -11,10 +11,10 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 
-from clawperator.widgets.format.bounds import Canvas, Frame, Layers, Marks, frame_for, map_line, nodes_at
+from clawperator.widgets.format.bounds import Canvas, Layers, Marks, ScreenFrame, frame_for, map_line, nodes_at
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.line_widget import LineWidget
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import TreeSnapshot
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode
@@ -40,7 +40,7 @@ class ScreenView(LineWidget):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.snapshot = Snapshot.EMPTY
+        self.snapshot = TreeSnapshot.EMPTY
         self.marks = Marks()
         self._layers = Layers(overlay=self.OVERLAY)
         self._canvas: Canvas | None = None
@@ -48,12 +48,12 @@ class ScreenView(LineWidget):
         self._strips: LRUCache[Hashable, Strip] = LRUCache(256)
         self._picked_at: Offset | None = None
 
-    def show(self, snapshot: Snapshot, marks: Marks) -> None:
+    def show(self, snapshot: TreeSnapshot, marks: Marks) -> None:
         if snapshot.tree is not self.snapshot.tree or marks != self.marks:
             self.refresh()
         self.snapshot, self.marks = snapshot, marks
 
-    def frame(self) -> Frame | None:
+    def frame(self) -> ScreenFrame | None:
         """How the screen lies in the pane now."""
         tree = self.snapshot.tree
         return None if tree is None else frame_for(tree, *self.content_size)
@@ -70,7 +70,7 @@ class ScreenView(LineWidget):
             return Strip.blank(width, self.base_style)
         return self.line(canvas, y, frame, width)
 
-    def line(self, canvas: Canvas, y: int, frame: Frame, width: int) -> Strip:
+    def line(self, canvas: Canvas, y: int, frame: ScreenFrame, width: int) -> Strip:
         """One row of cells; most stay as they are when the cursor moves."""
         line = map_line(canvas, y, frame)
         key = (width, *line.spans)
@@ -79,7 +79,7 @@ class ScreenView(LineWidget):
             strip = self._strips[key] = self.paint(Row(line), width)
         return strip
 
-    def _draw(self, frame: Frame) -> Canvas | None:
+    def _draw(self, frame: ScreenFrame) -> Canvas | None:
         tree, ascii_only = self.snapshot.tree, self.symbols.ascii
         drawn = (tree, self.marks, frame, ascii_only)
         if tree is not None and drawn != self._drawn:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.text.json_place import Place
+from clawperator.widgets.text.json_place import JsonPlace
 from clawperator.widgets.text.schema_words import Word
 
 ROWS = 8
@@ -21,14 +21,14 @@ class Completions:
 
     def __init__(self) -> None:
         self.words: Sequence[Word] = ()
-        self.place: Place | None = None
+        self.place: JsonPlace | None = None
         self.cursor = 0
         self.top = 0
 
     def __bool__(self) -> bool:
         return bool(self.words)
 
-    def open(self, place: Place, words: Sequence[Word]) -> None:
+    def open(self, place: JsonPlace, words: Sequence[Word]) -> None:
         """Offer ``words``; the cursor stays on its word where that is still among them."""
         label = self.words[self.cursor].label if self.words and self.place is not None else ""
         keep = self.place is not None and self.place.span.start == place.span.start and self.cursor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from clawperator.widgets import keys
-from clawperator.widgets.format.devices import NO_FACTS, DeviceFacts, device_row
+from clawperator.widgets.format.devices import NO_FACTS, DeviceSummary, device_row
 from clawperator.widgets.row_list import ListRow, RowList
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class DeviceList(RowList):
         devices: Sequence[DeviceEntry],
         chosen: str,
         busy: Mapping[str, str] | None = None,
-        facts: Mapping[str, DeviceFacts] | None = None,
+        facts: Mapping[str, DeviceSummary] | None = None,
     ) -> None:
         """``busy`` names, by serial, who holds a device; ``facts`` are what was found on them last."""
         first = not self.devices and self.value is None
@@ -50,12 +50,12 @@ class DeviceList(RowList):
         if first and chosen:
             self.to_device(chosen)
 
-    def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceFacts]) -> Iterator[ListRow]:
+    def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceSummary]) -> Iterator[ListRow]:
         """One row per device."""
         for device in self.devices:
             yield self._row(device, busy.get(device.serial, ""), facts.get(device.serial, NO_FACTS))
 
-    def _row(self, device: DeviceEntry, lock: str, facts: DeviceFacts) -> ListRow:
+    def _row(self, device: DeviceEntry, lock: str, facts: DeviceSummary) -> ListRow:
         chosen = device.serial == self.chosen
         return ListRow(
             lambda width: device_row(device, width, self.symbols, chosen=chosen, lock=lock, facts=facts),

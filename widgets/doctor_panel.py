@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from clawperator.widgets import keys
-from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.checks import check_detail, check_row
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.checkup import Check, DoctorReport, id_of, status_of
+from clawperator.widgets.models.doctor_report import Check, DoctorReport, id_of, status_of
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.row_list import ListRow, RowList, heading
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -91,7 +91,7 @@ class DoctorPanel(RowList):
         self.to_problem(step)
 
 
-class CheckDetail(FoldedText):
+class CheckDetail(WrappedText):
     """One check in full: what it means, what to do, guidance, evidence."""
 
     EMPTY = "Choose a check."

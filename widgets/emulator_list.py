@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.widgets.device_list import DeviceList
-from clawperator.widgets.folded import FoldedText
-from clawperator.widgets.format.devices import DeviceFacts, device_detail
+from clawperator.widgets.format.devices import DeviceSummary, device_detail
 from clawperator.widgets.format.emulators import avd_detail, avd_row, machines_rows
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.models.machines import Machines
+from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.row_list import ListRow, blank
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.parse import DeviceEntry
@@ -30,7 +30,7 @@ class EmulatorList(DeviceList):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.machines = Machines.EMPTY
+        self.machines = EmulatorsState.EMPTY
         self.words = ""
 
     def show_all(
@@ -38,14 +38,14 @@ class EmulatorList(DeviceList):
         devices: Sequence[DeviceEntry],
         chosen: str,
         busy: Mapping[str, str],
-        facts: Mapping[str, DeviceFacts],
-        machines: Machines,
+        facts: Mapping[str, DeviceSummary],
+        machines: EmulatorsState,
     ) -> None:
         self.machines = machines
         self.show(devices, chosen, busy, facts)
         self.SHOWS_CURSOR = any(not row.quiet for row in self.rows)
 
-    def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceFacts]) -> Iterator[ListRow]:
+    def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceSummary]) -> Iterator[ListRow]:
         if not self.devices:
             for text in filter(None, self.words.splitlines()):
                 yield ListRow(partial(_words, text), quiet=True)
@@ -58,7 +58,7 @@ class EmulatorList(DeviceList):
         for row in machines_rows(machines, max(20, self.content_size.width - 1), self.symbols):  # folded for this width
             yield ListRow(partial(_as_made, row), quiet=True)
 
-    def _avd_row(self, avd: Avd, machines: Machines) -> ListRow:
+    def _avd_row(self, avd: Avd, machines: EmulatorsState) -> ListRow:
         return ListRow(
             lambda width: avd_row(avd, machines, width, self.symbols),
             value=AvdKey(avd.name),
@@ -104,7 +104,7 @@ def _rule(text: str, width: int, rule: str) -> Row:
     return Row(line.add(rule * max(0, width - line.cells - 1), "guide"))
 
 
-class MachineDetail(FoldedText):
+class DeviceDetail(WrappedText):
     """A device or a virtual device in full."""
 
     EMPTY = "Choose a device."
@@ -114,11 +114,11 @@ class MachineDetail(FoldedText):
         self._subject: object = None
         self._make: Callable[[int], Iterable[Row]] = _nothing
 
-    def show_device(self, device: DeviceEntry, facts: DeviceFacts, *, chosen: bool, now: float) -> None:
+    def show_device(self, device: DeviceEntry, facts: DeviceSummary, *, chosen: bool, now: float) -> None:
         self._make = lambda width: device_detail(device, width, self.symbols, chosen=chosen, facts=facts, now=now)
         self._turn(device.serial)
 
-    def show_avd(self, avd: Avd, machines: Machines) -> None:
+    def show_avd(self, avd: Avd, machines: EmulatorsState) -> None:
         self._make = lambda width: avd_detail(avd, machines, width, self.symbols)
         self._turn(AvdKey(avd.name))
 

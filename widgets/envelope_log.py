@@ -12,7 +12,7 @@ from textual.message import Message
 
 from clawperator.engine.filters.grammar import Filter, Term
 from clawperator.widgets import keys
-from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.stream_view import StreamView
 from clawperator.widgets.stream_pane import StreamPane
 
@@ -43,7 +43,7 @@ class EnvelopeLog(StreamPane):
         row = None if self.view.of_lines or not self.rows else self.rows[self.cursor]
         if row is not None and row.line is not None and row.line.tree:
             self.post_message(self.TreeWanted(row.line.tree))
-        elif row is not None and row.others and isinstance(row.item, Execution):
+        elif row is not None and row.others and isinstance(row.item, ExecutionState):
             self._set_following(False)
             self._show_view(StreamView.LOG, row.item.log.first)
         else:

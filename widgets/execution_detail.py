@@ -16,18 +16,18 @@ from clawperator.widgets.format.mark_slots import mark_slots
 from clawperator.widgets.format.outcome_block import NextKey, outcome_row, outcome_slots
 from clawperator.widgets.format.raw_lines import log_slots, raw_slots
 from clawperator.widgets.format.slot import BLANK, Sheet, Slot, fixed, plain
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.step_slots import phase_slots, step_slots
 from clawperator.widgets.format.stream import entry_rows
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.format.tree_slots import TreePlace, tree_slots
-from clawperator.widgets.models.execution import Execution, Item, Mark, Step
+from clawperator.widgets.models.execution import ExecutionState, Item, Mark, StepState
+from clawperator.widgets.models.failed_matcher import unfound, unfound_step
 from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.outline import is_failure, opened_envelope, opened_payload
 from clawperator.widgets.models.run_diff import TreeCounts
 from clawperator.widgets.models.run_lines import NONE, RunLines, lines_of
-from clawperator.widgets.models.unfound import unfound, unfound_step
-from clawperator.widgets.slot_pane import SlotPane, View
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.slot_pane import FoldState, SlotPane
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from clawperator.engine.logcat.entries import LogEntry
 
 
-class Tab(Enum):
+class DetailTab(Enum):
     """What is shown of an execution; ``h`` and ``l`` go round."""
 
     STEPS = "Steps"
@@ -76,16 +76,16 @@ class ExecutionDetail(SlotPane):
             super().__init__()
             self.key = key
 
-    def __init__(self, *, id: str | None = None, clock: Clock | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.clock = clock or Clock()
-        self.tab = Tab.STEPS
+        self.clock = clock or WallClock()
+        self.tab = DetailTab.STEPS
         self.ring: LineRing | None = None
         """Where the log lines of executions are; without one only their envelope is shown raw."""
         self._lines = NONE
         self.item: Item | LogEntry | None = None
         self._shown: Hashable = None
-        self._views: dict[Tab, View] = {}
+        self._views: dict[DetailTab, FoldState] = {}
         self._counts: dict[tuple[str, str], TreeCounts] = {}
 
     def show(self, item: Item | LogEntry | None) -> None:
@@ -105,17 +105,17 @@ class ExecutionDetail(SlotPane):
     def tell_changes(self, counts: Mapping[tuple[str, str], TreeCounts]) -> None:
         """What is known of the way from one tree to the next, by the keys of both."""
         self._counts.update(counts)
-        if self.tab is Tab.TREES:
+        if self.tab is DetailTab.TREES:
             self.rearrange()
 
     def _own_lines(self, item: Item | LogEntry | None) -> RunLines:
         """The log lines of an execution, while they are looked at."""
-        looked_at = self.tab is Tab.RAW and self.ring is not None and isinstance(item, Execution)
-        return lines_of(item, self.ring) if looked_at and self.ring and isinstance(item, Execution) else NONE
+        looked_at = self.tab is DetailTab.RAW and self.ring is not None and isinstance(item, ExecutionState)
+        return lines_of(item, self.ring) if looked_at and self.ring and isinstance(item, ExecutionState) else NONE
 
     def _visit(self) -> None:
-        first = _is_failing if self.tab is Tab.ENVELOPE else None
-        self.visit(self._views.setdefault(self.tab, View()), first=first)
+        first = _is_failing if self.tab is DetailTab.ENVELOPE else None
+        self.visit(self._views.setdefault(self.tab, FoldState()), first=first)
         self.refresh()
 
     # -- the head: which execution, which tabs
@@ -126,7 +126,7 @@ class ExecutionDetail(SlotPane):
         if isinstance(item, Mark):
             when = self.clock.time_of_day(item.at)
             return Row(line.add(f" {item.kind}", "warn"), Line().add(f"{when} ", "muted"))
-        if not isinstance(item, Execution):
+        if not isinstance(item, ExecutionState):
             return Row(line.add(" a line of the log" if item is not None else "", "muted"))
         sign = item.status.sign(ascii_only=self.symbols.ascii)
         line.add(f" {sign} ", item.status.role)
@@ -134,22 +134,26 @@ class ExecutionDetail(SlotPane):
         line.device(item.command_id, "strong", room=max(_NAME_CELLS, width - line.cells - tabs.cells - 2))
         return Row(line.add(" ").extend(tabs))
 
-    def _tabs(self, execution: Execution, room: int) -> Line:
+    def _tabs(self, execution: ExecutionState, room: int) -> Line:
         """All of them with the current one marked; where there is no room for that, the current one and its number."""
         line = Line()
-        for tab in Tab:
+        for tab in DetailTab:
             here = tab is self.tab
-            count = f" {len(execution.trees)}" if tab is Tab.TREES and execution.trees else ""
+            count = f" {len(execution.trees)}" if tab is DetailTab.TREES and execution.trees else ""
             line.add(f"{self.symbols.cursor if here else ' '}{tab.value}{count} ", "accent" if here else "muted")
         if line.cells > room:
-            place = [*Tab].index(self.tab) + 1
-            return Line().add(f"{self.symbols.cursor}{self.tab.value} ", "accent").add(f"{place}/{len(Tab)}", "muted")
+            place = [*DetailTab].index(self.tab) + 1
+            return (
+                Line()
+                .add(f"{self.symbols.cursor}{self.tab.value} ", "accent")
+                .add(f"{place}/{len(DetailTab)}", "muted")
+            )
         return line
 
     def head_clicked(self, x: int) -> None:
         """A click on a tab shows it."""
         text = self.head(0, self.content_size.width).left.plain
-        begins = {tab: text.rfind(tab.value) for tab in Tab}
+        begins = {tab: text.rfind(tab.value) for tab in DetailTab}
         under = [tab for tab, begin in begins.items() if 0 <= begin - 1 <= x]
         if under:
             self._turn_to(under[-1])
@@ -160,39 +164,39 @@ class ExecutionDetail(SlotPane):
         sheet = self.sheet(width, self.clock)
         if self.item is None:
             return ()
-        if isinstance(self.item, Execution):
+        if isinstance(self.item, ExecutionState):
             return self._execution(self.item, sheet)
         if isinstance(self.item, Mark):
             return mark_slots(self.item, sheet)
         return map(fixed, entry_rows(self.item, width, self.clock))
 
-    def _execution(self, execution: Execution, sheet: Sheet) -> Iterator[Slot]:
-        if self.tab is Tab.STEPS:
+    def _execution(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
+        if self.tab is DetailTab.STEPS:
             yield from outcome_slots(execution, sheet, self._next_keys(execution))
         else:
             yield fixed(outcome_row(execution, sheet.width, sheet.clock, sheet.symbols))
         yield BLANK
         yield from self._of_tab(execution, sheet)
 
-    def _of_tab(self, execution: Execution, sheet: Sheet) -> Iterator[Slot]:
-        if self.tab is Tab.STEPS:
+    def _of_tab(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
+        if self.tab is DetailTab.STEPS:
             return step_slots(execution, sheet)
-        if self.tab is Tab.TREES:
+        if self.tab is DetailTab.TREES:
             return tree_slots(execution, sheet, self._counts)
-        if self.tab is Tab.ENVELOPE:
+        if self.tab is DetailTab.ENVELOPE:
             return _envelope(execution, sheet)
-        if self.tab is Tab.PAYLOAD:
+        if self.tab is DetailTab.PAYLOAD:
             return _payload(execution, sheet)
-        return phase_slots(execution, sheet) if self.tab is Tab.PHASES else self._raw(execution, sheet)
+        return phase_slots(execution, sheet) if self.tab is DetailTab.PHASES else self._raw(execution, sheet)
 
-    def _raw(self, execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+    def _raw(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
         """The log lines as they came, then the envelope that was joined from some of them."""
         if self.ring is not None:
             yield from log_slots(self._lines, self.ring, sheet)
             yield BLANK
         yield from _raw(execution, sheet)
 
-    def _next_keys(self, execution: Execution) -> list[NextKey]:
+    def _next_keys(self, execution: ExecutionState) -> list[NextKey]:
         """What can be done with it, as far as this screen can do it."""
         wanted = dict(_NEXT_ACTIONS)
         if all(step.status is not Status.FAILED for step in execution.steps):
@@ -208,21 +212,21 @@ class ExecutionDetail(SlotPane):
         ]
 
     @property
-    def unfound_step(self) -> Step | None:
+    def unfound_step(self) -> StepState | None:
         """The step under the cursor if it found no node, else the first one that did not."""
-        if not isinstance(self.item, Execution):
+        if not isinstance(self.item, ExecutionState):
             return None
-        places = (slot.place for slot in self._slots[self.cursor :: -1]) if self.tab is Tab.STEPS else ()
+        places = (slot.place for slot in self._slots[self.cursor :: -1]) if self.tab is DetailTab.STEPS else ()
         numbers = (place[1] for place in places if isinstance(place, tuple) and place[0] == "step")
         return unfound_step(self.item, next(numbers, 0) - 1)
 
     # -- keys
 
     def action_tab(self, step: int) -> None:
-        tabs = tuple(Tab)
+        tabs = tuple(DetailTab)
         self._turn_to(tabs[(tabs.index(self.tab) + step) % len(tabs)])
 
-    def _turn_to(self, tab: Tab) -> None:
+    def _turn_to(self, tab: DetailTab) -> None:
         self.tab = tab
         self._lines = self._own_lines(self.item)
         self._visit()
@@ -239,7 +243,7 @@ def _is_failing(slot: Slot) -> bool:
     return bool(slot.role)
 
 
-def _envelope(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+def _envelope(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     if execution.envelope is None:
         why = (
             "It could not be read; Raw shows it."
@@ -258,13 +262,13 @@ def _envelope(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
     )
 
 
-def _payload(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+def _payload(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     if execution.payload is None:
         return iter([plain("Not known: another process sent it, and the log of the device does not hold it.", "muted")])
     return json_slots(execution.payload, sheet, topic="payload", by_itself=opened_payload)
 
 
-def _raw(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+def _raw(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     if not execution.raw:
         yield plain("Nothing raw has been seen.", "muted")
         return
@@ -275,13 +279,13 @@ def _raw(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
 
 def _identity(item: Item | LogEntry | None) -> Hashable:
     """What makes two of them the same thing."""
-    if isinstance(item, Execution):
+    if isinstance(item, ExecutionState):
         return item.device_id, item.command_id, item.started
     return id(item)
 
 
 def _look_of(item: Item | LogEntry | None) -> Hashable:
     """What tells whether it has changed since it was drawn; an execution that runs changes with the time."""
-    if not isinstance(item, (Execution, Mark)):
+    if not isinstance(item, (ExecutionState, Mark)):
         return None
-    return item.version, object() if isinstance(item, Execution) and not item.over else None
+    return item.version, object() if isinstance(item, ExecutionState) and not item.over else None

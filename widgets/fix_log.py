@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.fix_lines import fix_log_rows
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.models.fixes import Fix
+from clawperator.widgets.models.fix_run import FixRun
+from clawperator.widgets.text.times import WallClock
+from clawperator.widgets.wrapped_text import WrappedText
 
 
-class FixLog(FoldedText):
+class FixLog(WrappedText):
     """``show`` gives it the fixes of the session. While a fix is at work, the view stays with its newest line."""
 
     EMPTY = "No fix was run yet.\nF on a check shows what it would run."
 
-    def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self._clock = clock
-        self._fixes: Sequence[Fix] = ()
+        self._fixes: Sequence[FixRun] = ()
 
-    def show(self, fixes: Sequence[Fix]) -> None:
+    def show(self, fixes: Sequence[FixRun]) -> None:
         if fixes is not self._fixes:
             self._fixes = fixes
             self._to_the_end()

@@ -10,8 +10,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from clawperator.widgets.format.lines import Line, Row, Span
-from clawperator.widgets.format.safe import cells
 from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.text.safe import cells
 
 
 class Chip(NamedTuple):
@@ -36,11 +36,11 @@ class ModeTab(NamedTuple):
     current: bool
 
 
-class Header(LineWidget):
+class HeaderLine(LineWidget):
     """``show`` gives it modes and chips; a click posts ``Pressed`` with the action of what was hit."""
 
     DEFAULT_CSS = """
-    Header {
+    HeaderLine {
         height: 1;
         width: 1fr;
     }

@@ -14,8 +14,8 @@ from textual.widgets import Input
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import pictured
 from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.text.safe import pictured
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_slots
 from clawperator.widgets.format.slot import Slot
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.job import Job
-from clawperator.widgets.slot_pane import SlotPane, View
+from clawperator.widgets.slot_pane import FoldState, SlotPane
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -23,7 +23,7 @@ class JobPane(SlotPane):
 
     EMPTY = "Nothing is at work.\nP says what provisioning would do."
 
-    def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self._clock = clock
         self._job: Job | None = None
@@ -33,7 +33,7 @@ class JobPane(SlotPane):
             return
         before, self._job = self._job, job
         if job is not None and (before is None or (before.kind, before.since) != (job.kind, job.since)):
-            self.visit(View())
+            self.visit(FoldState())
         else:
             self.rearrange()
 

@@ -13,9 +13,9 @@ from textual.strip import Strip
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import cells
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.text.safe import cells
 
 _LAST = ("app.help",)
 

@@ -22,8 +22,8 @@ from textual.strip import Strip
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.roles import CURSOR, CURSOR_BLURRED
-from clawperator.widgets.format.safe import cells, wrap
 from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.text.safe import cells, wrap
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

@@ -11,9 +11,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from clawperator.widgets.format.lines import Line, Row, Span
-from clawperator.widgets.format.roles import ROLES, Look
-from clawperator.widgets.format.safe import cells, take
+from clawperator.widgets.format.roles import ROLES, RoleStyle
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.text.safe import cells, take
 
 _PLAIN = str.maketrans({"…": "~", "–": "-", "≈": "~", "×": "x", "·": "-", "⟨": "<", "⟩": ">", "−": "-", "␊": " "})
 """What our own words still hold beyond ASCII, each in one cell, for terminals that cannot draw it."""
@@ -24,7 +24,7 @@ class LineWidget(Widget):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
-        self._styles_by_role: dict[str | Look, Style] = {}
+        self._styles_by_role: dict[str | RoleStyle, Style] = {}
 
     @property
     def symbols(self) -> Symbols:
@@ -50,7 +50,7 @@ class LineWidget(Widget):
             style = self._styles_by_role[role] = self.base_style + style_of(ROLES[role], self.app.theme_variables)
         return style
 
-    def overlay_style(self, look: Look) -> Style:
+    def overlay_style(self, look: RoleStyle) -> Style:
         """What is laid over a row that is painted already."""
         style = self._styles_by_role.get(look)
         if style is None:
@@ -94,7 +94,7 @@ def _fitted(line: Line, room: int) -> list[Span]:
     return spans
 
 
-def style_of(look: Look, variables: Mapping[str, str]) -> Style:
+def style_of(look: RoleStyle, variables: Mapping[str, str]) -> Style:
     """The look in the theme that has these variables; parts that it does not name stay unset."""
     style = Style.parse(variables[look.style]) if look.style else Style.null()
     colour = Color.parse(variables[look.colour]).rich_color if look.colour else None

@@ -22,9 +22,9 @@ from clawperator.widgets.format.bench import (
     sentence_rows,
 )
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.line_pane import SETTLE_SECONDS
 from clawperator.widgets.models.bench import Bench, Findings, Note, without
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.row_list import ListRow, RowList, blank
 from clawperator.widgets.text.matcher_text import value_problem
 

@@ -17,13 +17,12 @@ from textual.strip import Strip
 from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line
-from clawperator.widgets.format.safe import cells
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.info_line import FindLine
 from clawperator.widgets.models.bench import NO_MATCHER, Bench, with_field
 from clawperator.widgets.text.matcher_terms import SPELLINGS
 from clawperator.widgets.text.matcher_text import (
-    Completion,
+    MatcherCompletion,
     MatcherText,
     complete,
     full_id,
@@ -32,6 +31,7 @@ from clawperator.widgets.text.matcher_text import (
     value_problem,
     values_on_screen,
 )
+from clawperator.widgets.text.safe import cells
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -84,7 +84,7 @@ class MatcherLine(FindLine):
         self._onward = onward
         self._before = NO_MATCHER
         self._base = NO_MATCHER
-        self._cycle: Sequence[Completion] = ()
+        self._cycle: Sequence[MatcherCompletion] = ()
         self._cycle_at = -1
         self._changing = False
         self._underline = _Underline()
@@ -224,7 +224,7 @@ class MatcherLine(FindLine):
     # -- what it says
 
     @property
-    def completions(self) -> Sequence[Completion]:
+    def completions(self) -> Sequence[MatcherCompletion]:
         """What tab may put in here."""
         if self.field or not self.selection.is_empty:
             return ()

@@ -10,8 +10,8 @@ from textual.message import Message
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.nodes import Fact, node_facts
-from clawperator.widgets.format.safe import wrap
 from clawperator.widgets.row_list import ListRow, RowList, blank, heading
+from clawperator.widgets.text.safe import wrap
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from textual.strip import Strip
 
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.models.status import Status
 
 
 class Notice(NamedTuple):

@@ -11,10 +11,10 @@ from textual.strip import Strip
 
 from clawperator.widgets import keys
 from clawperator.widgets.completions import Completions
-from clawperator.widgets.format.roles import CURSOR, Look
-from clawperator.widgets.format.safe import cells
+from clawperator.widgets.format.roles import CURSOR, RoleStyle
 from clawperator.widgets.json_area import JsonArea, laid_over
 from clawperator.widgets.text.json_place import look_at
+from clawperator.widgets.text.safe import cells
 from clawperator.widgets.text.schema_words import Seen, nothing_seen, words_at
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LONGEST_COMPLETED = 200_000
 """Characters; reading the text at each key must stay within a key's time."""
 _OF_THE_LIST = frozenset({"enter", "tab", "escape", "up", "down"})
-_LIST = Look(background="bar-background")
+_LIST = RoleStyle(background="bar-background")
 
 
 class PayloadEditor(JsonArea, inherit_bindings=False):

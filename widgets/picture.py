@@ -14,9 +14,9 @@ from textual.containers import Container
 from clawperator.widgets.bounds_map import BoundsMap
 from clawperator.widgets.format.bounds import Marks
 from clawperator.widgets.format.lines import Line
-from clawperator.widgets.format.times import Clock, age
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.picture_view import Graphics, Picture, PictureView, seen_size
+from clawperator.widgets.text.times import WallClock, age
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode
@@ -47,7 +47,7 @@ class ScreenPane(Container):
     def __init__(
         self,
         *,
-        clock: Clock,
+        clock: WallClock,
         graphics: Graphics | None = None,
         pictures: bool = True,
         mode: str = "map",
@@ -61,7 +61,7 @@ class ScreenPane(Container):
         self._map = BoundsMap()
         self._view = PictureView(graphics)
         self._view.display = False
-        self._snapshot = Snapshot.EMPTY
+        self._snapshot = TreeSnapshot.EMPTY
         self._hits: tuple[Collection[int], frozenset[int]] = ((), frozenset())
         self._picture: Picture | None = None
         self._drawn_of: object = None
@@ -88,7 +88,7 @@ class ScreenPane(Container):
         self._picture, self._why = None, "waiting for the picture" if mode == "picture" else ""
         self._choose()
 
-    def show(self, snapshot: Snapshot, node: UiNode | None, hits: Collection[int] = (), first: int = -1) -> None:
+    def show(self, snapshot: TreeSnapshot, node: UiNode | None, hits: Collection[int] = (), first: int = -1) -> None:
         """``hits`` are indexes of matching nodes, ``first`` of the one that the device would take."""
         if hits is not self._hits[0]:
             self._hits = (hits, frozenset(hits))

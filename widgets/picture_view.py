@@ -15,9 +15,9 @@ from textual.strip import Strip
 from textual.worker import Worker, WorkerState
 
 from clawperator.widgets.bounds_map import ScreenView
-from clawperator.widgets.format.bounds import CLEAR, Canvas, Frame, fit
-from clawperator.widgets.format.nodes import name_of
+from clawperator.widgets.format.bounds import CLEAR, Canvas, ScreenFrame, fit
 from clawperator.widgets.format.pixels import Cells, Outline, half_blocks, outlined, segments
+from clawperator.widgets.text.node_names import name_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -77,9 +77,9 @@ class PictureView(ScreenView):
         self.picture: Picture | None = None
         self._graphics = graphics
         self._cells: tuple[object, Cells] | None = None
-        self._drawing: tuple[object, Frame, Drawing] | None = None
+        self._drawing: tuple[object, ScreenFrame, Drawing] | None = None
         self._wanted: object = None
-        self._encoding: tuple[object, Frame, Picture] | None = None
+        self._encoding: tuple[object, ScreenFrame, Picture] | None = None
 
     def show_picture(self, picture: Picture | None) -> None:
         """``None`` lets go of the last one and all that was made of it."""
@@ -89,7 +89,7 @@ class PictureView(ScreenView):
             self._strips.clear()
             self.refresh()
 
-    def frame(self) -> Frame | None:
+    def frame(self) -> ScreenFrame | None:
         if self.picture is None or self.picture.image is None:
             return None
         tree = self.snapshot.tree
@@ -106,7 +106,7 @@ class PictureView(ScreenView):
             return Strip.blank(width, self.base_style)
         return self.line(Canvas(frame, CLEAR), y, frame, width)
 
-    def line(self, canvas: Canvas, y: int, frame: Frame, width: int) -> Strip:
+    def line(self, canvas: Canvas, y: int, frame: ScreenFrame, width: int) -> Strip:
         spans = canvas.spans(y)
         key = (y, frame, width, *spans)
         strip = self._strips.get(key)
@@ -114,7 +114,7 @@ class PictureView(ScreenView):
             strip = self._strips[key] = self._mixed(canvas, y, frame, width)
         return strip
 
-    def _mixed(self, canvas: Canvas, y: int, frame: Frame, width: int) -> Strip:
+    def _mixed(self, canvas: Canvas, y: int, frame: ScreenFrame, width: int) -> Strip:
         """One row: the picture, and where something is marked the mark."""
         pixels = self._pixels(frame)[y]
         parts = [Segment(" " * frame.margin, self.base_style)]
@@ -126,7 +126,7 @@ class PictureView(ScreenView):
         parts.append(Segment(" " * (width - frame.margin - frame.columns), self.base_style))
         return Strip([part for part in parts if part.text], width)
 
-    def _pixels(self, frame: Frame) -> Cells:
+    def _pixels(self, frame: ScreenFrame) -> Cells:
         assert self.picture is not None
         assert self.picture.image is not None
         if self._cells is None or self._cells[0] != frame:
@@ -147,7 +147,7 @@ class PictureView(ScreenView):
             return super().render_lines(crop)
         return self._painted(self._drawing[2], frame)
 
-    def _painted(self, drawing: Drawing, frame: Frame) -> list[Strip]:
+    def _painted(self, drawing: Drawing, frame: ScreenFrame) -> list[Strip]:
         width, height = self.content_size
         left, rest = " " * frame.margin, " " * (width - frame.margin - frame.columns)
         rows = drawing.rows or (" " * frame.columns,) * frame.rows
@@ -197,7 +197,7 @@ class PictureView(ScreenView):
         else:
             self._encode()
 
-    def _outlines(self, frame: Frame, cell: tuple[int, int]) -> list[Outline]:
+    def _outlines(self, frame: ScreenFrame, cell: tuple[int, int]) -> list[Outline]:
         """The marks in pixels of the image to be drawn: matches first, so that nothing covers the chosen node."""
         tree, marks = self.snapshot.tree, self.marks
         if tree is None:
@@ -219,12 +219,12 @@ class PictureView(ScreenView):
         return found
 
 
-def _encode(graphics: Graphics, image: Image, frame: Frame, outlines: list[Outline]) -> Drawing:
+def _encode(graphics: Graphics, image: Image, frame: ScreenFrame, outlines: list[Outline]) -> Drawing:
     size = frame.columns * graphics.cell[0], frame.rows * graphics.cell[1]
     return graphics.encode(outlined(image, size, outlines), frame.columns, frame.rows)
 
 
-def _in_pixels(bounds: Bounds, frame: Frame, cell: tuple[int, int]) -> tuple[int, int, int, int]:
+def _in_pixels(bounds: Bounds, frame: ScreenFrame, cell: tuple[int, int]) -> tuple[int, int, int, int]:
     across, down = cell[0] / frame.across, cell[1] / frame.down
     right, bottom = frame.columns * cell[0], frame.rows * cell[1]
     xs = [max(0, min(round(x * across), right)) for x in (bounds.left, bounds.right)]

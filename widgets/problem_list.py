@@ -6,13 +6,13 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import wrap
 from clawperator.widgets.format.slot import Slot, fixed
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.slot_pane import SlotPane
+from clawperator.widgets.text.safe import wrap
 
 
-class Complaint(NamedTuple):
+class DraftProblem(NamedTuple):
     """``path`` leads to it, ``words`` say it; ``warning``: it does not stand in the way of running."""
 
     path: str
@@ -27,9 +27,9 @@ class ProblemList(SlotPane):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.complaints: Sequence[Complaint] = ()
+        self.complaints: Sequence[DraftProblem] = ()
 
-    def show(self, complaints: Sequence[Complaint], empty: str = EMPTY) -> None:
+    def show(self, complaints: Sequence[DraftProblem], empty: str = EMPTY) -> None:
         if (complaints, empty) != (self.complaints, self.empty_text):
             self.complaints, self.empty_text = complaints, empty
             self.rearrange()
@@ -50,7 +50,7 @@ class ProblemList(SlotPane):
         for index, complaint in enumerate(self.complaints):
             yield from self._slots_of(index, complaint, width)
 
-    def _slots_of(self, index: int, complaint: Complaint, width: int) -> Iterator[Slot]:
+    def _slots_of(self, index: int, complaint: DraftProblem, width: int) -> Iterator[Slot]:
         status = Status.WARN if complaint.warning else Status.FAILED
         line = Line(width).add(f" {status.sign(ascii_only=self.symbols.ascii)} ", status.role)
         line.device(complaint.path or "payload", "strong")

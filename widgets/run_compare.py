@@ -27,8 +27,7 @@ from clawperator.widgets.format.compare_lines import (
 )
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.slot import BLANK, Sheet, Slot, folded, plain
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.run_diff import (
     StepPair,
     TreeCounts,
@@ -39,7 +38,8 @@ from clawperator.widgets.models.run_diff import (
     tree_pairs,
     value_changes,
 )
-from clawperator.widgets.slot_pane import SlotPane, View
+from clawperator.widgets.slot_pane import FoldState, SlotPane
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -71,18 +71,18 @@ class RunCompare(SlotPane):
             self.a_key = a_key
             self.b_key = b_key
 
-    def __init__(self, *, id: str | None = None, clock: Clock | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.clock = clock or Clock()
-        self.a: Execution | None = None
-        self.b: Execution | None = None
+        self.clock = clock or WallClock()
+        self.a: ExecutionState | None = None
+        self.b: ExecutionState | None = None
         self._steps: list[StepPair] = []
         self._trees: list[TreePair] = []
         self._payload: list[ValueChange] | None = None
         self._envelope: list[ValueChange] | None = None
         self._counts: dict[tuple[str, str], TreeCounts] = {}
 
-    def show(self, a: Execution | None, b: Execution | None) -> None:
+    def show(self, a: ExecutionState | None, b: ExecutionState | None) -> None:
         """Compare ``a`` with ``b``; the same two again keep the place."""
         same = a is self.a and b is self.b
         self.a, self.b = a, b
@@ -93,7 +93,7 @@ class RunCompare(SlotPane):
         if same:
             self.rearrange()
         else:
-            self.visit(View())
+            self.visit(FoldState())
         self.refresh()
 
     def tell_changes(self, counts: Mapping[tuple[str, str], TreeCounts]) -> None:
@@ -119,7 +119,7 @@ class RunCompare(SlotPane):
             return ()
         return self._all(self.a, self.b, self.sheet(width, self.clock))
 
-    def _all(self, a: Execution, b: Execution, sheet: Sheet) -> Iterator[Slot]:
+    def _all(self, a: ExecutionState, b: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
         different = facts(a, b)
         for name, (left, right) in different.items():
             draw = partial(sides_row, name, left, right, symbols=sheet.symbols)
@@ -198,7 +198,7 @@ def _change(topic: tuple[Hashable, ...], change: ValueChange, sheet: Sheet, *, i
                 yield from folded(whole(value), sheet.width, role, indent=indent + 4, limit=_LINES_OF_VALUE)
 
 
-def _phase_slots(a: Execution, b: Execution, sheet: Sheet) -> Iterator[Slot]:
+def _phase_slots(a: ExecutionState, b: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     pairs = phase_pairs(a.phases, b.phases)
     if not pairs:
         yield plain("The phases of neither run are known.", "muted", indent=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from clawperator.widgets.execution_detail import ExecutionDetail, Tab
+from clawperator.widgets.execution_detail import DetailTab, ExecutionDetail
 from clawperator.widgets.format.json_lines import json_slots
 from clawperator.widgets.format.raw_lines import raw_slots
 from clawperator.widgets.format.runs import late_words
@@ -15,10 +15,10 @@ from clawperator.widgets.models.run_replay import execution_of
 
 if TYPE_CHECKING:
     from clawperator.engine.history.records import RunRecord
-    from clawperator.widgets.models.execution import Execution
+    from clawperator.widgets.models.execution import ExecutionState
 
 
-class PastDetail(ExecutionDetail):
+class RunDetail(ExecutionDetail):
     """The detail of an execution whose cursor can be led to a step, and of the result that came after its end."""
 
     EMPTY = "No run is chosen."
@@ -33,17 +33,17 @@ class PastDetail(ExecutionDetail):
     def to_step(self, number: int) -> None:
         """The cursor on step ``number`` (from 1), where the steps are what is shown."""
         index = self._index(lambda slot: slot.place == ("step", number))
-        if self.tab is Tab.STEPS and index is not None:
+        if self.tab is DetailTab.STEPS and index is not None:
             self.move_to(index)
 
-    def _of_tab(self, execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+    def _of_tab(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
         late = self.record.late if self.record is not None else None
-        if self.record is None or late is None or self.tab not in (Tab.STEPS, Tab.ENVELOPE, Tab.RAW):
+        if self.record is None or late is None or self.tab not in (DetailTab.STEPS, DetailTab.ENVELOPE, DetailTab.RAW):
             yield from super()._of_tab(execution, sheet)
             return
         yield from folded(late_words(self.record.summary, late), sheet.width, "warn")
         yield BLANK
-        if self.tab is Tab.ENVELOPE:
+        if self.tab is DetailTab.ENVELOPE:
             yield from json_slots(
                 late.envelope,
                 sheet,
@@ -51,7 +51,7 @@ class PastDetail(ExecutionDetail):
                 by_itself=opened_envelope,
                 role_of=lambda path, value: "fail" if is_failure(path, value) else "",
             )
-        elif self.tab is Tab.RAW:
+        elif self.tab is DetailTab.RAW:
             yield from raw_slots("".join(late.raw), sheet)
         else:
             yield from super()._of_tab(execution, sheet)

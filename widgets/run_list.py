@@ -16,8 +16,8 @@ from textual.message import Message
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.runs import attention, day_row, day_words, folded, run_row, waiting_row
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -56,9 +56,9 @@ class RunList(LinePane):
     class Marked(Message):
         """Other runs are marked as A and B."""
 
-    def __init__(self, *, id: str | None = None, clock: Clock | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.clock = clock or Clock()
+        self.clock = clock or WallClock()
         self.runs: list[RunSummary] = []
         self.total = 0
         """How many runs there are, read or not."""
@@ -289,7 +289,7 @@ def _newest_first(run: RunSummary) -> int:
     return -run.number
 
 
-def _day_of(at: float, clock: Clock) -> tuple[float, float]:
+def _day_of(at: float, clock: WallClock) -> tuple[float, float]:
     """When the day of ``at`` began, and when it was over; a moment that no calendar knows is a day of its own."""
     try:
         day = datetime.fromtimestamp(at, clock.zone).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.moments import line_row
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.history.records import RunRecord
 
 
-class RunLog(LinePane):
+class RunLogPane(LinePane):
     """``show`` gives it a run, ``mark`` the line of the moment (-1: none was told by then)."""
 
     EMPTY = "No line of this run was seen."
 
-    def __init__(self, *, id: str | None = None, clock: Clock | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.clock = clock or Clock()
+        self.clock = clock or WallClock()
         self.record: RunRecord | None = None
         self.current = -1
 

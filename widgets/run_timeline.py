@@ -8,16 +8,16 @@ from functools import partial
 
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.outcome_block import NextKey, outcome_slots
-from clawperator.widgets.format.safe import wrap
 from clawperator.widgets.format.slot import BLANK, Sheet, Slot, fixed
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.format.times import Clock, duration
 from clawperator.widgets.format.waterfall import milliseconds, step_row, total_row
-from clawperator.widgets.models.execution import Execution
-from clawperator.widgets.models.run_stages import Stage, retry_countdown, stages
+from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.models.run_stages import RunStage, retry_countdown, stages
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import timeline
 from clawperator.widgets.slot_pane import SlotPane
+from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.text.times import WallClock, duration
 
 _NAME_CELLS = 10
 
@@ -27,15 +27,15 @@ class RunTimeline(SlotPane):
 
     EMPTY = "Nothing was run yet.\n\nR runs the draft, after a look at what is sent."
 
-    def __init__(self, *, id: str, clock: Clock) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str, clock: WallClock) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self.clock = clock
-        self.execution: Execution | None = None
+        self.execution: ExecutionState | None = None
         self._next_keys: Sequence[NextKey] = ()
         self._words = ""
         self._drawn: object = None
 
-    def show(self, execution: Execution | None, next_keys: Sequence[NextKey] = (), words: str = "") -> None:
+    def show(self, execution: ExecutionState | None, next_keys: Sequence[NextKey] = (), words: str = "") -> None:
         """``next_keys`` stand below the outcome; ``words`` in its place, for a run that was turned away."""
         state = (execution.number, execution.version) if execution is not None else None
         if (state, next_keys, words) != self._drawn:
@@ -51,7 +51,7 @@ class RunTimeline(SlotPane):
         execution = self.execution
         return self._slots_of(execution, self.sheet(width, self.clock)) if execution is not None else ()
 
-    def _slots_of(self, execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+    def _slots_of(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
         if execution.over:
             yield from (
                 self._turned_away(execution, sheet) if self._words else outcome_slots(execution, sheet, self._next_keys)
@@ -71,7 +71,7 @@ class RunTimeline(SlotPane):
             if (left := retry_countdown(execution, now)) > 0:
                 yield fixed(Row(Line(sheet.width).add(f"   It is tried again in {duration(left)}.", "warn")))
 
-    def _turned_away(self, execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+    def _turned_away(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
         sign = Status.WAITING.sign(ascii_only=sheet.symbols.ascii)
         for index, text in enumerate(wrap(self._words, max(10, sheet.width - len(sign) - 3))):
             line = Line(sheet.width).add(f" {sign} " if not index else " " * (len(sign) + 2), Status.WAITING.role)
@@ -83,7 +83,7 @@ class RunTimeline(SlotPane):
         yield fixed(Row(line))
 
 
-def stage_row(stage: Stage, width: int, symbols: Symbols) -> Row:
+def stage_row(stage: RunStage, width: int, symbols: Symbols) -> Row:
     """`` ✓ lock       emulator-5554                                   1.2 ms``"""
     status = stage.status
     line = Line(width).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.skills import card_rows, result_words
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.skills import Shelf, Skill
+from clawperator.widgets.models.skills import SkillEntry, SkillsState
+from clawperator.widgets.text.times import WallClock
+from clawperator.widgets.wrapped_text import WrappedText
 
 
-class SkillCard(FoldedText):
+class SkillCard(WrappedText):
     """``show`` gives it the skill, and the shelf with what is known of its files."""
 
     EMPTY = "Choose a skill."
 
-    def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self._clock = clock
-        self._skill: Skill | None = None
-        self._shelf = Shelf.EMPTY
+        self._skill: SkillEntry | None = None
+        self._shelf = SkillsState.EMPTY
         self._drawn: object = None
         self._said = ""
 
-    def show(self, skill: Skill | None, shelf: Shelf) -> None:
+    def show(self, skill: SkillEntry | None, shelf: SkillsState) -> None:
         """Only what the card is made from makes it anew: a running skill prints all the time."""
         self._shelf = shelf
         made_from = (skill, shelf.card, shelf.results, shelf.source, shelf.checking)

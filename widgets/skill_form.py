@@ -15,11 +15,11 @@ from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widgets import Input, Label
 
-from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.safe import paragraphs, pictured
 from clawperator.widgets.line_widget import LineWidget
-from clawperator.widgets.models.skills import Field
+from clawperator.widgets.models.skills import SkillInput
+from clawperator.widgets.text.safe import paragraphs, pictured
+from clawperator.widgets.wrapped_text import WrappedText
 
 NAME_CELLS = 24
 NOT_GIVEN = "–"
@@ -132,18 +132,18 @@ class ValueInput(Input):
         return Text(pictured(self.value), no_wrap=True, overflow="ignore", end="")
 
 
-class FieldRow(Vertical):
+class InputRow(Vertical):
     """An input by its name; ``complain`` says what is wrong with it, below."""
 
     DEFAULT_CSS = """
-    FieldRow { height: auto; width: 1fr; }
-    FieldRow Horizontal { height: 1; width: 1fr; }
-    FieldRow .name { width: 25; height: 1; }
-    FieldRow .problem { height: auto; width: 1fr; padding-left: 25; display: none; }
-    FieldRow.-wrong .problem { display: block; }
+    InputRow { height: auto; width: 1fr; }
+    InputRow Horizontal { height: 1; width: 1fr; }
+    InputRow .name { width: 25; height: 1; }
+    InputRow .problem { height: auto; width: 1fr; padding-left: 25; display: none; }
+    InputRow.-wrong .problem { display: block; }
     """
 
-    def __init__(self, field: Field, value: str = "") -> None:
+    def __init__(self, field: SkillInput, value: str = "") -> None:
         super().__init__()
         self.field = field
         begin, words = value or field.default, choices_of(field)
@@ -172,13 +172,13 @@ class FieldRow(Vertical):
         self.query_one(".problem", Label).update(paragraphs(words))
 
 
-def choices_of(field: Field) -> tuple[str, ...]:
+def choices_of(field: SkillInput) -> tuple[str, ...]:
     """The words to choose from. Where there is no default nothing is chosen at first: nobody runs what they did not say."""
     values = field.values or (("true", "false") if field.type == "boolean" else ())
     return ("", *values) if values and not field.default else values
 
 
-class FormText(FoldedText):
+class FormText(WrappedText):
     """What comes of the form: a plan, a command line, or why there is neither. As high as it is, within bounds."""
 
     def __init__(self, *, id: str, most: int) -> None:  # noqa: A002  # Textual's own name

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.skills import skill_row
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.models.skills import Shelf, Skill, find_skills
+from clawperator.widgets.models.skills import SkillEntry, SkillsState, find_skills
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -24,14 +24,14 @@ class SkillList(LinePane):
 
     EMPTY = "Looking for skills…"
 
-    def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self._clock = clock
-        self.shelf = Shelf.EMPTY
+        self.shelf = SkillsState.EMPTY
         self.typed = ""
-        self.shown: list[Skill] = []
+        self.shown: list[SkillEntry] = []
 
-    def show(self, shelf: Shelf) -> None:
+    def show(self, shelf: SkillsState) -> None:
         before, self.shelf = self.shelf, shelf
         if before.skills is not shelf.skills:
             self._find(self.skill.id if self.skill is not None else "")
@@ -57,7 +57,7 @@ class SkillList(LinePane):
             self.post_message(self.CursorMoved(self, self.cursor))  # another skill is in the same place
 
     @property
-    def skill(self) -> Skill | None:
+    def skill(self) -> SkillEntry | None:
         """The one under the cursor."""
         return self.shown[self.cursor] if self.cursor < len(self.shown) else None
 

@@ -13,11 +13,11 @@ from clawperator.widgets.following_pane import FollowingPane
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.skill_output import outcome_rows, output_row, run_row
 from clawperator.widgets.format.skills import SEVERITIES, findings_rows, sign_of, tally, trouble_rows
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.models.skill_runs import Marker, OutputLine, OutputRing, SkillRun
-from clawperator.widgets.models.skills import Card
+from clawperator.widgets.models.skill_runs import Marker, OutputRing, SkillOutputLine, SkillRunState
+from clawperator.widgets.models.skills import SkillDetails
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -38,10 +38,10 @@ class SkillOutput(FollowingPane):
     class Changed(Message):
         """It follows, or no longer."""
 
-    def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, clock: WallClock, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self._clock = clock
-        self.run: SkillRun | None = None
+        self.run: SkillRunState | None = None
         self._first = 0
         self._seen = -1
         self._ended: Sequence[Row] = ()
@@ -49,7 +49,7 @@ class SkillOutput(FollowingPane):
 
     # -- content
 
-    def show(self, run: SkillRun | None) -> None:
+    def show(self, run: SkillRunState | None) -> None:
         """The run as it is now; another one begins at its first line."""
         if run is None:
             return
@@ -119,7 +119,7 @@ class SkillOutput(FollowingPane):
             return self._ended[index - self.printed]
         return output_row(self.line(index), run.since, width, self.symbols)
 
-    def line(self, index: int) -> OutputLine:
+    def line(self, index: int) -> SkillOutputLine:
         assert self.run is not None
         return self.run.output[self.run.output.first + index]
 
@@ -191,12 +191,12 @@ class FindingList(LinePane):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.card: Card | None = None
+        self.card: SkillDetails | None = None
         self._rows: Sequence[tuple[Row, int]] = ()
         self._width = -1
         self._checking = ""
 
-    def show(self, card: Card | None, checking: str) -> None:
+    def show(self, card: SkillDetails | None, checking: str) -> None:
         if card is self.card and checking == self._checking:
             return
         if card is None or self.card is None or card.skill_id != self.card.skill_id:

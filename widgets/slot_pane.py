@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.slot import Sheet, Slot
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.text.times import WallClock
 
 
 @dataclass(slots=True)
-class View:
+class FoldState:
     """How somebody looks at one content: where the cursor is, and which folds are not as they are by themselves."""
 
     cursor: int = 0
@@ -31,13 +31,13 @@ class SlotPane(LinePane):
         super().__init__(id=id)
         self._slots: Sequence[Slot] = ()
         self._width = -1
-        self.view = View()
+        self.view = FoldState()
 
     def slots(self, width: int) -> Iterable[Slot]:
         """The rows as they are folded now."""
         raise NotImplementedError
 
-    def sheet(self, width: int, clock: Clock) -> Sheet:
+    def sheet(self, width: int, clock: WallClock) -> Sheet:
         """What ``slots`` are laid out on."""
         return Sheet(width, clock, self._is_open, self.symbols)
 
@@ -55,7 +55,7 @@ class SlotPane(LinePane):
             self._put(found + behind, found + behind - line)
         self.content_changed()
 
-    def visit(self, view: View, *, first: Callable[[Slot], bool] | None = None) -> None:
+    def visit(self, view: FoldState, *, first: Callable[[Slot], bool] | None = None) -> None:
         """Show other content as it was left; where it is new, from its top, with ``first`` saying where the cursor begins."""
         new = not (view.cursor or view.top or view.flipped)
         self.view.cursor, self.view.top = self.cursor, self.top

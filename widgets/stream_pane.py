@@ -16,7 +16,6 @@ from textual.timer import Timer
 from clawperator.engine.filters.grammar import NO_FILTER, Filter, parse_filter
 from clawperator.widgets.following_pane import FollowingPane
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.stream import (
     RowLook,
     TimeFormat,
@@ -27,15 +26,16 @@ from clawperator.widgets.format.stream import (
     mark_row,
     others_row,
 )
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.models.execution import Execution, Item, Mark
+from clawperator.widgets.models.execution import ExecutionState, Item, Mark
 from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.item_rows import ItemRows, StreamRow
 from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.line_search import LineRows
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.stream_filter import ages, culprit, with_command
 from clawperator.widgets.models.stream_view import Counts, StreamView
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.logcat.entries import LogEntry
@@ -55,9 +55,9 @@ class StreamPane(FollowingPane):
     class Changed(Message):
         """View, filter, follow, pause or the progress of a search changed."""
 
-    def __init__(self, *, id: str | None = None, clock: Clock | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self.clock = clock or Clock()
+        self.clock = clock or WallClock()
         self.view = StreamView.EXECUTIONS
         self.filter: Filter = NO_FILTER
         self.only = ""
@@ -178,7 +178,9 @@ class StreamPane(FollowingPane):
             return When(at, self._at(index - 1) if index else at, self.times)
         row = None if self.view.of_lines else self.rows[index]
         started = (
-            row.item.started if row is not None and not row.top and isinstance(row.item, Execution) else self._start
+            row.item.started
+            if row is not None and not row.top and isinstance(row.item, ExecutionState)
+            else self._start
         )
         return When(at, started, self.times)
 
@@ -199,7 +201,7 @@ class StreamPane(FollowingPane):
             return self.view, self._lines.numbers[index], self.times, self._skip, marked
         row = self.rows[index]
         opened = row.item.number in self._items.opened
-        running = isinstance(row.item, Execution) and not row.item.over and not self.paused_at
+        running = isinstance(row.item, ExecutionState) and not row.item.over and not self.paused_at
         age = int(self.clock.now() * 10) if running and row.top else 0
         return self.view, row.anchor, row.item.version, self.times, opened, marked, age
 
@@ -217,7 +219,7 @@ class StreamPane(FollowingPane):
             if self._bookmark(index) in self.bookmarks:
                 yield index, "match"
             elif row.needs_attention:
-                failed = isinstance(row.item, Execution) and row.item.status is Status.FAILED
+                failed = isinstance(row.item, ExecutionState) and row.item.status is Status.FAILED
                 yield index, "fail" if failed else "warn"
 
     def _marked_lines(self) -> list[int]:
@@ -233,7 +235,9 @@ class StreamPane(FollowingPane):
             return
         if ages(self.where):
             self._renew_ages()
-        if not self.view.of_lines and any(isinstance(row.item, Execution) and not row.item.over for row in self.rows):
+        if not self.view.of_lines and any(
+            isinstance(row.item, ExecutionState) and not row.item.over for row in self.rows
+        ):
             self.content_changed(keep_strips=True)
 
     def _renew_ages(self) -> None:
@@ -287,10 +291,10 @@ class StreamPane(FollowingPane):
         return culprit(self.where, self._log.items, self.clock.now())
 
     @property
-    def execution(self) -> Execution | None:
+    def execution(self) -> ExecutionState | None:
         """The execution that the cursor is on or in."""
         item = self.rows[self.cursor].item if not self.view.of_lines and self.rows else None
-        return item if isinstance(item, Execution) else None
+        return item if isinstance(item, ExecutionState) else None
 
     @property
     def item(self) -> Item | LogEntry | None:

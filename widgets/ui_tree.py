@@ -12,11 +12,12 @@ from textual.timer import Timer
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.nodes import arrow_column, name_of, tree_row
-from clawperator.widgets.format.safe import shorten
+from clawperator.widgets.format.nodes import arrow_column, tree_row
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.tree_model import Heir, Stops, TreeModel
+from clawperator.widgets.text.node_names import name_of
+from clawperator.widgets.text.safe import shorten
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from clawperator.engine.hierarchy.align import Alignment
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
     from clawperator.widgets.models.find import Find
-    from clawperator.widgets.models.tree_rows import Rows, TreeRow, View
+    from clawperator.widgets.models.tree_rows import Rows, TreeView, VisibleRow
 
 
 class UiTreePane(LinePane):
-    """Shows a ``Snapshot``; ``show`` swaps it. Posts ``NodeFocused`` when the cursor has come to rest on a node.
+    """Shows a ``TreeSnapshot``; ``show`` swaps it. Posts ``NodeFocused`` when the cursor has come to rest on a node.
 
     ``changed`` is called when view, folds, hits, filters or the trees waiting changed: whoever shows their counts looks again.
     It is no message, so that the counts are drawn in the same frame.
@@ -60,10 +61,10 @@ class UiTreePane(LinePane):
         super().__init__(id=id)
         self._changed = changed or _nobody_looks
         self._model = TreeModel()
-        self._former = Snapshot.EMPTY
+        self._former = TreeSnapshot.EMPTY
         self._rest: Timer | None = None
         self._held = False
-        self._newest: Snapshot | None = None
+        self._newest: TreeSnapshot | None = None
         self.waiting = 0
         """How many newer trees came while the pane was held."""
         self._home: UiNode | None = None
@@ -74,7 +75,7 @@ class UiTreePane(LinePane):
     # -- what is shown
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> TreeSnapshot:
         return self._model.snapshot
 
     @property
@@ -82,7 +83,7 @@ class UiTreePane(LinePane):
         return self._model.rows
 
     @property
-    def view(self) -> View:
+    def view(self) -> TreeView:
         return self._model.view
 
     @property
@@ -118,7 +119,7 @@ class UiTreePane(LinePane):
         return self._model.changes
 
     @property
-    def compared(self) -> Snapshot | None:
+    def compared(self) -> TreeSnapshot | None:
         """The older tree that this one is compared with."""
         return self._model.compared
 
@@ -141,7 +142,7 @@ class UiTreePane(LinePane):
         return row.node if row is not None and row.ghost else None
 
     @property
-    def _cursor_row(self) -> TreeRow | None:
+    def _cursor_row(self) -> VisibleRow | None:
         return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
 
     @property
@@ -155,7 +156,7 @@ class UiTreePane(LinePane):
 
     # -- content
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, snapshot: TreeSnapshot) -> None:
         """Swap the tree; cursor, folds and the cursor's place on screen stay with the nodes they belong to.
 
         While the pane is held the newest tree waits.
@@ -167,11 +168,11 @@ class UiTreePane(LinePane):
         else:
             self._swap(snapshot)
 
-    def _take_again(self, snapshot: Snapshot) -> None:
+    def _take_again(self, snapshot: TreeSnapshot) -> None:
         """The same tree: younger, or with its changes worked out."""
         if self.snapshot.coming and not snapshot.coming:
             self._model.learn_changes(snapshot, self._former)
-            self._former = Snapshot.EMPTY
+            self._former = TreeSnapshot.EMPTY
             self.marks_changed()
             self._changed()
             if self._rest is None:
@@ -187,17 +188,17 @@ class UiTreePane(LinePane):
             self._newest, self.waiting = None, 0
             self._swap(newest)
 
-    def _wait(self, snapshot: Snapshot) -> None:
+    def _wait(self, snapshot: TreeSnapshot) -> None:
         if self._newest is None or self._newest.serial != snapshot.serial:
             self.waiting += 1
             self._changed()
         self._newest = snapshot
 
-    def _swap(self, snapshot: Snapshot) -> None:
+    def _swap(self, snapshot: TreeSnapshot) -> None:
         node, y = self._here
         looked_away = bool(self.view_height) and not 0 <= y < self.view_height
         top = self._model.real_node(self.rows.row(self.top)) if looked_away else None
-        self._former = self.snapshot if snapshot.coming else Snapshot.EMPTY
+        self._former = self.snapshot if snapshot.coming else TreeSnapshot.EMPTY
         heir = self._model.take(snapshot)
         self._find_from = self._find_led_to = -1
         self.content_changed()
@@ -246,7 +247,7 @@ class UiTreePane(LinePane):
 
     def row(self, index: int, width: int) -> Row:
         row = self.rows[index]
-        state = self._model.state(row, self.symbols, at_cursor=index == self.cursor)
+        state = self._model.state(row, at_cursor=index == self.cursor)
         return tree_row(row, state, width, self.symbols)
 
     def marks(self) -> Iterator[tuple[int, str]]:
@@ -421,7 +422,7 @@ class UiTreePane(LinePane):
         if place >= 0:
             self._go(place)
 
-    def compare(self, old: Snapshot | None) -> None:
+    def compare(self, old: TreeSnapshot | None) -> None:
         """Mark what changed since ``old``, with what was removed as ghosts at their old places; ``None``: no more.
 
         The comparison stays when newer trees come. A ghost has the cursor but is no ``node``.

@@ -60,15 +60,15 @@ from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.jobs import job_words
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.skill_output import run_words
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import ASCII, UNICODE
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.header import Header, ModeTab
+from clawperator.widgets.header import HeaderLine, ModeTab
 from clawperator.widgets.info_line import FindLine
 from clawperator.widgets.json_area import JsonArea
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.models.snapshot import pack
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.picture import Graphics
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiTree
@@ -112,7 +112,7 @@ class ConsoleApp(Surviving):
         engine: ConsoleEngine,
         *,
         look: Look = PLAIN,
-        clock: Clock | None = None,
+        clock: WallClock | None = None,
         clipboard: Clipboard | None = None,
         wanted_device: str = "",
         demo: bool = False,
@@ -129,7 +129,7 @@ class ConsoleApp(Surviving):
         without: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(ansi_color=True if look.no_colour else None)
-        self.clock = clock or Clock()
+        self.clock = clock or WallClock()
         self.symbols = ASCII if look.ascii else UNICODE
         self.files = files
         self.session = Session(
@@ -478,8 +478,8 @@ class ConsoleApp(Surviving):
         """Who holds the device, what for, and for how long yet."""
         show_lock(self)
 
-    @on(Header.Pressed)
-    async def _chip_pressed(self, message: Header.Pressed) -> None:
+    @on(HeaderLine.Pressed)
+    async def _chip_pressed(self, message: HeaderLine.Pressed) -> None:
         await self.run_action(message.action)
 
     @on(KeyBar.Pressed)

@@ -55,11 +55,11 @@ from clawperator.engine.hierarchy.align import align
 from clawperator.engine.hierarchy.postings import postings_anywhere, postings_of
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.find import words_of
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import TreeSnapshot
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.app.console.history.reader import Reader
@@ -96,7 +96,7 @@ class Bridge:
     """Run ``run`` as one task; it ends only by cancellation. All other methods may be called while it runs."""
 
     def __init__(
-        self, engine: ConsoleEngine, post: Callable[[News], object], clock: Clock, *, tick: float = TICK_SECONDS
+        self, engine: ConsoleEngine, post: Callable[[News], object], clock: WallClock, *, tick: float = TICK_SECONDS
     ) -> None:
         self._engine = engine
         self._post = post
@@ -117,8 +117,8 @@ class Bridge:
         self._dumps: deque[SnapshotSeen] = deque()
         self._dump_ready = asyncio.Event()
         self._look_at_locks = asyncio.Event()
-        self._newest: dict[str, Snapshot] = {}
-        self._before: dict[str, Snapshot] = {}
+        self._newest: dict[str, TreeSnapshot] = {}
+        self._before: dict[str, TreeSnapshot] = {}
         self._broken: set[str | None] = set()
         self._serial = self._complemented = 0
         self._lost = 0
@@ -180,7 +180,7 @@ class Bridge:
     def painted(self, serial: int) -> None:
         """Tree number ``serial`` has been dealt with by the screen: the next one may come, and there is time for the rest."""
         self._following.painted(serial)
-        newest = self._newest.get(self.device_id, Snapshot.EMPTY)
+        newest = self._newest.get(self.device_id, TreeSnapshot.EMPTY)
         if newest.serial == serial != self._complemented:
             self._complemented = serial
             self.start(f"tree {serial}", self._complement(newest))
@@ -274,7 +274,7 @@ class Bridge:
                 self._serial += 1
                 self._post(
                     SnapshotNews(
-                        Snapshot(
+                        TreeSnapshot(
                             serial=self._serial,
                             source="file",
                             name=name,
@@ -376,7 +376,7 @@ class Bridge:
     async def _read_dump(self, event: SnapshotSeen) -> None:
         device_id = event.device_id or ""
         source = self._source(event.command_id)
-        newest = self._newest.get(device_id, Snapshot.EMPTY)
+        newest = self._newest.get(device_id, TreeSnapshot.EMPTY)
         if newest and newest.xml == event.xml:
             snapshot = seen_again(
                 newest, at=event.at, source=source, command_id=event.command_id, step_id=event.step_id
@@ -388,7 +388,7 @@ class Bridge:
                 self._post(NoticeNews(Notice(Status.FAILED, words, ErrorCode.HIERARCHY_MALFORMED.value)))
                 return
             self._serial += 1
-            snapshot = Snapshot(
+            snapshot = TreeSnapshot(
                 serial=self._serial,
                 device_id=device_id,
                 source=source,
@@ -405,9 +405,9 @@ class Bridge:
         self._newest[device_id] = snapshot
         self._post(SnapshotNews(snapshot))
 
-    async def _complement(self, snapshot: Snapshot) -> None:
+    async def _complement(self, snapshot: TreeSnapshot) -> None:
         """What can wait until the tree is on screen: how it differs from the one before, and what panes will ask of it."""
-        tree, before = snapshot.tree, self._before.get(snapshot.device_id, Snapshot.EMPTY)
+        tree, before = snapshot.tree, self._before.get(snapshot.device_id, TreeSnapshot.EMPTY)
         if tree is None:
             return
         if not snapshot.coming or before.tree is None:

@@ -9,10 +9,10 @@ from clawperator.widgets.format.checks import tally_line
 from clawperator.widgets.format.jobs import stage_word
 from clawperator.widgets.format.lines import Line, Span
 from clawperator.widgets.format.skill_output import run_words
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.format.times import age, duration, rate
 from clawperator.widgets.header import Chip
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import age, duration, rate
 
 if TYPE_CHECKING:
     from clawperator.app.console.session import Session

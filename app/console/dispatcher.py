@@ -24,9 +24,9 @@ from clawperator.engine.executions import spelling
 from clawperator.engine.executions.steps import VERBS, execution, step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock, age
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
+from clawperator.widgets.text.times import WallClock, age
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp
@@ -72,7 +72,7 @@ class Executing:
         self,
         engine: Executor,
         post: Callable[[News], object],
-        clock: Clock,
+        clock: WallClock,
         start: Callable[[str, Awaitable[None]], bool],
         look: Callable[[], object],
         *,

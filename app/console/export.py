@@ -13,7 +13,7 @@ from clawperator.engine.files.writing import new_file
 from clawperator.engine.guard import Guard
 from clawperator.engine.history import bundle
 from clawperator.engine.history.safe import without_texts
-from clawperator.widgets.models.execution import Execution, Item
+from clawperator.widgets.models.execution import ExecutionState, Item
 from clawperator.widgets.models.export_rows import item_object, line_object
 from clawperator.widgets.models.line_ring import LineRing
 
@@ -52,7 +52,7 @@ def of_ring(ring: LineRing) -> Export:
     return Export("ring", (), ring.copy(), range(ring.first, ring.end))
 
 
-def of_execution(execution: Execution, ring: LineRing) -> Export:
+def of_execution(execution: ExecutionState, ring: LineRing) -> Export:
     """One execution, and the Operator's lines from its first to its last."""
     first, last = execution.log
     numbers = [number for number in ring.operator if first <= number <= last]
@@ -60,7 +60,7 @@ def of_execution(execution: Execution, ring: LineRing) -> Export:
 
 
 def _still(items: Iterable[Item]) -> list[Item]:
-    return [item.still() if isinstance(item, Execution) and not item.over else item for item in items]
+    return [item.still() if isinstance(item, ExecutionState) and not item.over else item for item in items]
 
 
 def export_folder() -> Path:

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.events.progress import Stage, Tell
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.job import Job
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
+from clawperator.widgets.text.times import WallClock
 
 Start = Callable[[str, Awaitable[None]], bool]
 """Run work beside everything else unless some of that name runs (``Bridge.start``)."""
@@ -24,7 +24,7 @@ class JobRunner:
     """
 
     def __init__(
-        self, name: str, start: Start, clock: Clock, show: Callable[[Job], object], say: Callable[[Notice], object]
+        self, name: str, start: Start, clock: WallClock, show: Callable[[Job], object], say: Callable[[Notice], object]
     ) -> None:
         self._name = name
         self._start = start

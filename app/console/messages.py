@@ -14,12 +14,12 @@ from textual.message import Message
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.events.types import EngineEvent
 from clawperator.engine.follow.follower import FollowState
-from clawperator.widgets.models.checkup import DoctorReport
-from clawperator.widgets.models.fixes import Fix
-from clawperator.widgets.models.machines import Machines
-from clawperator.widgets.models.setup import Setup
-from clawperator.widgets.models.skills import Shelf
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.doctor_report import DoctorReport
+from clawperator.widgets.models.emulators import EmulatorsState
+from clawperator.widgets.models.fix_run import FixRun
+from clawperator.widgets.models.setup import SetupState
+from clawperator.widgets.models.skills import SkillsState
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.picture import Picture
 
@@ -47,7 +47,7 @@ class DevicesNews(StateNews, bubble=False):
 class SnapshotNews(News, bubble=False):
     """A tree was read, or the one shown was seen again (then only its ``at`` and ``source`` differ)."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: TreeSnapshot) -> None:
         super().__init__()
         self.snapshot = snapshot
 
@@ -64,7 +64,7 @@ class StreamNews(News, bubble=False):
 class DoctorNews(StateNews, bubble=False):
     """The doctor's report so far, the fixes of this session, and whether checks run by themselves when devices change."""
 
-    def __init__(self, report: DoctorReport, *, fixes: Sequence[Fix] = (), watching: bool = False) -> None:
+    def __init__(self, report: DoctorReport, *, fixes: Sequence[FixRun] = (), watching: bool = False) -> None:
         super().__init__()
         self.report = report
         self.fixes = fixes
@@ -108,7 +108,7 @@ class PictureNews(StateNews, bubble=False):
 class EmulatorsNews(StateNews, bubble=False):
     """The virtual devices, what runs of them, and the work on one of them."""
 
-    def __init__(self, machines: Machines) -> None:
+    def __init__(self, machines: EmulatorsState) -> None:
         super().__init__()
         self.machines = machines
 
@@ -116,7 +116,7 @@ class EmulatorsNews(StateNews, bubble=False):
 class SetupNews(StateNews, bubble=False):
     """The Operator app's setup on one device: what is installed, what could be, how it goes."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: SetupState) -> None:
         super().__init__()
         self.setup = setup
 
@@ -124,7 +124,7 @@ class SetupNews(StateNews, bubble=False):
 class SkillsNews(StateNews, bubble=False):
     """The skills of the registry, the one that is looked at, and the one that runs."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: SkillsState) -> None:
         super().__init__()
         self.shelf = shelf
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clawperator.app.console.session import Facet
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp

@@ -16,9 +16,9 @@ from clawperator.app.console.devices import provisioning_dialogs
 from clawperator.app.console.theme_preview import THEME
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.nodes import name_of
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.skills import find_skills
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.node_names import name_of
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp

@@ -13,9 +13,9 @@ from clawperator.app.console.run.dispatch_dialogs import PathForm, QuestionDialo
 from clawperator.app.console.run.draft import save_as
 from clawperator.engine.errors import EngineError
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import ASCII, UNICODE
 from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp

@@ -31,19 +31,19 @@ from clawperator.engine.adb.parse import DeviceEntry, parse_wm_density
 from clawperator.engine.events.types import LogBatch
 from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.hierarchy.nodes import UiTree
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.checkup import DoctorReport, mark_of
+from clawperator.widgets.models.doctor_report import DoctorReport, mark_of
+from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.models.execution import tree_key, tree_owner
 from clawperator.widgets.models.executions import ExecutionLog
-from clawperator.widgets.models.fixes import Fix
+from clawperator.widgets.models.fix_run import FixRun
 from clawperator.widgets.models.line_ring import LineRing
-from clawperator.widgets.models.machines import Machines
-from clawperator.widgets.models.setup import Setup
-from clawperator.widgets.models.skills import Shelf
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.setup import SetupState
+from clawperator.widgets.models.skills import SkillsState
+from clawperator.widgets.models.snapshot import TreeSnapshot
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.picture import Picture
+from clawperator.widgets.text.times import WallClock
 
 LINES_KEPT = 100_000
 TREES_KEPT = 50
@@ -84,12 +84,12 @@ class Trees:
     """
 
     def __init__(self, limit: int = TREES_KEPT) -> None:
-        self._kept: deque[Snapshot] = deque(maxlen=limit)
+        self._kept: deque[TreeSnapshot] = deque(maxlen=limit)
         self.back = 0
         self.stays_at_first = True
         """Of saved dumps: those that were named together are looked at from the first one on."""
 
-    def add(self, snapshot: Snapshot) -> int:
+    def add(self, snapshot: TreeSnapshot) -> int:
         """Take a new tree, or the newest one again with a new time; how many nodes had to go for it.
 
         Whoever looks at an older one keeps looking at it.
@@ -102,7 +102,7 @@ class Trees:
             self.back = min(self.back + 1, len(self._kept) - 1)
         return gone
 
-    def put(self, snapshot: Snapshot) -> bool:
+    def put(self, snapshot: TreeSnapshot) -> bool:
         """In the place of what has the same number: seen again, packed or unpacked. Whether there is such a place."""
         for place in range(len(self._kept) - 1, -1, -1):
             if self._kept[place].serial == snapshot.serial:
@@ -110,7 +110,7 @@ class Trees:
                 return True
         return False
 
-    def far(self) -> list[Snapshot]:
+    def far(self) -> list[TreeSnapshot]:
         """Those that nobody looks at soon, and that are not packed yet."""
         here = len(self._kept) - 1 - self.back
         near = range(here - 1, here + 2)
@@ -121,14 +121,14 @@ class Trees:
         return len(self._kept)
 
     @property
-    def shown(self) -> Snapshot:
-        return self._kept[-1 - self.back] if self._kept else Snapshot.EMPTY
+    def shown(self) -> TreeSnapshot:
+        return self._kept[-1 - self.back] if self._kept else TreeSnapshot.EMPTY
 
     @property
-    def newest(self) -> Snapshot:
-        return self._kept[-1] if self._kept else Snapshot.EMPTY
+    def newest(self) -> TreeSnapshot:
+        return self._kept[-1] if self._kept else TreeSnapshot.EMPTY
 
-    def __iter__(self) -> Iterator[Snapshot]:
+    def __iter__(self) -> Iterator[TreeSnapshot]:
         """Newest first."""
         return reversed(self._kept)
 
@@ -161,7 +161,7 @@ class Session:
 
     def __init__(
         self,
-        clock: Clock,
+        clock: WallClock,
         *,
         wanted_device: str = "",
         demo: bool = False,
@@ -186,11 +186,11 @@ class Session:
         self.dropped = 0
         self.nodes_dropped = 0
         self.report = DoctorReport.EMPTY
-        self.fixes: Sequence[Fix] = ()
+        self.fixes: Sequence[FixRun] = ()
         self.doctor_watches = False
-        self.machines = Machines.EMPTY
-        self.setup = Setup.EMPTY
-        self.skills = Shelf.EMPTY
+        self.machines = EmulatorsState.EMPTY
+        self.setup = SetupState.EMPTY
+        self.skills = SkillsState.EMPTY
         self.findings: dict[str, DoctorReport] = {}
         """By serial: what the doctor found last there."""
         self.notices: deque[Notice] = deque(maxlen=NOTICES_KEPT)
@@ -355,7 +355,7 @@ class Session:
         """Those of the chosen device; without one, the saved dumps."""
         return self.trees_of(self.device_id)
 
-    def far(self) -> list[tuple[Trees, Snapshot]]:
+    def far(self) -> list[tuple[Trees, TreeSnapshot]]:
         """Trees that may be packed, with what keeps them."""
         return [(trees, item) for trees in self._trees.values() for item in trees.far()]
 
@@ -402,6 +402,6 @@ class Session:
         return notice
 
 
-def seen_again(snapshot: Snapshot, *, at: float, source: str, command_id: str, step_id: str) -> Snapshot:
+def seen_again(snapshot: TreeSnapshot, *, at: float, source: str, command_id: str, step_id: str) -> TreeSnapshot:
     """The same tree, younger: its bytes came by again."""
     return replace(snapshot, at=at, source=source, command_id=command_id, step_id=step_id)

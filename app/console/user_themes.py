@@ -25,7 +25,7 @@ from clawperator.engine.config.toml_lines import error_line, lines_of
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.files.writing import open_regular
 from clawperator.themes.claw import SEMANTIC, THEMES
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 
 MAX_BYTES = 64 * 1024
 MAX_FILES = 100

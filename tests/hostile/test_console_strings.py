@@ -7,7 +7,7 @@ from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.engine.hierarchy.serialise import hierarchy_xml
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 from tests.app.console.support import CHECKS_OK, NOON, FakeEngine, drained, until, view
 from tests.app.console.test_console_journeys import console, go, text_of
 from tests.hostile.strings import HOSTILE, READABLE, steering

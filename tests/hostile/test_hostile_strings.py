@@ -15,7 +15,7 @@ from clawperator.app.cli.pretty import document
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.junit import junit_xml
 from clawperator.engine.text import invisible
-from clawperator.widgets.format import safe
+from clawperator.widgets.text import safe
 from tests.hostile.strings import HOSTILE, INVISIBLE, MARKUP, READABLE, STORM, TERMINAL, steering
 
 

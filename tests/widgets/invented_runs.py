@@ -21,12 +21,12 @@ from clawperator.engine.events.types import (
 from clawperator.engine.executions.log_events import OperatorNews
 from clawperator.engine.logcat.entries import parse_text
 from clawperator.engine.logcat.operator_log import OperatorLog
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.executions import ExecutionLog
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.support import DEVICE, NOON, agent_run, finished_run, make_envelope, progress
 
-CLOCK = Clock(lambda: NOON, UTC)
+CLOCK = WallClock(lambda: NOON, UTC)
 SERIAL = DEVICE.serial
 GOLDEN = Path(__file__).parents[1] / "data" / "logcat"
 
@@ -50,7 +50,7 @@ NOT_FOUND = (
 )
 
 
-def told(*events: EngineEvent) -> Execution:
+def told(*events: EngineEvent) -> ExecutionState:
     """The one execution that these events are about."""
     log = ExecutionLog()
     log.apply(events)
@@ -112,15 +112,15 @@ FOUR = [
 PHASES = {"validate": 1.2, "device": 31.0, "attach": 44.0, "dispatch": 61.0, "run": 6400.0, "finish": 5.3}
 
 
-def running() -> Execution:
+def running() -> ExecutionState:
     return told(*agent_run("cmd-1", NOON - 3))
 
 
-def success() -> Execution:
+def success() -> ExecutionState:
     return told(*finished_run("cmd-1", NOON - 8), finished(NOON - 5.9, {}, **PHASES))
 
 
-def step_failed() -> Execution:
+def step_failed() -> ExecutionState:
     """The plan ran to its end, a step did not; the app was closed by the host."""
     steps = [
         ("close", "close_app", False, {"application_id": "a.b", "error": "UNSUPPORTED_RUNTIME_CLOSE", "message": "no"}),
@@ -130,7 +130,7 @@ def step_failed() -> Execution:
     return told(seen(NOON - 1, make_envelope("cmd-1", steps)))
 
 
-def plan_failed() -> Execution:
+def plan_failed() -> ExecutionState:
     envelope = make_envelope("cmd-1", [], status="failed", error=NOT_FOUND) | {"errorCode": "NODE_NOT_FOUND"}
     at = NOON - 10
     run = agent_run("cmd-1", at)
@@ -139,43 +139,43 @@ def plan_failed() -> Execution:
     return told(started(at), dispatched(at), *run[:1], trees[0], *run[1:], *retries, trees[1], seen(at + 5, envelope))
 
 
-def timeout() -> Execution:
+def timeout() -> ExecutionState:
     at = NOON - 36
     silence = error("RESULT_ENVELOPE_TIMEOUT", "No [Clawperator-Result] envelope within 35000ms")
     run = agent_run("cmd-1", at)
     return told(started(at - 0.2), dispatched(at - 0.1), *run, retry(NOON - 7, "4/5"), finished(NOON - 1, silence))
 
 
-def late() -> Execution:
+def late() -> ExecutionState:
     at = NOON - 50
     silence = error("RESULT_ENVELOPE_TIMEOUT", "No [Clawperator-Result] envelope within 35000ms")
     answer = seen(NOON - 3, make_envelope("cmd-1", FOUR))
     return told(started(at), dispatched(at), *agent_run("cmd-1", at), finished(at + 35, silence), answer)
 
 
-def duplicate() -> Execution:
+def duplicate() -> ExecutionState:
     envelope = make_envelope("cmd-1", FOUR)
     return told(seen(NOON - 3, envelope), seen(NOON - 2, envelope), seen(NOON - 1, envelope))
 
 
-def malformed() -> Execution:
+def malformed() -> ExecutionState:
     cut = '[Clawperator-Result] {"commandId":"cmd-1","taskId":"' + "x" * 4_000
     return told(*agent_run("cmd-1", NOON - 8), seen(NOON - 3, None, problem="bad JSON at byte 812", raw=cut))
 
 
-def refused() -> Execution:
+def refused() -> ExecutionState:
     conflict = error("EXECUTION_CONFLICT_IN_FLIGHT", "Another execution is in flight on this device")
     return told(started(NOON - 2), finished(NOON - 1.9, conflict, validate=1.0, lock=0.5))
 
 
-def vanished() -> Execution:
+def vanished() -> ExecutionState:
     """Ours: the log ended under it."""
     lost = error("LOGCAT_UNAVAILABLE", "device offline")
     at = NOON - 12
     return told(started(at), dispatched(at), *agent_run("cmd-1", at), finished(at + 7, lost))
 
 
-def gone() -> Execution:
+def gone() -> ExecutionState:
     """Another process's: the device is not there any more."""
     log = ExecutionLog()
     log.apply([*agent_run("cmd-1", NOON - 10), LogGap(device_id=SERIAL, reason="device offline", at=NOON - 6)])
@@ -184,11 +184,11 @@ def gone() -> Execution:
     return execution
 
 
-def no_steps() -> Execution:
+def no_steps() -> ExecutionState:
     return told(started(NOON - 1))
 
 
-def fifty() -> Execution:
+def fifty() -> ExecutionState:
     """As many steps as a plan may have, two of which failed."""
     at = NOON - 50
     steps = [
@@ -218,7 +218,7 @@ STATES = {
 }  # fmt: skip
 
 
-def captured(name: str) -> list[Execution]:
+def captured(name: str) -> list[ExecutionState]:
     """The executions in a captured log of the Operator."""
     entries = parse_text((GOLDEN / f"operator-{name}.txt").read_bytes())
     watcher = OperatorLog()

@@ -14,10 +14,10 @@ from clawperator.widgets.fix_log import FixLog
 from clawperator.widgets.format.checks import check_detail, check_row, fix_text, shell_text, short_name, tally_line
 from clawperator.widgets.format.fix_lines import fix_log_rows
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.safe import cells
 from clawperator.widgets.format.symbols import ASCII, UNICODE
-from clawperator.widgets.models.checkup import DoctorReport
-from clawperator.widgets.models.fixes import STAGES_KEPT, Fix
+from clawperator.widgets.models.doctor_report import DoctorReport
+from clawperator.widgets.models.fix_run import STAGES_KEPT, FixRun
+from clawperator.widgets.text.safe import cells
 from tests.app.console.support import (
     CHECK_IDS,
     CHECKS_FAILED,
@@ -182,8 +182,8 @@ def test_any_report_has_its_rows(checks: list[dict[str, Any]]) -> None:
 # -- the fix log
 
 
-def a_fix(**more: Any) -> Fix:
-    return Fix(check_id="readiness.handshake", step=GRANT, preview=("adb shell id", "adb shell true"), **more)
+def a_fix(**more: Any) -> FixRun:
+    return FixRun(check_id="readiness.handshake", step=GRANT, preview=("adb shell id", "adb shell true"), **more)
 
 
 def test_the_log_tells_commands_stages_and_words() -> None:
@@ -211,7 +211,7 @@ def test_the_log_tells_commands_stages_and_words() -> None:
         (a_fix(state="ok", output="x\n" * 300), "100 more lines"),
     ],
 )
-def test_the_last_line_of_a_fix(fix: Fix, words: str) -> None:
+def test_the_last_line_of_a_fix(fix: FixRun, words: str) -> None:
     assert words in plain(fix_log_rows([fix], 60, MovableClock().clock))[-1]
 
 

@@ -12,7 +12,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.widgets.execution_detail import ExecutionDetail, Tab
+from clawperator.widgets.execution_detail import DetailTab, ExecutionDetail
 from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
 from clawperator.widgets.models.execution import LineSpan, Mark
 from clawperator.widgets.models.line_ring import LineRing
@@ -77,14 +77,14 @@ async def test_the_tabs_go_round_and_say_where_one_is() -> None:
     async with looking(size=(90, 24)) as (app, pilot, pane):
         pane.show(plan_failed())
         seen_tabs = []
-        for _ in Tab:
+        for _ in DetailTab:
             await drained(pilot)
             seen_tabs.append(lines(app)[0].partition("▌")[2].split()[0])
             await pilot.press("l")
-        assert seen_tabs == [tab.value for tab in Tab]
-        assert pane.tab.value == Tab.STEPS.value
+        assert seen_tabs == [tab.value for tab in DetailTab]
+        assert pane.tab.value == DetailTab.STEPS.value
         await pilot.press("h")
-        assert pane.tab.value == Tab.RAW.value
+        assert pane.tab.value == DetailTab.RAW.value
 
 
 async def test_the_head_stays_when_the_rows_scroll() -> None:
@@ -197,9 +197,9 @@ async def test_clicks_choose_tabs_and_arrows() -> None:
         pane.show(step_failed())
         await drained(pilot)
         await pilot.click(ExecutionDetail, offset=(lines(app)[0].index("Payload") + 2, 0))
-        assert pane.tab.value == Tab.PAYLOAD.value
+        assert pane.tab.value == DetailTab.PAYLOAD.value
         await pilot.click(ExecutionDetail, offset=(lines(app)[0].index("Steps"), 0))
-        assert pane.tab.value == Tab.STEPS.value
+        assert pane.tab.value == DetailTab.STEPS.value
         rows = pane.row_count()
         row = next(y for y, text in enumerate(lines(app)) if "wait_for_navigation nav" in text)
         await pilot.click(ExecutionDetail, offset=(1, row))
@@ -232,17 +232,17 @@ async def test_a_chunked_envelope_says_from_how_many_entries_it_is() -> None:
 @pytest.mark.parametrize(
     ("tab", "state", "words"),
     [
-        (Tab.ENVELOPE, "running", "No envelope. None yet."),
-        (Tab.ENVELOPE, "timeout", "No envelope. None came."),
-        (Tab.ENVELOPE, "malformed", "No envelope. It could not be read; Raw shows it."),
-        (Tab.PAYLOAD, "running", "Not known: another process sent it"),
-        (Tab.PAYLOAD, "timeout", '"expectedFormat": "android-ui-automator"'),
-        (Tab.TREES, "running", "No snapshot came with this run."),
-        (Tab.RAW, "running", "Nothing raw has been seen."),
-        (Tab.PHASES, "refused", "validate"),
+        (DetailTab.ENVELOPE, "running", "No envelope. None yet."),
+        (DetailTab.ENVELOPE, "timeout", "No envelope. None came."),
+        (DetailTab.ENVELOPE, "malformed", "No envelope. It could not be read; Raw shows it."),
+        (DetailTab.PAYLOAD, "running", "Not known: another process sent it"),
+        (DetailTab.PAYLOAD, "timeout", '"expectedFormat": "android-ui-automator"'),
+        (DetailTab.TREES, "running", "No snapshot came with this run."),
+        (DetailTab.RAW, "running", "Nothing raw has been seen."),
+        (DetailTab.PHASES, "refused", "validate"),
     ],
 )
-async def test_what_is_not_there_says_why(tab: Tab, state: str, words: str) -> None:
+async def test_what_is_not_there_says_why(tab: DetailTab, state: str, words: str) -> None:
     async with looking(size=(90, 24)) as (app, pilot, pane):
         pane.show(STATES[state]())
         while pane.tab is not tab:
@@ -305,7 +305,7 @@ async def test_hostile_text_stays_text() -> None:
     execution.payload = {nasty: [nasty]}
     async with looking(size=(90, 24)) as (app, pilot, pane):
         pane.show(execution)
-        for _ in Tab:
+        for _ in DetailTab:
             await pilot.press("l")
             await drained(pilot)
             assert "\x1b" not in shown(app)
@@ -318,7 +318,7 @@ async def test_every_state_in_every_tab_at_every_size(size: tuple[int, int]) -> 
     async with looking(size=size, symbols=ASCII) as (app, pilot, pane):
         for state in STATES.values():
             pane.show(state())
-            for _ in Tab:
+            for _ in DetailTab:
                 pane.action_tab(1)
                 pane.action_bottom()
                 pane.action_fold_all()

@@ -15,11 +15,11 @@ from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
-from clawperator.widgets.execution_detail import Tab
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.execution_detail import DetailTab
+from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.run_diff import step_pairs, tree_counts, tree_pairs, value_changes
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import timeline
 from tests.app.console.support import drained
 from tests.support import patience
@@ -47,7 +47,7 @@ def payload(command: str, text: str) -> dict[str, Any]:
     }
 
 
-async def played(home: Path, *payloads: Mapping[str, Any]) -> tuple[list[Execution], dict[str, str]]:
+async def played(home: Path, *payloads: Mapping[str, Any]) -> tuple[list[ExecutionState], dict[str, str]]:
     """What a console knows of these runs when their results have passed in the log, and the trees by their keys."""
     world = create_device(Scenario.model_validate({"speed": 0}))
     events: list[EngineEvent] = []
@@ -99,7 +99,7 @@ async def test_two_runs_of_one_task_in_full_and_compared(tmp_path: Path) -> None
     async with looking(size=(120, 40)) as (app, pilot, pane):
         pane.show(bad)
         text: dict[str, str] = {}
-        for tab in Tab:
+        for tab in DetailTab:
             await drained(pilot)
             text[tab.value] = "\n".join(lines(app))
             await pilot.press("l")

@@ -12,8 +12,8 @@ from clawperator.widgets.format.step_slots import phase_slots, step_slots
 from clawperator.widgets.format.symbols import ASCII
 from clawperator.widgets.format.tree_slots import tree_slots
 from clawperator.widgets.format.verdict import code_sentences, sentences
-from clawperator.widgets.models.evidence import last_sign, was_sent
-from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.models.execution_queries import last_sign, was_sent
 from clawperator.widgets.models.run_diff import TreeCounts
 from tests.app.console.support import NOON, make_envelope
 from tests.widgets.invented_runs import (
@@ -43,7 +43,7 @@ from tests.widgets.invented_runs import (
 )
 
 
-def story(execution: Execution) -> list[str]:
+def story(execution: ExecutionState) -> list[str]:
     return [f"{sentence.text} {sentence.foreign}".strip() for sentence in sentences(execution, NOON)]
 
 
@@ -56,7 +56,7 @@ def _drawn(slot: Slot, width: int) -> str:
     return row.left.plain + (f" | {row.right.plain}" if row.right else "")
 
 
-def steps_of(execution: Execution, width: int = 100) -> list[str]:
+def steps_of(execution: ExecutionState, width: int = 100) -> list[str]:
     return text(step_slots(execution, Sheet(width, CLOCK)), width)
 
 

@@ -16,9 +16,9 @@ from clawperator.engine.events.types import (
     LogGap,
     SnapshotSeen,
 )
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import LineSpan, TreeMark, tree_owner
-from clawperator.widgets.models.executions import LINES_KEPT, WENT_AWAY, Execution, ExecutionLog, Mark, brief
+from clawperator.widgets.models.execution import ExecutionState, LineSpan, Mark, TreeMark, brief, tree_owner
+from clawperator.widgets.models.executions import LINES_KEPT, WENT_AWAY, ExecutionLog
+from clawperator.widgets.models.status import Status
 from tests.app.console.support import DEVICE, agent_run, finished_run, make_envelope, mixed_stream, progress
 
 AT = 1000.0
@@ -31,9 +31,9 @@ def log_of(*events: object) -> ExecutionLog:
     return log
 
 
-def only(log: ExecutionLog) -> Execution:
+def only(log: ExecutionLog) -> ExecutionState:
     (item,) = log.items
-    assert isinstance(item, Execution)
+    assert isinstance(item, ExecutionState)
     return item
 
 
@@ -164,7 +164,7 @@ def test_unreadable_envelopes_are_rows() -> None:
     mark, execution = log.items
     assert isinstance(mark, Mark)
     assert (mark.kind, mark.text, mark.raw) == ("malformed", "bad JSON at byte 812", "{")
-    assert isinstance(execution, Execution)
+    assert isinstance(execution, ExecutionState)
     assert execution.code == "RESULT_ENVELOPE_MALFORMED"
 
 

@@ -16,15 +16,15 @@ from clawperator.engine.events.progress import Stage
 from clawperator.widgets.format.emulators import avd_detail, avd_row, machines_rows
 from clawperator.widgets.format.jobs import job_line, job_slots, outcome_rows
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.safe import cells, escape
 from clawperator.widgets.format.setup import file_row, file_rows, installed_rows
 from clawperator.widgets.format.slot import Sheet
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import ASCII, UNICODE
-from clawperator.widgets.format.times import Clock
+from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.models.job import OUTPUT_KEPT, Job
-from clawperator.widgets.models.machines import Machines
-from clawperator.widgets.models.setup import ApkFile, Setup
+from clawperator.widgets.models.setup import ApkFile, SetupState
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import cells, escape
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_emulators import PIXEL, TABLET_AVD, operator_status
 
 NOW = 1000.0
@@ -72,7 +72,7 @@ def test_time_goes_on_between_news_and_stops_at_the_end() -> None:
 def test_cancelled_work_is_told_from_failed_work() -> None:
     job = begun().told(stage("start"), NOW).over(Status.SKIPPED, "Cancelled", NOW)
     assert states(job)["start"] is Status.WARN
-    assert "not reached" in text([slot.draw(80) for slot in job_slots(job, Sheet(80, Clock(lambda: NOW)))])
+    assert "not reached" in text([slot.draw(80) for slot in job_slots(job, Sheet(80, WallClock(lambda: NOW)))])
 
 
 def test_output_is_kept_once_and_bounded() -> None:
@@ -117,7 +117,7 @@ def test_any_news_can_be_drawn_at_any_width(news: list[Stage], name: str, width:
         job = job.told(told, NOW)
     if over:
         job = job.over(Status.FAILED, name, NOW, code=name, hint=name)
-    sheet = Sheet(width, Clock(lambda: NOW + 5), lambda *_: True, UNICODE)
+    sheet = Sheet(width, WallClock(lambda: NOW + 5), lambda *_: True, UNICODE)
     rows = [*(slot.draw(width) for slot in job_slots(job, sheet)), job_line(job, NOW, width, ASCII)]
     for row in rows:
         assert row.left.plain == escape(row.left.plain)
@@ -131,9 +131,11 @@ def test_hostile_virtual_devices_and_files_are_drawn_as_text(words: str, width: 
     )
     run = RunningEmulator(words, words, False)
     job = Job.begun("start", words, ("start",), NOW)
-    machines = Machines(avds=(avd,), running=(run,), known=True, problem=words, hint=words, abis=(words,), job=job)
+    machines = EmulatorsState(
+        avds=(avd,), running=(run,), known=True, problem=words, hint=words, abis=(words,), job=job
+    )
     file = ApkFile(path=words, package=words, version=words, version_code=3, size=9, problem=words)
-    setup = Setup(
+    setup = SetupState(
         serial=words,
         status=state_of(operator_status(words, words or "1", 5, package=words)),
         files=(file,),
@@ -154,7 +156,7 @@ def test_hostile_virtual_devices_and_files_are_drawn_as_text(words: str, width: 
 
 
 def test_every_unsupported_reason_stands_beside_what_is_required() -> None:
-    machines = Machines(avds=(TABLET_AVD,), known=True, abis=("arm64-v8a", "x86_64"))
+    machines = EmulatorsState(avds=(TABLET_AVD,), known=True, abis=("arm64-v8a", "x86_64"))
     shown = text(list(avd_detail(TABLET_AVD, machines, 80)))
     for reason, value, wanted in (
         ("missing_play_store", "no", "google_apis_playstore"),
@@ -184,13 +186,13 @@ def test_every_unsupported_reason_stands_beside_what_is_required() -> None:
 )
 def test_the_state_in_a_word(running: tuple[RunningEmulator, ...], kind: str, begun_stage: str, state: str) -> None:
     job = Job.begun(kind, PIXEL.name, (), NOW).told(stage(begun_stage), NOW) if kind else None
-    machines = Machines(avds=(PIXEL,), running=running, known=True, job=job)
+    machines = EmulatorsState(avds=(PIXEL,), running=running, known=True, job=job)
     assert machines.state_of(PIXEL) == state
     assert state in avd_row(PIXEL, machines, 80).left.plain
 
 
 def test_rows_fit_where_they_are_drawn() -> None:
-    machines = Machines(
+    machines = EmulatorsState(
         avds=(TABLET_AVD,), running=(RunningEmulator("Tablet_API_33", "emulator-5554", True),), known=True
     )
     for width in (40, 60, 78, 120, 198):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
-from clawperator.widgets.text.json_place import Place, look_at
+from clawperator.widgets.text.json_place import JsonPlace, look_at
 from clawperator.widgets.text.json_text import Path, editable, read, roles
 
 KEYS = st.one_of(st.sampled_from(["a", "b", "a.b", "0", "actions", "type", ""]), st.text(max_size=8))
@@ -54,7 +54,7 @@ def is_json(text: str) -> bool:
     return True
 
 
-def place_at(text: str, offset: int) -> Place:
+def place_at(text: str, offset: int) -> JsonPlace:
     return look_at(text, offset)[0]
 
 

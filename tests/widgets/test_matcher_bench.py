@@ -15,9 +15,9 @@ from textual.pilot import Pilot
 from clawperator.engine.hierarchy.match import Matcher
 from clawperator.engine.hierarchy.tree import UiNode, parse
 from clawperator.themes.claw import DARK
-from clawperator.widgets.format.safe import cells
 from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
 from clawperator.widgets.matcher_bench import CandidateRow, FieldRow, MatcherBench, NodeRow
+from clawperator.widgets.text.safe import cells
 from tests.app.console.support import drained, hostile_screen, settings_screen
 
 TREE = parse(settings_screen())

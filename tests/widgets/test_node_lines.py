@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from clawperator.engine.hierarchy.serialise import RenderNode
 from clawperator.engine.hierarchy.tree import UiNode, build, parse
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.nodes import RowState, breadcrumb, breadcrumb_hit, node_facts, tree_row
+from clawperator.widgets.format.nodes import breadcrumb, breadcrumb_hit, node_facts, tree_row
 from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
-from clawperator.widgets.models.tree_rows import TreeRow
+from clawperator.widgets.models.tree_model import RowState
+from clawperator.widgets.models.tree_rows import VisibleRow
 from tests.app.console.support import hostile_screen, settings_screen, view
 
 SETTINGS = parse(settings_screen())
@@ -56,7 +57,7 @@ def test_a_click_on_the_cut_end_of_a_breadcrumb_goes_further_up() -> None:
 
 
 def drawn(node: RenderNode, **state: object) -> Row:
-    row = TreeRow(build([node]).nodes[0], 0, 0, "", 0, 0)
+    row = VisibleRow(build([node]).nodes[0], 0, 0, "", 0, 0)
     return tree_row(row, RowState(**state), 60)  # type: ignore[arg-type]  # a table of states
 
 
@@ -99,7 +100,7 @@ def test_what_changed_is_marked_where_it_is_drawn_else_named(
 
 
 def test_a_dimmed_row_keeps_its_signs_and_its_guides() -> None:
-    row = TreeRow(build([view("Button", "[0,0][9,9]", text="x")]).nodes[0], 1, 0, "", 1, 0)
+    row = VisibleRow(build([view("Button", "[0,0][9,9]", text="x")]).nodes[0], 1, 0, "", 1, 0)
     spans = tree_row(row, RowState(dimmed=True, match=1, differing=frozenset({"text"})), 60).left.spans
     roles = {role for text, role in spans if text.strip()}
     assert roles == {"match", "guide", "faint", "changed"}

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from clawperator.engine.history.records import LineRecord, RunRecord, StepRecord, TreeRecord
 from clawperator.engine.history.store import History
-from clawperator.widgets.format.runs import interrupted_words
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.evidence import was_sent
-from clawperator.widgets.models.execution import Execution
-from clawperator.widgets.models.run_replay import Moment, execution_of, moments
+from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.models.execution_queries import was_sent
+from clawperator.widgets.models.run_replay import Moment, execution_of, interrupted_words, moments
+from clawperator.widgets.models.status import Status
 from tests.past_runs import NOON, a_run, a_summary, failed, put
 
 TREES = ("<hierarchy><node/></hierarchy>", "<hierarchy/>")
@@ -134,7 +133,7 @@ def test_whatever_was_recorded_the_moments_are_in_order_and_point_into_the_recor
     assert all(-1 <= moment.line < len(lines) for moment in found)
     assert all(-1 <= moment.tree < len(trees) for moment in found)
     assert found[-1].what == "result" or any(moment.at > found[0].at for moment in found)
-    assert isinstance(execution_of(record), Execution)
+    assert isinstance(execution_of(record), ExecutionState)
 
 
 # -- as an execution

@@ -25,18 +25,18 @@ from clawperator.themes.claw import THEMES, defaults
 from clawperator.widgets.bounds_map import ScreenView
 from clawperator.widgets.format.pixels import Outline, half_blocks, outlined, segments
 from clawperator.widgets.format.symbols import UNICODE
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.picture import Picture, ScreenPane
 from clawperator.widgets.picture_view import Drawing, Graphics, seen_size
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.support import DEVICE, NOON, settings_screen, view
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 TREE = parse(settings_screen())
 
 
-def snapshot(*, at: float = NOON, tree: UiTree | None = TREE, serial: int = 1) -> Snapshot:
-    return Snapshot(serial=serial, device_id=DEVICE.serial, at=at, tree=tree)
+def snapshot(*, at: float = NOON, tree: UiTree | None = TREE, serial: int = 1) -> TreeSnapshot:
+    return TreeSnapshot(serial=serial, device_id=DEVICE.serial, at=at, tree=tree)
 
 
 def painted(size: tuple[int, int] = (108, 234)) -> Image.Image:
@@ -144,7 +144,7 @@ class Now:
 async def shown(
     *, graphics: Graphics | None = None, size: tuple[int, int] = (44, 48), mode: str = "map"
 ) -> AsyncIterator[tuple[ScreenPane, Host, Pilot[None]]]:
-    pane = ScreenPane(clock=Clock(Now()), graphics=graphics, mode=mode)
+    pane = ScreenPane(clock=WallClock(Now()), graphics=graphics, mode=mode)
     host = Host(pane)
     async with host.run_test(size=size) as pilot:
         yield pane, host, pilot

@@ -5,10 +5,10 @@ import copy
 from textual.app import App
 
 from clawperator.widgets.format.compare_lines import change_row, path_text, phase_words, step_row, tree_words
-from clawperator.widgets.format.safe import cells
-from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.run_diff import TreeCounts, ValueChange, step_pairs, tree_pairs
 from clawperator.widgets.run_compare import RunCompare
+from clawperator.widgets.text.safe import cells
 from tests.app.console.support import NOON, drained
 from tests.widgets.invented_runs import CLOCK, PAYLOAD, STATES, late, plan_failed, running, success
 from tests.widgets.pane_app import Holder, lines
@@ -27,7 +27,7 @@ def pane() -> RunCompare:
     return RunCompare(clock=CLOCK)
 
 
-def second() -> Execution:
+def second() -> ExecutionState:
     """What ``plan_failed`` became after the matcher was corrected."""
     run = late()
     run.command_id, run.late, run.gave_up = "cmd-2", False, False

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.widgets.models.execution import Execution, Step, TreeMark
+from clawperator.widgets.models.execution import ExecutionState, StepState, TreeMark
 from clawperator.widgets.models.run_diff import (
     TreeCounts,
     phase_pairs,
@@ -141,12 +141,12 @@ def test_data_that_differ_are_a_difference() -> None:
 
 
 def test_what_only_one_of_them_has_stands_behind_its_neighbour() -> None:
-    a, b = (Execution("c", "d", 1, 0.0, steps=[Step(name) for name in names]) for names in ("abc", "xaybz"))
+    a, b = (ExecutionState("c", "d", 1, 0.0, steps=[StepState(name) for name in names]) for names in ("abc", "xaybz"))
     assert "".join(pair.id for pair in step_pairs(a, b)) == "xaybzc"
 
 
 def test_ids_that_repeat_are_told_apart_by_their_number() -> None:
-    a, b = (Execution("c", "d", 1, 0.0, steps=[Step("s") for _ in range(count)]) for count in (2, 3))
+    a, b = (ExecutionState("c", "d", 1, 0.0, steps=[StepState("s") for _ in range(count)]) for count in (2, 3))
     assert [(pair.a is not None, pair.b is not None) for pair in step_pairs(a, b)] == [
         (True, True),
         (True, True),
@@ -159,7 +159,7 @@ ids = st.lists(st.sampled_from("abcd"), max_size=6)
 
 @given(ids, ids)
 def test_no_step_is_lost(first: list[str], second: list[str]) -> None:
-    a, b = (Execution("c", "d", 1, 0.0, steps=[Step(name) for name in names]) for names in (first, second))
+    a, b = (ExecutionState("c", "d", 1, 0.0, steps=[StepState(name) for name in names]) for names in (first, second))
     pairs = step_pairs(a, b)
     assert [pair.a for pair in pairs if pair.a is not None] == a.steps
     assert sorted(pair.id for pair in pairs if pair.b is not None) == sorted(second)

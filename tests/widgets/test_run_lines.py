@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.simulator.operator_log import split_message
-from clawperator.widgets.models.execution import NO_LINES, Execution, LineSpan
+from clawperator.widgets.models.execution import NO_LINES, ExecutionState, LineSpan
 from clawperator.widgets.models.line_ring import LineRing
 from clawperator.widgets.models.run_lines import SHOWN, lines_of
 
@@ -33,9 +33,9 @@ def noise(count: int = 1) -> list[LogEntry]:
     return [line(f"scan {number}", tag="Wifi", pid=612) for number in range(count)]
 
 
-def seen(entries: list[LogEntry], command: str = "a", *, capacity: int = 10_000) -> tuple[LineRing, Execution]:
+def seen(entries: list[LogEntry], command: str = "a", *, capacity: int = 10_000) -> tuple[LineRing, ExecutionState]:
     """The ring with these lines, and the execution with the span that the stream gives it."""
-    ring, execution = LineRing(capacity), Execution(command, SERIAL, 1, 0.0)
+    ring, execution = LineRing(capacity), ExecutionState(command, SERIAL, 1, 0.0)
     begin = 0
     for number in ring.extend(entries, SERIAL):
         if any(mark in entries[number - begin].message for mark in (f"={command} taskId=", f':"{command}"')):
@@ -43,7 +43,7 @@ def seen(entries: list[LogEntry], command: str = "a", *, capacity: int = 10_000)
     return ring, execution
 
 
-def texts(ring: LineRing, execution: Execution) -> list[str]:
+def texts(ring: LineRing, execution: ExecutionState) -> list[str]:
     return [ring[number].message for number in lines_of(execution, ring).numbers]
 
 

@@ -13,16 +13,16 @@ from clawperator.engine.history.records import RunSummary
 from clawperator.engine.history.store import History
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.runs import attention, day_words, run_row, state_of
-from clawperator.widgets.format.safe import cells
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
-from clawperator.widgets.format.times import Clock
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.run_list import RunList
+from clawperator.widgets.text.safe import cells
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.support import drained
 from tests.past_runs import NOON, a_history, a_summary
 from tests.widgets.pane_app import held, lines
 
-CLOCK = Clock(lambda: NOON, UTC)
+CLOCK = WallClock(lambda: NOON, UTC)
 DAY = 86_400.0
 HOSTILE = "\x1b[31mred\x1b[0m [bold]x[/] \u202egpj.exe 中文 👩‍👩‍👧\n\x07"
 

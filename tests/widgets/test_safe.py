@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.widgets.format.safe import cells, escape, pictured, shorten, take, wrap
+from clawperator.widgets.text.safe import cells, escape, pictured, shorten, take, wrap
 
 ANYTHING = st.text(st.characters(codec=None), max_size=300)
 

@@ -22,17 +22,17 @@ from clawperator.widgets.format.moments import (
     ticks_line,
     tree_words,
 )
-from clawperator.widgets.format.safe import cells
 from clawperator.widgets.format.symbols import ASCII, UNICODE, Symbols
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.run_replay import moments
-from clawperator.widgets.run_log import RunLog
+from clawperator.widgets.run_log import RunLogPane
 from clawperator.widgets.scrubber import Scrubber
+from clawperator.widgets.text.safe import cells
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.support import drained
 from tests.past_runs import NOON, a_run, a_summary, failed
 from tests.widgets.pane_app import Holder, lines
 
-CLOCK = Clock(lambda: NOON + 60, UTC)
+CLOCK = WallClock(lambda: NOON + 60, UTC)
 RUN = a_run(trees=("<hierarchy><node/></hierarchy>", "<hierarchy/>"))[0]
 MOMENTS = moments(RUN)
 HOSTILE = "\x1b[31mred\x1b[0m [bold]x[/] \u202egpj.exe 中文 👩‍👩‍👧\n\x07" * 4
@@ -42,7 +42,7 @@ class Bench(Holder):
     """Holds a scrubber and the log below it."""
 
     def __init__(self, symbols: Symbols = UNICODE) -> None:
-        self.log_pane = RunLog(id="log", clock=CLOCK)
+        self.log_pane = RunLogPane(id="log", clock=CLOCK)
         super().__init__(self.log_pane, symbols)
         self.scrubber = Scrubber(id="scrubber")
         self.moved: list[str] = []

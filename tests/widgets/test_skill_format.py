@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from clawperator.engine.skills.run import OutputLine
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.markdown import MOST_LINES, inline_spans, markdown_rows
-from clawperator.widgets.format.safe import cells
 from clawperator.widgets.format.skill_output import outcome_rows, output_row, run_row
 from clawperator.widgets.format.skill_plan import plan_rows
 from clawperator.widgets.format.skills import card_rows, findings_rows, skill_row, summary_line
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import ASCII
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.skill_runs import OutputRing, SkillRun
-from clawperator.widgets.models.skills import Card, LastResult, Shelf, Skill, Trouble
+from clawperator.widgets.models.skill_runs import OutputRing, SkillRunState
+from clawperator.widgets.models.skills import LastResult, SkillDetails, SkillEntry, SkillProblem, SkillsState
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import cells
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_skills import (
     ALERT,
     CARDS,
@@ -33,7 +33,7 @@ from tests.app.console.fake_skills import (
     an_execution,
 )
 
-CLOCK = Clock(lambda: NOON)
+CLOCK = WallClock(lambda: NOON)
 HOSTILE = "[red]x[/]\x1b]0;owned\x07 \u202egpj\u0000"
 
 
@@ -41,9 +41,9 @@ def text(rows: list[Row]) -> str:
     return "\n".join(row.left.plain.ljust(1) + (row.right.plain if row.right else "") for row in rows)
 
 
-def shelf_of(entry: dict[str, object], card: Card | None = None, **more: object) -> Shelf:
-    skills = tuple(Skill.of(one) for one in ENTRIES)
-    return Shelf(skills=skills, known=True, source="installed", card=card or CARDS.get(str(entry["id"])), **more)  # type: ignore[arg-type]
+def shelf_of(entry: dict[str, object], card: SkillDetails | None = None, **more: object) -> SkillsState:
+    skills = tuple(SkillEntry.of(one) for one in ENTRIES)
+    return SkillsState(skills=skills, known=True, source="installed", card=card or CARDS.get(str(entry["id"])), **more)  # type: ignore[arg-type]
 
 
 # -- the list
@@ -51,14 +51,14 @@ def shelf_of(entry: dict[str, object], card: Card | None = None, **more: object)
 
 @pytest.mark.parametrize("width", [26, 36, 60, 78])
 def test_the_intent_is_always_readable(width: int) -> None:
-    row = skill_row(Skill.of(THERMOSTAT), None, NOON, width)
+    row = skill_row(SkillEntry.of(THERMOSTAT), None, NOON, width)
     assert "thermostat-set" in row.left.plain
     assert row.left.cells + (row.right.cells if row.right else 0) <= width
 
 
 def test_the_summary_where_there_is_room() -> None:
-    assert "Read the price" in skill_row(Skill.of(PRICE), None, NOON, 78).left.plain
-    assert "Read the price" not in skill_row(Skill.of(PRICE), None, NOON, 50).left.plain
+    assert "Read the price" in skill_row(SkillEntry.of(PRICE), None, NOON, 78).left.plain
+    assert "Read the price" not in skill_row(SkillEntry.of(PRICE), None, NOON, 50).left.plain
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_summary_where_there_is_room() -> None:
     ],
 )
 def test_how_it_went_last(result: LastResult | None, words: str) -> None:
-    right = skill_row(Skill.of(PRICE), result, NOON, 60).right
+    right = skill_row(SkillEntry.of(PRICE), result, NOON, 60).right
     assert right is not None
     assert right.plain == words
 
@@ -80,7 +80,7 @@ def test_how_it_went_last(result: LastResult | None, words: str) -> None:
 
 
 def test_a_card_says_what_it_needs_and_may() -> None:
-    skill = Skill.of(THERMOSTAT)
+    skill = SkillEntry.of(THERMOSTAT)
     shown = text(list(card_rows(skill, shelf_of(THERMOSTAT), CLOCK, 70)))
     for words in ("lamp_label*", "target*", "heat │ cool │ off", "= heat", "personal", "✗ denied: purchase_risk"):
         assert words in shown
@@ -90,18 +90,18 @@ def test_a_card_says_what_it_needs_and_may() -> None:
 
 
 def test_a_broken_recipe_says_where() -> None:
-    shown = text(list(card_rows(Skill.of(SETTINGS), shelf_of(SETTINGS), CLOCK, 70)))
+    shown = text(list(card_rows(SkillEntry.of(SETTINGS), shelf_of(SETTINGS), CLOCK, 70)))
     assert "overview.recipe.json:12: A step needs a block" in shown
     assert "RECIPE_PARSE_FAILED" in shown
 
 
 def test_a_card_that_was_not_read_yet_says_so() -> None:
-    assert "Reading its files" in text(list(card_rows(Skill.of(PRICE), shelf_of(SETTINGS), CLOCK, 70)))
+    assert "Reading its files" in text(list(card_rows(SkillEntry.of(PRICE), shelf_of(SETTINGS), CLOCK, 70)))
 
 
 def test_a_policy_that_cannot_be_read_allows_nothing() -> None:
-    card = replace(CARDS[PRICE["id"]], policy_trouble=Trouble("policy.toml:3: unknown key", "USAGE"), rulings=())
-    shown = text(list(card_rows(Skill.of(PRICE), shelf_of(PRICE, card), CLOCK, 70)))
+    card = replace(CARDS[PRICE["id"]], policy_trouble=SkillProblem("policy.toml:3: unknown key", "USAGE"), rulings=())
+    shown = text(list(card_rows(SkillEntry.of(PRICE), shelf_of(PRICE, card), CLOCK, 70)))
     assert "nothing is allowed" in shown
     assert "policy.toml:3" in shown
 
@@ -109,14 +109,14 @@ def test_a_policy_that_cannot_be_read_allows_nothing() -> None:
 @pytest.mark.parametrize("width", [20, 44, 76, 120])
 def test_no_row_is_wider_than_the_card(width: int) -> None:
     for entry in ENTRIES:
-        for row in card_rows(Skill.of(entry), shelf_of(entry), CLOCK, width):
+        for row in card_rows(SkillEntry.of(entry), shelf_of(entry), CLOCK, width):
             assert row.left.cells + (row.right.cells if row.right else 0) <= max(width, 60)
 
 
 def test_hostile_texts_stay_text() -> None:
     entry = {**PRICE, "id": HOSTILE, "applicationId": HOSTILE, "summary": HOSTILE, "scripts": [HOSTILE]}
-    card = Card(skill_id=HOSTILE, text=HOSTILE, findings=FINDINGS, profile=HOSTILE)
-    skill = Skill.of(entry)
+    card = SkillDetails(skill_id=HOSTILE, text=HOSTILE, findings=FINDINGS, profile=HOSTILE)
+    skill = SkillEntry.of(entry)
     rows = [*card_rows(skill, shelf_of(entry, card), CLOCK, 60), skill_row(skill, None, NOON, 40)]
     rows.append(Row(summary_line(skill, shelf_of(entry, card), 60)))
     shown = text(rows)
@@ -126,7 +126,7 @@ def test_hostile_texts_stay_text() -> None:
 
 
 def test_inputs_of_a_script_are_summed_up() -> None:
-    line = summary_line(Skill.of(ALERT), shelf_of(ALERT, Card(skill_id=ALERT["id"])), 78)
+    line = summary_line(SkillEntry.of(ALERT), shelf_of(ALERT, SkillDetails(skill_id=ALERT["id"])), 78)
     assert line.plain.startswith(" inputs: item*, limit*")
 
 
@@ -207,7 +207,7 @@ def test_a_line_fits_its_pane(width: int) -> None:
 
 
 def test_how_a_run_stands() -> None:
-    run = SkillRun(number=1, skill_id="a.b", what="script x.py", since=NOON - 3, limit=120.0)
+    run = SkillRunState(number=1, skill_id="a.b", what="script x.py", since=NOON - 3, limit=120.0)
     assert run_row(run, NOON, 60).left.plain.startswith(" ● 3.0 s of 120 s")
     failed = run.over(Status.FAILED, "Skill a.b exited with code 3", NOON, code="SKILL_EXECUTION_FAILED", exit_code=3)
     assert run_row(failed, NOON + 50, 60).left.plain.startswith(" ✗ exit 3")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.skills.run import OutputLine
 from clawperator.widgets.models.skill_runs import LINE_KEPT, Marker, OutputRing
-from clawperator.widgets.models.skills import Field, Skill, find_skills, required_first
+from clawperator.widgets.models.skills import SkillEntry, SkillInput, find_skills, required_first
 from tests.app.console.fake_skills import ALERT, ENTRIES, PRICE, SETTINGS
 
 JSON = st.recursive(
@@ -36,14 +36,14 @@ def ring_of(*lines: str, **more: Any) -> OutputRing:
 
 
 def test_an_entry_becomes_a_skill() -> None:
-    skill = Skill.of(PRICE)
+    skill = SkillEntry.of(PRICE)
     assert (skill.id, skill.app, skill.intent) == ("com.example.shop.read-price", "com.example.shop", "read-price")
     assert skill.scripts == ("skills/com.example.shop.read-price/scripts/read_price.py",)
     assert skill.inputs == ()
 
 
 def test_declared_arguments_keep_their_order() -> None:
-    assert [(item.name, item.required, item.help) for item in Skill.of(ALERT).inputs] == [
+    assert [(item.name, item.required, item.help) for item in SkillEntry.of(ALERT).inputs] == [
         ("item", True, "what to watch"),
         ("limit", True, "the price"),
     ]
@@ -51,14 +51,14 @@ def test_declared_arguments_keep_their_order() -> None:
 
 @given(st.dictionaries(st.sampled_from(KEYS), JSON))
 def test_any_entry_at_all_is_taken(entry: dict[str, Any]) -> None:
-    skill = Skill.of(entry)
+    skill = SkillEntry.of(entry)
     texts = (skill.id, skill.app, skill.intent, skill.summary, skill.skill_file, *skill.scripts, *skill.artifacts)
     assert all(isinstance(text, str) for text in texts)
 
 
 # -- searching
 
-SKILLS = [Skill.of(entry) for entry in ENTRIES]
+SKILLS = [SkillEntry.of(entry) for entry in ENTRIES]
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_all_words_must_occur(typed: str, found: list[str]) -> None:
 
 
 def test_words_of_an_id_come_before_words_of_a_summary() -> None:
-    summary = Skill.of({**SETTINGS, "id": "a.b", "summary": "also about alerts"})
+    summary = SkillEntry.of({**SETTINGS, "id": "a.b", "summary": "also about alerts"})
     assert [skill.id for skill in find_skills([summary, *SKILLS], "alert")] == ["com.example.shop.price-alert", "a.b"]
 
 
 def test_what_is_needed_is_asked_first() -> None:
-    fields = [Field("a"), Field("b", required=True), Field("c"), Field("d", required=True)]
+    fields = [SkillInput("a"), SkillInput("b", required=True), SkillInput("c"), SkillInput("d", required=True)]
     assert [item.name for item in required_first(fields)] == ["b", "d", "a", "c"]
 
 

@@ -6,26 +6,26 @@ from dataclasses import replace
 
 from clawperator.engine.skills.run import OutputLine
 from clawperator.widgets.format.lines import Row
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.skill_runs import OutputRing, SkillRun
-from clawperator.widgets.models.skills import LastResult, Shelf, Skill
+from clawperator.widgets.models.skill_runs import OutputRing, SkillRunState
+from clawperator.widgets.models.skills import LastResult, SkillEntry, SkillsState
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.skill_form import OneOf, choices_of, hidden
 from clawperator.widgets.skill_list import SkillList
 from clawperator.widgets.skill_output import FindingList, SkillOutput
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_skills import CARDS, ENTRIES, FINDINGS, MODE, NOON, NOTIFY, PRICE, TARGET
 from tests.app.console.support import drained
 from tests.widgets.pane_app import held, lines
 
-CLOCK = Clock(lambda: NOON + 10)
-SHELF = Shelf(skills=tuple(Skill.of(entry) for entry in ENTRIES), known=True)
+CLOCK = WallClock(lambda: NOON + 10)
+SHELF = SkillsState(skills=tuple(SkillEntry.of(entry) for entry in ENTRIES), known=True)
 
 
-def run_of(count: int, *, number: int = 1, ring: OutputRing | None = None) -> SkillRun:
+def run_of(count: int, *, number: int = 1, ring: OutputRing | None = None) -> SkillRunState:
     output = OutputRing() if ring is None else ring
     for index in range(count):
         output.add(OutputLine("stdout", f"line {index}", NOON + index))
-    return SkillRun(number=number, skill_id="a.b", what="script x.py", since=NOON, output=output)
+    return SkillRunState(number=number, skill_id="a.b", what="script x.py", since=NOON, output=output)
 
 
 # -- the list
@@ -81,7 +81,7 @@ async def test_five_thousand_skills_cost_no_more_than_what_is_seen() -> None:
             return row(index, width)
 
         pane.row = noted  # type: ignore[method-assign]  # counts what is painted
-        pane.show(Shelf(skills=tuple(Skill.of(entry) for entry in entries), known=True))
+        pane.show(SkillsState(skills=tuple(SkillEntry.of(entry) for entry in entries), known=True))
         await drained(pilot)
         pane.search("app4999")
         await drained(pilot)

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from clawperator.engine.filters.grammar import parse_filter
-from clawperator.widgets.models.executions import Execution, ExecutionLog, Mark
+from clawperator.widgets.models.execution import ExecutionState, Mark
+from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.stream_filter import ages, culprit, keeps, keeps_entry, with_command
 from tests.app.console.support import DEVICE, log_lines, mixed_stream
 
@@ -19,7 +20,7 @@ def log() -> ExecutionLog:
 
 def kept(text: str) -> list[str]:
     where = parse_filter(text)
-    return [item.command_id for item in log().items if isinstance(item, Execution) and keeps(where, item, NOW)]
+    return [item.command_id for item in log().items if isinstance(item, ExecutionState) and keeps(where, item, NOW)]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_terms_are_combined(text: str, commands: list[str]) -> None:
 
 
 def test_one_command_is_not_another_one_that_begins_like_it() -> None:
-    first, longer = Execution("cmd-1", "d", 1, AT), Execution("cmd-12", "d", 2, AT)
+    first, longer = ExecutionState("cmd-1", "d", 1, AT), ExecutionState("cmd-12", "d", 2, AT)
     where = with_command(parse_filter("cmd"), "cmd-1")
     assert keeps(where, first, NOW)
     assert not keeps(where, longer, NOW)

@@ -9,7 +9,6 @@ import pytest
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.format.roles import ROLES
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.stream import (
     RowLook,
     TimeFormat,
@@ -21,7 +20,8 @@ from clawperator.widgets.format.stream import (
     tag_role,
 )
 from clawperator.widgets.format.symbols import ASCII, UNICODE
-from clawperator.widgets.models.execution import Execution, Mark, Step
+from clawperator.widgets.models.execution import ExecutionState, Mark, StepState
+from clawperator.widgets.models.status import Status
 from tests.app.console.support import NOON, MovableClock
 
 CLOCK = MovableClock(NOON + 60).clock
@@ -36,16 +36,16 @@ def look(width: int, *, all_columns: bool = False, ascii_only: bool = False) -> 
     return RowLook(width, CLOCK, ASCII if ascii_only else UNICODE, all_columns=all_columns)
 
 
-def execution(**more: object) -> Execution:
-    steps = [Step("a", "click", Status.OK), Step("b", "wait_for_node", Status.FAILED)]
+def execution(**more: object) -> ExecutionState:
+    steps = [StepState("a", "click", Status.OK), StepState("b", "wait_for_node", Status.FAILED)]
     given = {
         "task_id": "morning", "source": "openclaw", "mode": "direct", "status": Status.FAILED, "ended": NOON + 7.2,
         "code": "NODE_NOT_FOUND", "action_count": 4, "steps": steps,
     }  # fmt: skip
-    return Execution("cmd-124", "emulator-5554", 1, NOON, **(given | more))  # type: ignore[arg-type]  # fields by name
+    return ExecutionState("cmd-124", "emulator-5554", 1, NOON, **(given | more))  # type: ignore[arg-type]  # fields by name
 
 
-def row_of(item: Execution, width: int, *, all_columns: bool = False) -> str:
+def row_of(item: ExecutionState, width: int, *, all_columns: bool = False) -> str:
     return text(execution_row(item, When(NOON), look(width, all_columns=all_columns), opened=False))
 
 

@@ -10,7 +10,7 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from clawperator.themes.claw import CONTRAST, CVD_DARK, CVD_LIGHT, MONO, SEMANTIC, THEMES, defaults
-from clawperator.widgets.format.roles import CURSOR, CURSOR_BLURRED, ROLES, Look
+from clawperator.widgets.format.roles import CURSOR, CURSOR_BLURRED, ROLES, RoleStyle
 from clawperator.widgets.line_widget import style_of
 
 TCSS = Path(__file__).parents[2] / "themes" / "console.tcss"
@@ -114,7 +114,7 @@ def test_the_stylesheet_names_no_colour() -> None:
 
 @pytest.mark.parametrize("theme", [*THEMES, *BUILTIN_THEMES.values()], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("look", [*ROLES.values(), CURSOR, CURSOR_BLURRED], ids=str)
-def test_every_role_has_a_style_in_every_theme(theme: Theme, look: Look) -> None:
+def test_every_role_has_a_style_in_every_theme(theme: Theme, look: RoleStyle) -> None:
     variables = {**defaults(theme), **theme.to_color_system().generate(), **theme.variables}
     style = style_of(look, variables)
     assert (style.color is not None) == bool(look.colour)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import Execution, LiveLine, Step
+from clawperator.widgets.models.execution import ExecutionState, LiveLine, StepState
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import PHASES, timeline
 from tests.app.console.support import NOON
 from tests.widgets.invented_runs import (
@@ -91,8 +91,11 @@ def test_a_late_result_is_where_the_time_line_ends_and_giving_up_ends_no_step() 
 
 
 def test_a_step_whose_end_was_not_seen_ends_where_the_next_one_begins() -> None:
-    steps = [Step("a", status=Status.UNKNOWN, started=101.0), Step("b", status=Status.OK, started=103.0, ended=104.0)]
-    execution = Execution("c", "d", 1, 100.0, status=Status.OK, ended=105.0, steps=steps, envelope={})
+    steps = [
+        StepState("a", status=Status.UNKNOWN, started=101.0),
+        StepState("b", status=Status.OK, started=103.0, ended=104.0),
+    ]
+    execution = ExecutionState("c", "d", 1, 100.0, status=Status.OK, ended=105.0, steps=steps, envelope={})
     first, second = timeline(execution, NOON).steps
     assert (first.until, second.until) == (3.0, 4.0)
     assert math.isnan(first.end)
@@ -137,7 +140,7 @@ def test_numbers_count_through() -> None:
 
 moments = st.floats(0, 100) | st.just(math.nan)
 steps = st.builds(
-    Step,
+    StepState,
     id=st.text(max_size=2),
     status=st.sampled_from(Status),
     started=moments,
@@ -158,9 +161,9 @@ lines = st.builds(
     st.booleans(),
 )
 def test_whatever_is_known_the_time_line_stands(
-    steps: list[Step], lines: list[LiveLine], status: Status, ended: float, now: float, answered: bool
+    steps: list[StepState], lines: list[LiveLine], status: Status, ended: float, now: float, answered: bool
 ) -> None:
-    execution = Execution(
+    execution = ExecutionState(
         "c", "d", 1, 0.0, status=status, ended=ended, steps=steps, lines=lines, payload={"actions": 3}
     )
     execution.envelope = {} if answered else None

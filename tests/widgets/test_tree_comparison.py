@@ -9,8 +9,8 @@ from clawperator.engine.hierarchy.align import align
 from clawperator.engine.hierarchy.serialise import RenderNode
 from clawperator.engine.hierarchy.tree import UiTree, build
 from clawperator.widgets.models.comparison import changed_attributes, changes_between, ghosts_of, turned_round
-from clawperator.widgets.models.snapshot import Snapshot
-from clawperator.widgets.models.tree_rows import Layout, Rows, View
+from clawperator.widgets.models.snapshot import TreeSnapshot
+from clawperator.widgets.models.tree_rows import Layout, Rows, TreeView
 from tests.app.console.support import view
 
 
@@ -25,7 +25,7 @@ def box(*children: RenderNode, **more: object) -> RenderNode:
 def drawn(old: UiTree, new: UiTree) -> list[str]:
     """The comparison as a person sees it: indent, sign, label."""
     ghosts = ghosts_of(old, new, align(old, new))
-    rows = Rows(Layout(new, View.ALL, before=old, ghosts=ghosts))
+    rows = Rows(Layout(new, TreeView.ALL, before=old, ghosts=ghosts))
     return [f"{'  ' * row.level}{'−' if row.ghost else ''}{row.node.label or 'box'}" for row in rows]
 
 
@@ -71,7 +71,7 @@ def screens(draw: st.DrawFn) -> UiTree:
 @given(screens(), screens())
 def test_every_removed_node_is_a_ghost_once_and_order_is_kept(old: UiTree, new: UiTree) -> None:
     changes = align(old, new)
-    rows = Rows(Layout(new, View.ALL, before=old, ghosts=ghosts_of(old, new, changes)))
+    rows = Rows(Layout(new, TreeView.ALL, before=old, ghosts=ghosts_of(old, new, changes)))
     assert [row.node for row in rows if not row.ghost] == list(new.nodes)
     ghosts = [row.node.index for row in rows if row.ghost]
     assert sorted(ghosts) == [node.index for node in old.nodes if node.index not in changes.old_to_new]
@@ -101,8 +101,8 @@ def test_an_alignment_turned_round_is_that_of_the_way_back(old: UiTree, new: UiT
 def test_what_was_compared_already_is_not_aligned_again() -> None:
     first, second = build([box(leaf("a"))]), build([box(leaf("b"))])
     changes = align(first, second)
-    older = Snapshot(serial=4, tree=first)
-    newer = Snapshot(serial=7, tree=second, since=4, changes=changes)
+    older = TreeSnapshot(serial=4, tree=first)
+    newer = TreeSnapshot(serial=7, tree=second, since=4, changes=changes)
     assert changes_between(older, newer) is changes
     assert changes_between(newer, older).new_to_old is changes.old_to_new
-    assert changes_between(older, Snapshot(serial=8)) == changes_between(Snapshot.EMPTY, older)
+    assert changes_between(older, TreeSnapshot(serial=8)) == changes_between(TreeSnapshot.EMPTY, older)

@@ -10,11 +10,10 @@ import pytest
 
 from clawperator.engine.hierarchy.tree import UiTree, parse
 from clawperator.widgets.format.nodes import tree_row
-from clawperator.widgets.format.symbols import UNICODE
 from clawperator.widgets.models.find import FILTERS
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.models.tree_model import TreeModel
-from clawperator.widgets.models.tree_rows import View
+from clawperator.widgets.models.tree_rows import TreeView
 
 LARGE = 2_000
 """Trees with more nodes are drawn in samples: what is tested does not depend on size."""
@@ -30,11 +29,11 @@ def screens(corpus: Path) -> dict[str, UiTree]:
 
 def shapes(model: TreeModel) -> Iterator[str]:
     """Puts the model through everything that changes which rows there are."""
-    for view in View:
+    for view in TreeView:
         model.view = view
         model.lay_out()
         yield view.value
-    model.view = View.COMPACT
+    model.view = TreeView.COMPACT
     for name in FILTERS:
         model.set_filters(frozenset({name}))
         yield f"@{name}"
@@ -50,13 +49,13 @@ def shapes(model: TreeModel) -> Iterator[str]:
 def test_every_captured_screen_fits_its_pane_in_every_shape(screens: dict[str, UiTree]) -> None:
     for name, tree in screens.items():
         model = TreeModel()
-        model.take(Snapshot(serial=1, tree=tree))
+        model.take(TreeSnapshot(serial=1, tree=tree))
         for shape in shapes(model):
             rows = model.rows
             assert rows.layout.shown + model.hidden <= len(tree.nodes), (name, shape)
             for index in range(0, len(rows), 1 if len(tree.nodes) < LARGE else 97):
                 row = rows[index]
-                drawn = tree_row(row, model.state(row, UNICODE, at_cursor=index == 0), WIDTH)
+                drawn = tree_row(row, model.state(row, at_cursor=index == 0), WIDTH)
                 used = drawn.left.cells + (drawn.right.cells + 1 if drawn.right else 0)
                 assert used <= WIDTH, (name, shape, drawn.left)
 
@@ -65,9 +64,9 @@ def test_comparing_any_captured_screens_loses_no_node_of_either(screens: dict[st
     small = [tree for tree in screens.values() if 0 < len(tree.nodes) < 150]
     for number, (old, new) in enumerate(pairwise(small)):
         model = TreeModel()
-        model.view = View.ALL
-        model.take(Snapshot(serial=2, tree=new))
-        model.compare(Snapshot(serial=1, tree=old))
+        model.view = TreeView.ALL
+        model.take(TreeSnapshot(serial=2, tree=new))
+        model.compare(TreeSnapshot(serial=1, tree=old))
         layout = model.rows.layout
         ghosts = {layout.nodes[at].index for at in range(len(layout)) if layout.is_ghost(at)}
         assert layout.shown == len(new.nodes), number

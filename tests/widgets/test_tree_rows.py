@@ -13,8 +13,8 @@ from clawperator.widgets.models.tree_rows import (
     Ghost,
     Layout,
     Rows,
-    TreeRow,
-    View,
+    TreeView,
+    VisibleRow,
     build_rows,
     crowded,
 )
@@ -23,7 +23,7 @@ from tests.app.console.support import settings_screen, view
 SETTINGS = parse(settings_screen())
 
 
-def shape(rows: Sequence[TreeRow]) -> list[str]:
+def shape(rows: Sequence[VisibleRow]) -> list[str]:
     return [
         f"{'  ' * row.level}{row.arrow[:1]}{'…' + str(row.chain) if row.chain else ''}{row.node.index}" for row in rows
     ]
@@ -38,56 +38,56 @@ def box(*children: RenderNode, **more: object) -> RenderNode:
 
 
 def test_all_shows_every_node_in_document_order() -> None:
-    rows = build_rows(SETTINGS, View.ALL, ())
+    rows = build_rows(SETTINGS, TreeView.ALL, ())
     assert [row.node.index for row in rows] == list(range(len(SETTINGS.nodes)))
     assert [row.level for row in rows] == [node.depth for node in SETTINGS.nodes]
 
 
 def test_compact_folds_chains_of_plain_containers_into_what_they_contain() -> None:
     tree = build([box(box(box(leaf("a"), leaf("b"))))])
-    assert shape(build_rows(tree, View.COMPACT, ())) == ["o…22", "  3", "  4"]
+    assert shape(build_rows(tree, TreeView.COMPACT, ())) == ["o…22", "  3", "  4"]
 
 
 def test_a_container_that_says_something_ends_the_chain() -> None:
     for sign in ({"clickable": True}, {"text": "x"}, {"resource_id": "list"}, {"scrollable": True}):
         tree = build([box(box(box(leaf("a"), leaf("b")), **sign))])
-        assert [row.node.index for row in build_rows(tree, View.COMPACT, ())] == [1, 2, 3, 4], sign
+        assert [row.node.index for row in build_rows(tree, TreeView.COMPACT, ())] == [1, 2, 3, 4], sign
 
 
 def test_folding_hides_a_subtree_and_counts_it() -> None:
     tree = build([box(box(leaf("a"), leaf("b")), leaf("c"))])
-    rows = build_rows(tree, View.ALL, {1})
+    rows = build_rows(tree, TreeView.ALL, {1})
     assert shape(rows) == ["o0", "  c1", "  4"]
     assert rows[1].hidden == 2
 
 
 def test_guides_tell_where_a_later_sibling_follows() -> None:
     tree = build([box(box(leaf("a")), leaf("b"))])
-    rows = build_rows(tree, View.ALL, ())
+    rows = build_rows(tree, TreeView.ALL, ())
     assert [row.guides for row in rows] == [0, 0, 0b10, 0], "below the first box its parent's level goes on"
 
 
 def test_targets_shows_what_can_be_acted_on_or_read_indented_among_themselves() -> None:
-    rows = build_rows(SETTINGS, View.TARGETS, ())
+    rows = build_rows(SETTINGS, TreeView.TARGETS, ())
     assert [row.node.index for row in rows] == [node.index for node in SETTINGS.nodes if is_target(node)]
     wifi = next(row for row in rows if row.node.label == "Wi‑Fi")
     assert wifi.level == 2, "list, row, text"
 
 
 def test_targets_can_be_folded_too() -> None:
-    rows = build_rows(SETTINGS, View.TARGETS, ())
+    rows = build_rows(SETTINGS, TreeView.TARGETS, ())
     first = next(row for row in rows if row.arrow == "open")
-    fewer = build_rows(SETTINGS, View.TARGETS, {first.node.index})
+    fewer = build_rows(SETTINGS, TreeView.TARGETS, {first.node.index})
     assert len(fewer) < len(rows)
     assert next(row for row in fewer if row.node is first.node).arrow == "closed"
 
 
 def test_a_node_without_a_row_is_shown_by_what_it_is_folded_into() -> None:
     tree = build([box(box(box(leaf("a"), leaf("b"))))])
-    rows = build_rows(tree, View.COMPACT, ())
+    rows = build_rows(tree, TreeView.COMPACT, ())
     assert rows.of(tree.nodes[0]) == 0, "the chain is drawn as its end"
     assert rows.of(tree.nodes[4]) == 2
-    folded = build_rows(tree, View.COMPACT, {2})
+    folded = build_rows(tree, TreeView.COMPACT, {2})
     assert folded.of(tree.nodes[4]) == 0
 
 
@@ -105,13 +105,13 @@ def trees(draw: st.DrawFn) -> UiTree:
     return build([node(4)])
 
 
-def plain_rows(tree: UiTree, shown: View, folded: set[int]) -> list[tuple[int, int, int, str, int, int]]:
+def plain_rows(tree: UiTree, shown: TreeView, folded: set[int]) -> list[tuple[int, int, int, str, int, int]]:
     """The rows by the rules as they are told, walked from the roots: node, level, chain, arrow, guides, hidden."""
     rows: list[tuple[int, int, int, str, int, int]] = []
 
     def walk(node: UiNode, level: int, guides: int, last: bool) -> None:
         chain = 0
-        while shown is View.COMPACT and len(node.children) == 1 and is_plain(node):
+        while shown is TreeView.COMPACT and len(node.children) == 1 and is_plain(node):
             node, chain = node.children[0], chain + 1
         closed = bool(node.children) and node.index in folded
         arrow = ("closed" if closed else "open") if node.children else ""
@@ -124,25 +124,25 @@ def plain_rows(tree: UiTree, shown: View, folded: set[int]) -> list[tuple[int, i
     return rows
 
 
-@given(trees(), st.sets(st.integers(0, 60)), st.sampled_from([View.ALL, View.COMPACT]))
-def test_rows_are_what_a_walk_from_the_roots_gives(tree: UiTree, folded: set[int], shown: View) -> None:
+@given(trees(), st.sets(st.integers(0, 60)), st.sampled_from([TreeView.ALL, TreeView.COMPACT]))
+def test_rows_are_what_a_walk_from_the_roots_gives(tree: UiTree, folded: set[int], shown: TreeView) -> None:
     assert [(row.node.index, *row[1:6]) for row in build_rows(tree, shown, folded)] == plain_rows(tree, shown, folded)
 
 
-@given(trees(), st.sets(st.integers(0, 60)), st.sampled_from(View))
-def test_every_node_is_shown_by_exactly_one_existing_row(tree: UiTree, folded: set[int], shown: View) -> None:
+@given(trees(), st.sets(st.integers(0, 60)), st.sampled_from(TreeView))
+def test_every_node_is_shown_by_exactly_one_existing_row(tree: UiTree, folded: set[int], shown: TreeView) -> None:
     rows = build_rows(tree, shown, folded)
     indexes = [row.node.index for row in rows]
     assert indexes == sorted(set(indexes)), "document order, no node twice"
     if rows:
         assert all(0 <= rows.of(node) < len(rows) for node in tree.nodes)
-    if shown is View.ALL:
+    if shown is TreeView.ALL:
         assert len(rows) + sum(row.hidden for row in rows) == len(tree.nodes)
 
 
-@given(trees(), st.sets(st.integers(0, 60)), st.sets(st.integers(0, 200)), st.sampled_from(View))
+@given(trees(), st.sets(st.integers(0, 60)), st.sets(st.integers(0, 200)), st.sampled_from(TreeView))
 def test_a_place_is_shown_by_itself_or_by_the_fold_above_it(
-    tree: UiTree, folded: set[int], only: set[int], shown: View
+    tree: UiTree, folded: set[int], only: set[int], shown: TreeView
 ) -> None:
     layout = Layout(tree, shown, only=only)
     rows = Rows(layout, folded)
@@ -157,16 +157,16 @@ def test_a_place_is_shown_by_itself_or_by_the_fold_above_it(
 
 def test_only_some_nodes_can_have_rows_indented_among_themselves() -> None:
     titles = {node.index for node in SETTINGS.nodes if node.label in {"Wi‑Fi", "Apps"}}
-    rows = Rows(Layout(SETTINGS, View.ALL, only=titles))
+    rows = Rows(Layout(SETTINGS, TreeView.ALL, only=titles))
     assert [(row.node.label, row.level, row.chain) for row in rows] == [("Wi‑Fi", 0, 0), ("Apps", 0, 0)]
     listed = titles | {node.index for node in SETTINGS.nodes if node.scrollable}
-    rows = Rows(Layout(SETTINGS, View.ALL, only=listed), {min(listed)})
+    rows = Rows(Layout(SETTINGS, TreeView.ALL, only=listed), {min(listed)})
     assert [(row.arrow, row.level) for row in rows] == [("closed", 0)], "and can be folded among themselves"
 
 
 def test_what_stands_for_a_node_without_a_row_is_inside_it_else_around_it() -> None:
     tree = build([box(box(leaf("a"), leaf()), box(leaf(), leaf()), clickable=True)])
-    rows = Rows(Layout(tree, View.TARGETS))
+    rows = Rows(Layout(tree, TreeView.TARGETS))
     assert [row.node.index for row in rows] == [0, 2]
     assert rows.of(tree.nodes[1]) == 1, "the first target inside"
     assert rows.of(tree.nodes[3]) == 0, "not the one before it: the one around it"
@@ -176,7 +176,7 @@ def test_what_stands_for_a_node_without_a_row_is_inside_it_else_around_it() -> N
 def test_ghosts_stand_at_their_place_and_are_never_folded() -> None:
     tree = build([box(box(leaf("a")), box(leaf("b")))])
     gone = build([box(leaf("x"))])
-    layout = Layout(tree, View.ALL, before=gone, ghosts={3: [Ghost(gone.nodes[0], 1), Ghost(gone.nodes[1], 2)]})
+    layout = Layout(tree, TreeView.ALL, before=gone, ghosts={3: [Ghost(gone.nodes[0], 1), Ghost(gone.nodes[1], 2)]})
     rows = Rows(layout, {0, 3})
     assert len(rows) == 1, "a fold takes them along"
     rows = Rows(layout)
@@ -197,13 +197,13 @@ def test_ghosts_stand_at_their_place_and_are_never_folded() -> None:
 
 def test_ghosts_behind_the_last_node() -> None:
     tree, gone = build([box(leaf("a"))]), build([leaf("x")])
-    rows = Rows(Layout(tree, View.ALL, before=gone, ghosts={2: [Ghost(gone.nodes[0], 1)]}))
+    rows = Rows(Layout(tree, TreeView.ALL, before=gone, ghosts={2: [Ghost(gone.nodes[0], 1)]}))
     assert [(row.node.label, row.level, row.ghost) for row in rows] == [("", 0, False), ("a", 1, False), ("x", 1, True)]
 
 
 def test_folding_ten_thousand_nodes_walks_none_of_them() -> None:
     tree = build([box(*(box(*(leaf(str(n)) for n in range(9))) for _ in range(1000)))])
-    layout = Layout(tree, View.ALL)
+    layout = Layout(tree, TreeView.ALL)
 
     class Counting(list[UiNode]):
         reads = 0

@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 from clawperator.engine.hierarchy.align import NOTHING, align
 from clawperator.engine.hierarchy.serialise import RenderNode
 from clawperator.engine.hierarchy.tree import UiNode, UiTree, build, parse
-from clawperator.widgets.models.snapshot import Snapshot
-from clawperator.widgets.models.tree_rows import View
+from clawperator.widgets.models.snapshot import TreeSnapshot
+from clawperator.widgets.models.tree_rows import TreeView
 from clawperator.widgets.ui_tree import UiTreePane
 from tests.app.console.support import ROWS, drained, hostile_screen, settings_screen, until, view
 from tests.widgets.pane_app import Holder, held, lines
@@ -42,12 +42,12 @@ class Camera:
     """Snapshots in a row, each compared with the one before it, as the bridge does."""
 
     def __init__(self) -> None:
-        self.last = Snapshot.EMPTY
+        self.last = TreeSnapshot.EMPTY
 
-    def take(self, tree: UiTree, device: str = "emulator-5554") -> Snapshot:
+    def take(self, tree: UiTree, device: str = "emulator-5554") -> TreeSnapshot:
         before = self.last
         changes = align(before.tree, tree) if before.tree is not None else NOTHING
-        self.last = Snapshot(
+        self.last = TreeSnapshot(
             serial=before.serial + 1, device_id=device, tree=tree, since=before.serial, changes=changes
         )
         return self.last
@@ -177,7 +177,7 @@ async def test_stepping_back_marks_the_way_back() -> None:
     first = settings([("Wi‑Fi", "off", False)])
     async with tree_pane(first, settings([("Wi‑Fi", "HomeNet", False), ("More", "", False)])) as (pane, _, _p, camera):
         newer = camera.last
-        pane.show(Snapshot(serial=1, device_id=newer.device_id, tree=first))
+        pane.show(TreeSnapshot(serial=1, device_id=newer.device_id, tree=first))
         assert [first.nodes[at].label for at in pane.changes.changed] == ["off"]
         assert sum(pane.changes.removed.values()) == 1
 
@@ -360,7 +360,7 @@ async def test_a_fold_among_filtered_rows_ends_with_what_it_was_made_in() -> Non
 
 async def test_clearing_goes_from_the_last_thing_asked_for_to_the_marks() -> None:
     async with tree_pane(settings(), settings(ROWS[1:])) as (pane, _, _p, camera):
-        old = Snapshot(serial=99, tree=settings(ROWS[3:]))
+        old = TreeSnapshot(serial=99, tree=settings(ROWS[3:]))
         pane.compare(old)
         pane.set_filters(frozenset({"text"}))
         pane.search("apps")
@@ -383,7 +383,7 @@ async def test_views_keep_the_cursor_on_what_stands_for_its_node() -> None:
         assert inner is not None
         pane.reveal_node(inner)
         await pilot.press("t", "t")
-        assert pane.view is View.TARGETS
+        assert pane.view is TreeView.TARGETS
         assert pane.node is labelled(pane, "Wi‑Fi"), "the first target inside"
         assert pane.hidden == len(pane.snapshot.nodes) - len(pane.rows)
 
@@ -470,7 +470,7 @@ async def test_the_marks_are_walked_and_a_subtree_is_one_change() -> None:
 
 
 async def test_comparing_shows_removed_nodes_as_ghosts_at_their_place() -> None:
-    old = Snapshot(serial=50, tree=settings())
+    old = TreeSnapshot(serial=50, tree=settings())
     async with tree_pane(settings([ROWS[0], *ROWS[2:]])) as (pane, app, pilot, _):
         pane.compare(old)
         await drained(pilot)
@@ -491,7 +491,7 @@ async def test_comparing_shows_removed_nodes_as_ghosts_at_their_place() -> None:
 
 
 async def test_ghosts_are_walked_and_survive_every_key() -> None:
-    old = Snapshot(serial=50, tree=settings())
+    old = TreeSnapshot(serial=50, tree=settings())
     async with tree_pane(settings([ROWS[0], *ROWS[2:]])) as (pane, _, pilot, _c):
         pane.compare(old)
         await pilot.press("right_square_bracket")
@@ -505,7 +505,7 @@ async def test_ghosts_are_walked_and_survive_every_key() -> None:
 
 
 async def test_a_comparison_goes_on_when_newer_trees_come_and_yields_to_filters() -> None:
-    old = Snapshot(serial=50, tree=settings())
+    old = TreeSnapshot(serial=50, tree=settings())
     async with tree_pane(settings(ROWS[1:])) as (pane, _, _p, camera):
         pane.compare(old)
         pane.show(camera.take(settings(ROWS[2:])))

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.hierarchy.matcher import FIELDS
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import Execution, Step, fields_in_words
-from clawperator.widgets.models.unfound import unfound, unfound_step
+from clawperator.widgets.models.execution import ExecutionState, StepState, fields_in_words
+from clawperator.widgets.models.failed_matcher import unfound, unfound_step
+from clawperator.widgets.models.status import Status
 from tests.widgets.invented_runs import NOT_FOUND, plan_failed, success
 
 
-def failed(code: str, params: Any, *, message: str = "") -> Execution:
+def failed(code: str, params: Any, *, message: str = "") -> ExecutionState:
     payload = {"actions": [{"id": "a", "type": "click", "params": params}]}
-    steps = [Step("z", "sleep", Status.OK), Step("a", "click", Status.FAILED, math.nan, math.nan, code=code)]
-    return Execution("c", "phone", 1, 0.0, payload=payload, steps=steps, message=message)
+    steps = [StepState("z", "sleep", Status.OK), StepState("a", "click", Status.FAILED, math.nan, math.nan, code=code)]
+    return ExecutionState("c", "phone", 1, 0.0, payload=payload, steps=steps, message=message)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import math
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clawperator.widgets.format.safe import cells
 from clawperator.widgets.format.symbols import ASCII, UNICODE
 from clawperator.widgets.format.waterfall import bar, milliseconds, phase_row, step_row, total_row
 from clawperator.widgets.models.timeline import timeline
+from clawperator.widgets.text.safe import cells
 from tests.app.console.support import NOON
 from tests.widgets.invented_runs import STATES, fifty, gone, late, plan_failed, running, step_failed, success
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.hierarchy.matcher import FIELDS, field_value
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.nodes import breadcrumb, short_class, short_id
-from clawperator.widgets.format.safe import cells, escape, wrap
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.format.nodes import breadcrumb
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.matcher_terms import SPELLINGS
+from clawperator.widgets.text.node_names import short_class, short_id
+from clawperator.widgets.text.safe import cells, escape, wrap
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.explain import Explanation, FieldResult

@@ -11,8 +11,8 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.widgets.format.lines import Line, Span
-from clawperator.widgets.format.nodes import name_of
-from clawperator.widgets.format.safe import cells, shorten, take
+from clawperator.widgets.text.node_names import name_of
+from clawperator.widgets.text.safe import cells, shorten, take
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import Bounds, UiNode, UiTree
@@ -42,7 +42,7 @@ class Marks(NamedTuple):
     first: int = -1
 
 
-class Frame(NamedTuple):
+class ScreenFrame(NamedTuple):
     """How the screen is laid into a pane: pixels of a column and of a row, size in cells, left margin."""
 
     across: float
@@ -70,17 +70,17 @@ def _span(start: int, end: int, pixels: float, limit: int) -> tuple[int, int]:
     return first, max(first + 1, min(last, limit))
 
 
-def fit(screen: tuple[float, float], width: int, height: int) -> Frame | None:
+def fit(screen: tuple[float, float], width: int, height: int) -> ScreenFrame | None:
     """The largest frame of a screen's shape (px) in ``width`` × ``height`` cells; ``None`` where there is nothing to frame."""
     screen_width, screen_height = screen
     if screen_width <= 0 or screen_height <= 0 or width < 4 or height < 3:
         return None
     pixels = max(screen_width / width, screen_height / 2 / height)
     columns, rows = max(1, round(screen_width / pixels)), max(1, round(screen_height / 2 / pixels))
-    return Frame(screen_width / columns, screen_height / rows, columns, rows, (width - columns) // 2)
+    return ScreenFrame(screen_width / columns, screen_height / rows, columns, rows, (width - columns) // 2)
 
 
-def frame_for(tree: UiTree, width: int, height: int) -> Frame | None:
+def frame_for(tree: UiTree, width: int, height: int) -> ScreenFrame | None:
     """The frame for the map of ``tree``."""
     return fit((tree.screen.width, tree.screen.height), width, height)
 
@@ -88,7 +88,7 @@ def frame_for(tree: UiTree, width: int, height: int) -> Frame | None:
 class Canvas:
     """Glyphs and roles by cell. Writing over half of a wide character is allowed: ``spans`` blanks the other half."""
 
-    def __init__(self, frame: Frame, role: str = "text") -> None:
+    def __init__(self, frame: ScreenFrame, role: str = "text") -> None:
         self.glyphs = [[" "] * frame.columns for _ in range(frame.rows)]
         self.roles = [[role] * frame.columns for _ in range(frame.rows)]
         self._wide: set[int] = set()
@@ -211,7 +211,7 @@ class Layers:
         self._base: tuple[object, Canvas] | None = None
         self._marked: tuple[object, Canvas] | None = None
 
-    def draw(self, tree: UiTree, marks: Marks, frame: Frame, *, ascii_only: bool = False) -> Canvas:
+    def draw(self, tree: UiTree, marks: Marks, frame: ScreenFrame, *, ascii_only: bool = False) -> Canvas:
         """All of it; the caller owns the canvas."""
         base_key = (tree, frame, ascii_only)
         if self._base is None or self._base[0] != base_key:
@@ -240,14 +240,14 @@ def draw_bounds(tree: UiTree, marks: Marks, size: tuple[int, int], *, ascii_only
     return [map_line(canvas, y, frame) for y in range(frame.rows)]
 
 
-def map_line(canvas: Canvas, y: int, frame: Frame) -> Line:
+def map_line(canvas: Canvas, y: int, frame: ScreenFrame) -> Line:
     line = Line(frame.margin + frame.columns).add(" " * frame.margin)
     for text, role in canvas.spans(y):
         line.add(text, role)
     return line
 
 
-def _draw_screen(tree: UiTree, frame: Frame, strokes: Sequence[str]) -> Canvas:
+def _draw_screen(tree: UiTree, frame: ScreenFrame, strokes: Sequence[str]) -> Canvas:
     """What does not depend on any choice. Equal boxes are drawn once: a deep tree has many nodes on the same cells."""
     canvas = Canvas(frame)
     visible = [(item, frame.box(item.bounds)) for item in tree.on_screen]
@@ -263,7 +263,9 @@ def _draw_screen(tree: UiTree, frame: Frame, strokes: Sequence[str]) -> Canvas:
     return canvas
 
 
-def _draw_hits(canvas: Canvas, tree: UiTree, marks: Marks, frame: Frame, *, ascii_only: bool, hatched: bool) -> None:
+def _draw_hits(
+    canvas: Canvas, tree: UiTree, marks: Marks, frame: ScreenFrame, *, ascii_only: bool, hatched: bool
+) -> None:
     """All matches: hatched on the map, outlined, their labels in place; the one that the device takes in a double line."""
     nodes = [tree.nodes[index] for index in sorted(marks.hits) if index != marks.first]
     boxes = {frame.box(node.bounds): node for node in nodes if tree.is_on_screen(node)}
@@ -286,7 +288,7 @@ def _bears_label(node: UiNode) -> bool:
     return bool(node.label) and node.end == node.index + 1
 
 
-def _draw_node(canvas: Canvas, frame: Frame, node: UiNode, strokes: Sequence[str]) -> None:
+def _draw_node(canvas: Canvas, frame: ScreenFrame, node: UiNode, strokes: Sequence[str]) -> None:
     """The chosen node on the map: its area in the cursor's colour, its outline heavy, its label on top."""
     box = frame.box(node.bounds)
     canvas.fill(box, "here")
@@ -296,7 +298,7 @@ def _draw_node(canvas: Canvas, frame: Frame, node: UiNode, strokes: Sequence[str
         canvas.write_in(box, node.label, "here")
 
 
-def _name_node(canvas: Canvas, frame: Frame, node: UiNode, strokes: Sequence[str]) -> None:
+def _name_node(canvas: Canvas, frame: ScreenFrame, node: UiNode, strokes: Sequence[str]) -> None:
     """The chosen node on a picture: a heavy outline that bears its name, which hides nothing of what is inside."""
     box = frame.box(node.bounds)
     canvas.enclose(box, strokes, "here")
@@ -304,7 +306,7 @@ def _name_node(canvas: Canvas, frame: Frame, node: UiNode, strokes: Sequence[str
     canvas.write(x, y, take(name_of(node, _NAME_CELLS), min(_NAME_CELLS, end - x)), "here", end)
 
 
-def name_place(box: Box, frame: Frame) -> tuple[int, int, int]:
+def name_place(box: Box, frame: ScreenFrame) -> tuple[int, int, int]:
     """Where the name of an outlined node stands, and the column it ends before: in its upper edge, else above, else below."""
     left, top, right, bottom = box
     if bottom - top > 2 and right - left >= 12:
@@ -313,7 +315,7 @@ def name_place(box: Box, frame: Frame) -> tuple[int, int, int]:
     return max(0, min(left, frame.columns - _NAME_CELLS)), y, frame.columns
 
 
-def nodes_at(tree: UiTree, frame: Frame, column: int, row: int) -> list[UiNode]:
+def nodes_at(tree: UiTree, frame: ScreenFrame, column: int, row: int) -> list[UiNode]:
     """The nodes that are drawn on a cell, smallest first; of equal ones the one drawn last."""
     column -= frame.margin
     found = []

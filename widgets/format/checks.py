@@ -9,11 +9,11 @@ from typing import Any
 
 from clawperator.engine.errors import ErrorCode
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import cells, shorten, wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import duration
-from clawperator.widgets.models.checkup import Check, id_of, status_of
+from clawperator.widgets.models.doctor_report import Check, id_of, status_of
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import cells, shorten, wrap
+from clawperator.widgets.text.times import duration
 
 __all__ = ["Check", "check_detail", "check_row", "fix_text", "shell_text", "short_name", "status_of", "tally_line"]
 

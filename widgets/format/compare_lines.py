@@ -10,15 +10,15 @@ from typing import Any
 from clawperator.widgets.format.json_lines import preview
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.outcome_block import word_of
-from clawperator.widgets.format.safe import cells, escape, take
 from clawperator.widgets.format.slot import fold_sign
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock, precise
 from clawperator.widgets.format.tree_slots import counts_line
 from clawperator.widgets.format.waterfall import milliseconds
-from clawperator.widgets.models.execution import Execution, Step
+from clawperator.widgets.models.execution import ExecutionState, StepState
 from clawperator.widgets.models.outline import Path
 from clawperator.widgets.models.run_diff import PhasePair, StepPair, TreeCounts, TreePair, ValueChange
+from clawperator.widgets.text.safe import cells, escape, take
+from clawperator.widgets.text.times import WallClock, precise
 
 _TIME = 8
 _NOTABLE = 0.25
@@ -29,7 +29,7 @@ _UNSEEN = 0.0005
 """Seconds: less is not worth a number."""
 
 
-def run_row(letter: str, run: Execution, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+def run_row(letter: str, run: ExecutionState, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
     """One of the two: its letter, state, command and when it was."""
     line = Line(width).add(f" {letter} ", "key")
     line.add(f"{run.status.sign(ascii_only=symbols.ascii)} ", run.status.role)
@@ -74,7 +74,7 @@ def step_row(number: int, pair: StepPair, width: int, symbols: Symbols = UNICODE
     return Row(line, _delta(*pair.seconds, symbols))
 
 
-def _side(line: Line, step: Step | None, symbols: Symbols) -> None:
+def _side(line: Line, step: StepState | None, symbols: Symbols) -> None:
     if step is None:
         line.add(f"{'not there':>{_TIME + 2}}", "faint")
         return
@@ -160,7 +160,7 @@ def tree_words(pairs: Sequence[TreePair]) -> str:
     return ", ".join(words) if pairs else "none"
 
 
-def phase_words(a: Execution, b: Execution, symbols: Symbols = UNICODE) -> str:
+def phase_words(a: ExecutionState, b: ExecutionState, symbols: Symbols = UNICODE) -> str:
     """All phases of each together."""
     if not a.phases and not b.phases:
         return "not known"
@@ -189,7 +189,7 @@ def differing(pairs: Iterable[StepPair]) -> int:
     return sum(1 for pair in pairs if pair.differs)
 
 
-def facts(a: Execution, b: Execution) -> Mapping[str, tuple[str, str]]:
+def facts(a: ExecutionState, b: ExecutionState) -> Mapping[str, tuple[str, str]]:
     """What was different about the runs themselves, in words."""
     named = {
         "status": (word_of(a), word_of(b)),

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.adb.parse import DeviceState
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import age
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.text.times import age
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.parse import DeviceEntry
-    from clawperator.widgets.models.checkup import DoctorReport
+    from clawperator.widgets.models.doctor_report import DoctorReport
 
 
-class DeviceFacts(NamedTuple):
+class DeviceSummary(NamedTuple):
     """What the doctor found last on a device, and when (0: never); empty where unknown. ``avd`` is the virtual device behind it."""
 
     api: str = ""
@@ -29,7 +29,7 @@ class DeviceFacts(NamedTuple):
 
 VARIANTS = {"com.clawperator.operator": "release", "com.clawperator.operator.dev": "debug"}
 """What the two Operator apps are called on screen."""
-NO_FACTS = DeviceFacts()
+NO_FACTS = DeviceSummary()
 
 
 def variant(package: str) -> str:
@@ -37,7 +37,7 @@ def variant(package: str) -> str:
     return VARIANTS.get(package, package)
 
 
-def facts_of(report: DoctorReport | None, avd: str = "") -> DeviceFacts:
+def facts_of(report: DoctorReport | None, avd: str = "") -> DeviceSummary:
     """The facts in the evidence of the checks."""
     found: dict[str, str] = {}
     for check in report.checks if report is not None else ():
@@ -46,7 +46,7 @@ def facts_of(report: DoctorReport | None, avd: str = "") -> DeviceFacts:
             if check.get("status") == "pass" and evidence.get(name):
                 found.setdefault(name, str(evidence[name]))
     package = found.get("receiverPackage", "")
-    return DeviceFacts(
+    return DeviceSummary(
         found.get("sdk", ""),
         variant(package),
         found.get("apkVersion", ""),
@@ -123,7 +123,7 @@ def device_row(
     *,
     chosen: bool = False,
     lock: str = "",
-    facts: DeviceFacts = NO_FACTS,
+    facts: DeviceSummary = NO_FACTS,
 ) -> Row:
     """Serial and state; where there is room also the model and the next step."""
     words = words_for(device)
@@ -148,7 +148,7 @@ def device_row(
     return Row(line, right if right.cells else None)
 
 
-def _known_words(facts: DeviceFacts) -> str:
+def _known_words(facts: DeviceSummary) -> str:
     """``35 release 0.3.1``: Android's API level and the Operator app."""
     return " ".join(filter(None, (facts.api, facts.variant, facts.version)))
 
@@ -159,7 +159,7 @@ def device_detail(
     symbols: Symbols = UNICODE,
     *,
     chosen: bool,
-    facts: DeviceFacts = NO_FACTS,
+    facts: DeviceSummary = NO_FACTS,
     now: float = 0.0,
 ) -> Iterator[Row]:
     """Everything adb says about a device, what was found on it last, and what to do when it cannot be used."""

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import precise
-
-MATCHERS = ("matcher", "target", "labelMatcher", "expectedNode")
-"""Parameters that name the node of an action."""
+from clawperator.widgets.models.failed_matcher import matcher_of
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import precise
 
 
 class StepView(NamedTuple):
@@ -27,15 +25,6 @@ class StepView(NamedTuple):
     status: Status = Status.IDLE
     seconds: float = float("nan")
     code: str = ""
-
-
-def matcher_of(step: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The fields that find the node of a step; ``None`` for one without, or with something else in their place."""
-    params = step.get("params")
-    if not isinstance(params, Mapping):
-        return None
-    found = next((params[name] for name in MATCHERS if name in params), None)
-    return found if isinstance(found, Mapping) and found else None
 
 
 def step_row(index: int, view: StepView, width: int, symbols: Symbols = UNICODE) -> Row:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from clawperator.engine.emulators import avds
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import cells, escape, wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import cells, escape, wrap
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.avds import Avd
-    from clawperator.widgets.models.machines import Machines
+    from clawperator.widgets.models.emulators import EmulatorsState
 
 _STATES = {
     "running": (Status.RUNNING, "ok"),
@@ -42,7 +42,7 @@ def reason_words(avd: Avd, reason: str) -> str:
     return f"{_SHORT.get(reason, reason)} {value}".strip()
 
 
-def avd_row(avd: Avd, machines: Machines, width: int, symbols: Symbols = UNICODE) -> Row:
+def avd_row(avd: Avd, machines: EmulatorsState, width: int, symbols: Symbols = UNICODE) -> Row:
     """Name, state, serial, and whether it is supported or why not."""
     state = machines.state_of(avd)
     status, role = _STATES[state]
@@ -75,7 +75,7 @@ def _reasons(avd: Avd, room: int) -> str:
     return f"{len(words)} reasons"
 
 
-def machines_rows(machines: Machines, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+def machines_rows(machines: EmulatorsState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """What stands in the place of the table where it is empty, or above it where it could not be read in full."""
     if not machines.known:
         yield Row(Line(width).add("   Looking for virtual devices…", "muted"))
@@ -91,7 +91,7 @@ def machines_rows(machines: Machines, width: int, symbols: Symbols = UNICODE) ->
         yield Row(Line(width).add("   None yet. ", "muted").add("P", "key").add(" provisions one.", "muted"))
 
 
-def avd_detail(avd: Avd, machines: Machines, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+def avd_detail(avd: Avd, machines: EmulatorsState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """Every field of the AVD, each that matters beside what is required."""
     state = machines.state_of(avd)
     status, role = _STATES[state]

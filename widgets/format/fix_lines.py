@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from clawperator.engine.events.progress import Stage
 from clawperator.widgets.format.checks import short_name
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock, duration
-from clawperator.widgets.models.fixes import Fix
+from clawperator.widgets.models.fix_run import FixRun
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.text.times import WallClock, duration
 
 _LINES_OF_OUTPUT = 200
 _STAGES = {"running": Status.RUNNING, "done": Status.OK, "failed": Status.FAILED, "skipped": Status.SKIPPED}
 
 
-def fix_log_rows(fixes: Sequence[Fix], width: int, clock: Clock, symbols: Symbols = UNICODE) -> Iterator[Row]:
+def fix_log_rows(fixes: Sequence[FixRun], width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """All fixes of the session, the newest last."""
     for number, fix in enumerate(fixes):
         if number:
@@ -36,7 +36,7 @@ def fix_log_rows(fixes: Sequence[Fix], width: int, clock: Clock, symbols: Symbol
         yield from _last(fix, width)
 
 
-def _head(fix: Fix, width: int, clock: Clock, symbols: Symbols) -> Row:
+def _head(fix: FixRun, width: int, clock: WallClock, symbols: Symbols) -> Row:
     status = fix.status
     right = Line()
     if fix.began:
@@ -62,7 +62,7 @@ def _stage(stage: Stage, width: int, symbols: Symbols) -> Row:
     return Row(line.device(stage.message, "muted", before=" ") if stage.message else line, right)
 
 
-def _last(fix: Fix, width: int) -> Iterator[Row]:
+def _last(fix: FixRun, width: int) -> Iterator[Row]:
     words = {
         "waiting": "waits for the one before",
         "running": "running; C stops it",

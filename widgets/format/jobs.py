@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from clawperator.engine.errors import ErrorCode
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import cells, wrap
 from clawperator.widgets.format.slot import BLANK, Sheet, Slot, fixed, fold_sign, folded
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import duration
 from clawperator.widgets.models.job import Job, StageSeen
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import cells, wrap
+from clawperator.widgets.text.times import duration
 
 STAGES: Mapping[str, str] = {
     "check_tools": "tools",

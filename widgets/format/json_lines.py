@@ -10,7 +10,7 @@ from typing import Any
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.slot import Sheet, Slot, fold_sign, folded
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.models.outline import Node, Path, outline
+from clawperator.widgets.models.outline import OutlineNode, Path, outline
 
 LINES_OF_TEXT = 2_000
 """Rows of one long text at most; the rest is counted."""
@@ -44,7 +44,7 @@ def _indent(path: Path, width: int) -> int:
     return min(_INDENT * max(0, len(path) - 1), width // 3)
 
 
-def node_row(node: Node, width: int, *, role: str = "", symbols: Symbols = UNICODE) -> Row:
+def node_row(node: OutlineNode, width: int, *, role: str = "", symbols: Symbols = UNICODE) -> Row:
     """One value: its key, and itself as far as it fits."""
     line = (
         Line(width)

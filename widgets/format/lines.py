@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clawperator.widgets.format.safe import cells, escape, shorten
+from clawperator.widgets.text.safe import cells, escape, shorten
 
 Span = tuple[str, str]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clawperator.engine.errors import ErrorCode
 from clawperator.widgets.format.raw_lines import raw_slots
 from clawperator.widgets.format.slot import BLANK, Sheet, Slot, folded
-from clawperator.widgets.format.times import duration
+from clawperator.widgets.text.times import duration
 
 if TYPE_CHECKING:
     from clawperator.widgets.models.execution import Mark

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clawperator.widgets.format.lines import Line, Row, Span
-from clawperator.widgets.format.safe import cells, escape, take
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.text.safe import cells, escape, take
 
 MOST_LINES = 2_000
 _LONGEST_BLOCK = 8_000

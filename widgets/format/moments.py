@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clawperator.widgets.format.lines import Line, Row, column
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock, precise
 from clawperator.widgets.models.execution import brief
 from clawperator.widgets.models.run_replay import STEP_STATES
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import WallClock, precise
 
 if TYPE_CHECKING:
     from clawperator.engine.history.records import LineRecord, RunRecord, StepRecord
@@ -166,7 +166,7 @@ def tree_words(record: RunRecord, moment: Moment) -> Line:
 
 
 def line_row(
-    told: LineRecord, began: float, width: int, *, current: bool, clock: Clock, symbols: Symbols = UNICODE
+    told: LineRecord, began: float, width: int, *, current: bool, clock: WallClock, symbols: Symbols = UNICODE
 ) -> Row:
     """One live line: when, counted from the beginning of the run, which kind, and what it says."""
     offset = told.at - began

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.hierarchy.traits import is_editable, landing
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import cells, shorten
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.text.node_names import short_class, short_id
+from clawperator.widgets.text.safe import cells, shorten
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode
-    from clawperator.widgets.models.tree_rows import TreeRow
+    from clawperator.widgets.models.tree_model import RowState
+    from clawperator.widgets.models.tree_rows import VisibleRow
 
 _WIDE_LEVELS = 8
 """Up to this depth a level is two columns wide, below it one."""
@@ -20,33 +22,9 @@ _WIDE_LEVELS = 8
 _MARK_ROLES = ("added", "changed", "moved")
 
 
-class RowState(NamedTuple):
-    """What a tree row shows beside its node. ``mark`` is a change, ``differing`` the attributes it is about; ``found``: 0 not,
-    1 found, 2 the current hit; ``match``: 0 none of the workbench's matches, 1 one of them, 2 the one the device takes.
-    """
-
-    mark: str = ""
-    differing: frozenset[str] = frozenset()
-    found: int = 0
-    match: int = 0
-    dimmed: bool = False
-    on_screen: bool = True
-    note: Line | None = None
-
-
-def short_class(name: str) -> str:
-    """``android.widget.TextView`` → ``TextView``."""
-    return name.replace("$", ".").rpartition(".")[2] or "?"
-
-
-def short_id(resource_id: str) -> str:
-    """``com.android.settings:id/title`` → ``title``; anything else stays as it is."""
-    return resource_id.partition(":id/")[2] or resource_id
-
-
-def tree_row(row: TreeRow, state: RowState, width: int, symbols: Symbols = UNICODE) -> Row:
+def tree_row(row: VisibleRow, state: RowState, width: int, symbols: Symbols = UNICODE) -> Row:
     """One row: marks, guides, fold arrow, folded chain, class, id, flags, text, description; notes at the right."""
-    right = _notes(row, state)
+    right = _notes(row, state, symbols)
     line = Line(width - (right.cells + 1 if right else 0))
     _gutter(line, row, state, symbols)
     start = len(line.spans)
@@ -60,7 +38,7 @@ def tree_row(row: TreeRow, state: RowState, width: int, symbols: Symbols = UNICO
     return Row(line, right)
 
 
-def _gutter(line: Line, row: TreeRow, state: RowState, symbols: Symbols) -> None:
+def _gutter(line: Line, row: VisibleRow, state: RowState, symbols: Symbols) -> None:
     """Two cells. The cursor's bar takes the first one, so a single sign stands in the second."""
     mark = "removed" if row.ghost else state.mark if state.mark in _MARK_ROLES else ""
     sign = ("", symbols.match, symbols.match_first)[state.match] or (symbols.bullet if state.found else "")
@@ -71,11 +49,11 @@ def _gutter(line: Line, row: TreeRow, state: RowState, symbols: Symbols) -> None
     line.pad(2)
 
 
-def _notes(row: TreeRow, state: RowState) -> Line | None:
-    """What stands at the right edge: which hit this is, what is gone from it, how much is folded away."""
-    line = Line()
-    if state.note is not None:
-        line.extend(state.note)
+def _notes(row: VisibleRow, state: RowState, symbols: Symbols) -> Line | None:
+    """Return the right edge: the position among the hits, removed and changed parts, and the count of folded nodes."""
+    line = Line().add(state.position, "match-current")
+    if state.removed and not state.position:
+        line.add(f"{symbols.removed}{state.removed}", "removed")
     gone = _without_glyph(row.node, state.differing)
     if gone:
         line.add(" " if line.cells else "").add(", ".join(gone), "changed")
@@ -113,7 +91,7 @@ def _indent_columns(level: int) -> int:
     return 2 * min(level, _WIDE_LEVELS) + max(0, level - _WIDE_LEVELS)
 
 
-def _indent(line: Line, row: TreeRow, width: int, symbols: Symbols) -> None:
+def _indent(line: Line, row: VisibleRow, width: int, symbols: Symbols) -> None:
     if _indent_columns(row.level) > width // 3:
         line.add(f"{symbols.gap}{row.level} ", "faint")
     else:
@@ -157,14 +135,6 @@ def _flags(node: UiNode, symbols: Symbols, *, on_screen: bool) -> Iterator[tuple
         yield "enabled", symbols.disabled
     if not on_screen:
         yield "visible", symbols.offscreen
-
-
-def name_of(node: UiNode, width: int = 40) -> str:
-    """A node in a sentence: ``TextView "Wi-Fi"`` or ``TextView #title``, safe to draw."""
-    name = shorten(short_class(node.cls), width)
-    if node.label:
-        return f'{name} "{shorten(node.label, width)}"'
-    return f"{name} #{shorten(short_id(node.resource_id), width)}" if node.resource_id else name
 
 
 def breadcrumb(node: UiNode | None, width: int, symbols: Symbols = UNICODE) -> Line:

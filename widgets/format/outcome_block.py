@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import cells, wrap
 from clawperator.widgets.format.slot import Sheet, Slot, fixed, joined
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock, duration, precise
 from clawperator.widgets.format.verdict import Sentence, sentences
-from clawperator.widgets.models.evidence import failed_steps
-from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.models.execution_queries import failed_steps
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import cells, wrap
+from clawperator.widgets.text.times import WallClock, duration, precise
 
 _QUOTED_LINES = 3
 """Lines of foreign text at most; all of it is in the envelope."""
@@ -26,7 +26,7 @@ class NextKey(NamedTuple):
     label: str
 
 
-def outcome_slots(execution: Execution, sheet: Sheet, next_keys: Sequence[NextKey] = ()) -> Iterator[Slot]:
+def outcome_slots(execution: ExecutionState, sheet: Sheet, next_keys: Sequence[NextKey] = ()) -> Iterator[Slot]:
     """How it stands in full."""
     width = sheet.width
     rows = [outcome_row(execution, width, sheet.clock, sheet.symbols)]
@@ -41,7 +41,7 @@ def outcome_slots(execution: Execution, sheet: Sheet, next_keys: Sequence[NextKe
 _WORDS = {Status.OK: "success", Status.SKIPPED: "refused"}
 
 
-def word_of(execution: Execution) -> str:
+def word_of(execution: ExecutionState) -> str:
     """The state in a word or a few; a plan that ran to its end although a step failed is its own case."""
     words = _WORDS.get(execution.status, execution.status.word)
     if execution.status is Status.WARN:
@@ -50,7 +50,7 @@ def word_of(execution: Execution) -> str:
     return f"{words}, late" if execution.late else words
 
 
-def outcome_row(execution: Execution, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+def outcome_row(execution: ExecutionState, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
     """State, code and duration in one line."""
     status = execution.status
     role = "warn" if status in (Status.SKIPPED, Status.UNKNOWN) else status.role
@@ -60,7 +60,7 @@ def outcome_row(execution: Execution, width: int, clock: Clock, symbols: Symbols
     return Row(line, Line().add(_took(execution, clock), "muted"))
 
 
-def _took(execution: Execution, clock: Clock) -> str:
+def _took(execution: ExecutionState, clock: WallClock) -> str:
     """How long it took; nothing where only its end was seen."""
     seconds = execution.elapsed(clock.now())
     return f"{precise(seconds) if execution.over else duration(seconds)} " if seconds > 0 else ""
@@ -82,7 +82,7 @@ def _told(sentence: Sentence, width: int, arrow: str) -> Iterator[Row]:
         yield from (Row(Line(width).add("   ").add(part, "muted")) for part in quoted)
 
 
-def _facts(execution: Execution, clock: Clock) -> Iterator[tuple[str, str]]:
+def _facts(execution: ExecutionState, clock: WallClock) -> Iterator[tuple[str, str]]:
     """What is known of where it came from; what is not known is not said."""
     named = (
         ("task", execution.task_id),

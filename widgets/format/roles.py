@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Look(NamedTuple):
+class RoleStyle(NamedTuple):
     """Names of theme variables; an empty name leaves that part as it is below."""
 
     colour: str = ""
@@ -17,35 +17,35 @@ class Look(NamedTuple):
     background: str = ""
 
 
-ROLES: dict[str, Look] = {
-    "text": Look("foreground"),
-    "strong": Look("node-text", "strong-style"),
-    "muted": Look("text-quiet"),
-    "faint": Look("text-faint", "faint-style"),
-    "accent": Look("frame-focus"),
-    "key": Look("key", "strong-style"),
-    "ok": Look("state-ok"),
-    "warn": Look("state-warn"),
-    "fail": Look("state-fail"),
-    "run": Look("state-run"),
-    "idle": Look("state-idle"),
-    "node-class": Look("node-class"),
-    "node-id": Look("node-id"),
-    "node-text": Look("node-text"),
-    "node-desc": Look("node-desc"),
-    "flag": Look("text-quiet"),
-    "guide": Look("guide", "faint-style"),
-    "match": Look("match", "match-style"),
-    "match-current": Look("match-current", "match-style"),
-    "added": Look("diff-added", "strong-style"),
-    "changed": Look("diff-changed", "strong-style"),
-    "removed": Look("diff-removed", "strong-style"),
-    "moved": Look("diff-moved", "strong-style"),
-    "stale": Look("stale"),
-    "here": Look("frame-focus", "cursor-style", "cursor-background"),
+ROLES: dict[str, RoleStyle] = {
+    "text": RoleStyle("foreground"),
+    "strong": RoleStyle("node-text", "strong-style"),
+    "muted": RoleStyle("text-quiet"),
+    "faint": RoleStyle("text-faint", "faint-style"),
+    "accent": RoleStyle("frame-focus"),
+    "key": RoleStyle("key", "strong-style"),
+    "ok": RoleStyle("state-ok"),
+    "warn": RoleStyle("state-warn"),
+    "fail": RoleStyle("state-fail"),
+    "run": RoleStyle("state-run"),
+    "idle": RoleStyle("state-idle"),
+    "node-class": RoleStyle("node-class"),
+    "node-id": RoleStyle("node-id"),
+    "node-text": RoleStyle("node-text"),
+    "node-desc": RoleStyle("node-desc"),
+    "flag": RoleStyle("text-quiet"),
+    "guide": RoleStyle("guide", "faint-style"),
+    "match": RoleStyle("match", "match-style"),
+    "match-current": RoleStyle("match-current", "match-style"),
+    "added": RoleStyle("diff-added", "strong-style"),
+    "changed": RoleStyle("diff-changed", "strong-style"),
+    "removed": RoleStyle("diff-removed", "strong-style"),
+    "moved": RoleStyle("diff-moved", "strong-style"),
+    "stale": RoleStyle("stale"),
+    "here": RoleStyle("frame-focus", "cursor-style", "cursor-background"),
 }
 """A test holds the formatters and the themes to this list."""
 
-CURSOR = Look(style="cursor-style", background="cursor-background")
-CURSOR_BLURRED = Look(style="cursor-blurred-style", background="cursor-blurred-background")
+CURSOR = RoleStyle(style="cursor-style", background="cursor-background")
+CURSOR_BLURRED = RoleStyle(style="cursor-blurred-style", background="cursor-blurred-background")
 """What is laid over the row of the cursor, in the pane that has the keys and in the others."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from clawperator.widgets.format.lines import Line, Row, column
-from clawperator.widgets.format.safe import wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock, duration, precise
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.text.times import WallClock, duration, precise
 
 if TYPE_CHECKING:
     from clawperator.engine.history.records import LateRecord, RunSummary
@@ -38,7 +37,7 @@ def attention(run: RunSummary) -> str:
     return "fail" if state is Status.FAILED else "warn"
 
 
-def run_row(run: RunSummary, mark: str, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+def run_row(run: RunSummary, mark: str, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
     """Mark, state, time, command, how many steps, source, why it failed; how long it took at the right.
 
     Where there is no room for both, why it failed stands in the place of the source.
@@ -76,19 +75,19 @@ def _share(width: int, least: int, most: int) -> int:
     return max(least, min(most, least + (width - 80) // 4))
 
 
-def _took(run: RunSummary, clock: Clock) -> str:
+def _took(run: RunSummary, clock: WallClock) -> str:
     if run.status == "running":
         return duration(clock.now() - run.started_at)
     return precise(run.duration_ms / 1000)
 
 
-def day_row(began: float, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+def day_row(began: float, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
     """The heading above the runs of a day."""
     line = Line(width).add(f" {day_words(began, clock)} ", "faint")
     return Row(line.add(symbols.rule * max(0, width - line.cells - 1), "guide"))
 
 
-def day_words(at: float, clock: Clock) -> str:
+def day_words(at: float, clock: WallClock) -> str:
     """``today``, ``yesterday``, else ``Mon 17 Nov 2025``; a moment that no calendar knows is an unknown day."""
     try:
         day = datetime.fromtimestamp(at, clock.zone)
@@ -102,15 +101,6 @@ def day_words(at: float, clock: Clock) -> str:
 def waiting_row(width: int) -> Row:
     """In the place of a run that has not been read yet."""
     return Row(Line(width).add("    …", "faint"))
-
-
-def interrupted_words(run: RunSummary) -> str:
-    """Why the end of a run is not known."""
-    if run.origin == "seen":
-        return "No result was seen: how it ended is not known"
-    if not math.isnan(run.ended_at):
-        return "Whoever ran it stopped waiting before the result came"
-    return "The process that ran it ended before the result came"
 
 
 def late_words(run: RunSummary, late: LateRecord) -> str:

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from clawperator.widgets.format.devices import variant
 from clawperator.widgets.format.jobs import not_reached, outcome_rows, stage_row
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import wrap
 
 if TYPE_CHECKING:
     from clawperator.widgets.models.job import Job
-    from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, Setup
+    from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, SetupState
 
 _VALUE = 14
 _OUTPUT_LINES = 3
 
 
-def installed_rows(setup: Setup, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+def installed_rows(setup: SetupState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """What is on the device now."""
     yield Row(Line(width).add(" on".ljust(_VALUE), "faint").device(setup.serial, "strong"))
     if setup.asking:
@@ -66,7 +66,7 @@ def _state(status: AppState, width: int, symbols: Symbols) -> Iterator[Row]:
     yield Row(line)
 
 
-def file_row(file: ApkFile, setup: Setup, width: int, symbols: Symbols = UNICODE) -> Row:
+def file_row(file: ApkFile, setup: SetupState, width: int, symbols: Symbols = UNICODE) -> Row:
     """Name, variant, version, size; where there is room how it compares. A file that is none says so."""
     name = file.path.replace("\\", "/").rsplit("/", 1)[-1] or file.path
     line = Line(width).add(" ").device(name, "text", room=26).pad(28)
@@ -84,7 +84,7 @@ def file_row(file: ApkFile, setup: Setup, width: int, symbols: Symbols = UNICODE
     return Row(line, right)
 
 
-def compared(file: ApkFile, setup: Setup) -> tuple[str, str]:
+def compared(file: ApkFile, setup: SetupState) -> tuple[str, str]:
     """How a file stands to what is installed, and the role of these words."""
     installed = _same_variant(file, setup.status)
     if installed is None:
@@ -101,7 +101,7 @@ def _same_variant(file: ApkFile, status: AppState | None) -> InstalledApp | None
     return next((one for one in found if one.package == file.package), None)
 
 
-def file_rows(file: ApkFile | None, setup: Setup, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+def file_rows(file: ApkFile | None, setup: SetupState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """The chosen file in full, beside what is installed: what would happen."""
     if file is None:
         yield Row(Line(width).add(" ").add(symbols.enter, "key").add(" asks where the file is", "muted"))

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from clawperator.widgets.format.jobs import problem_rows
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import cells, wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import duration
-from clawperator.widgets.models.skill_runs import Marker, OutputLine, SkillRun
+from clawperator.widgets.models.skill_runs import Marker, SkillOutputLine, SkillRunState
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import cells, wrap
+from clawperator.widgets.text.times import duration
 
 _TIME_CELLS = 8
 _WITH_TIMES = 44
@@ -28,7 +28,7 @@ _ROLES: Mapping[Marker, str] = {
 }
 
 
-def output_row(line: OutputLine, began: float, width: int, symbols: Symbols = UNICODE) -> Row:
+def output_row(line: SkillOutputLine, began: float, width: int, symbols: Symbols = UNICODE) -> Row:
     """One line: seconds since the begin, a sign for standard error, the words; fields of a ``RESULT`` one by one."""
     row = Line(width)
     if width >= _WITH_TIMES:
@@ -59,7 +59,7 @@ def _add_fields(row: Line, text: str) -> None:
             row.add("=", "faint").device(value, "strong")
 
 
-def run_row(run: SkillRun, now: float, width: int, symbols: Symbols = UNICODE, *, named: bool = False) -> Row:
+def run_row(run: SkillRunState, now: float, width: int, symbols: Symbols = UNICODE, *, named: bool = False) -> Row:
     """How it stands: ``● 3.1 s of 120 s  read-price.py  C cancel``, ``✓ exit 0  12.3 s``; ``named``: which skill, too."""
     right = Line()
     if run.running:
@@ -77,7 +77,7 @@ def run_row(run: SkillRun, now: float, width: int, symbols: Symbols = UNICODE, *
     return Row(line.device(run.what, "muted", before=" "), right)
 
 
-def end_words(run: SkillRun) -> str:
+def end_words(run: SkillRunState) -> str:
     """``exit 0``, ``cancelled``, ``failed``."""
     if run.status is Status.SKIPPED:
         return "cancelled"
@@ -86,7 +86,7 @@ def end_words(run: SkillRun) -> str:
     return "done" if run.status is Status.OK else "failed"
 
 
-def outcome_rows(run: SkillRun, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+def outcome_rows(run: SkillRunState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """Below the output: what came of it, in a sentence, and what can be done about it."""
     if run.running:
         return
@@ -99,6 +99,6 @@ def outcome_rows(run: SkillRun, width: int, symbols: Symbols = UNICODE) -> Itera
     yield from problem_rows(run.code, run.hint, width, symbols)
 
 
-def run_words(run: SkillRun) -> str:
+def run_words(run: SkillRunState) -> str:
     """For the header: the intent says enough."""
     return run.skill_id.rpartition(".")[2] or run.skill_id

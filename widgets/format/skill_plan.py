@@ -7,9 +7,9 @@ from typing import Any
 
 from clawperator.widgets.format.draft import StepView, step_row
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import wrap
 
 
 def plan_rows(shown: Mapping[str, Any], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:

@@ -8,22 +8,22 @@ from collections.abc import Iterator, Sequence
 from clawperator.widgets.format.jobs import problem_rows
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.markdown import markdown_rows
-from clawperator.widgets.format.safe import cells, escape, shorten, wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock, age
 from clawperator.widgets.models.skills import (
     BUILTIN,
-    Artifact,
-    Card,
-    Field,
-    Finding,
     LastResult,
-    Shelf,
-    Skill,
-    Trouble,
+    LintFinding,
+    SkillArtifact,
+    SkillDetails,
+    SkillEntry,
+    SkillInput,
+    SkillProblem,
+    SkillsState,
     required_first,
 )
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import cells, escape, shorten, wrap
+from clawperator.widgets.text.times import WallClock, age
 
 SEVERITIES = {"error": Status.FAILED, "warning": Status.WARN, "info": Status.IDLE}
 SOURCES = {
@@ -47,7 +47,7 @@ def sign_of(status: Status, symbols: Symbols) -> str:
 # -- the list
 
 
-def skill_row(skill: Skill, result: LastResult | None, now: float, width: int, symbols: Symbols = UNICODE) -> Row:
+def skill_row(skill: SkillEntry, result: LastResult | None, now: float, width: int, symbols: Symbols = UNICODE) -> Row:
     """Its id with the app's name quiet, how it went last and when; the summary where there is room."""
     right = result_words(result, now, symbols)
     line = Line(width - right.cells - 1).add(" ")
@@ -59,7 +59,7 @@ def skill_row(skill: Skill, result: LastResult | None, now: float, width: int, s
     return Row(line, right)
 
 
-def _add_id(line: Line, skill: Skill, room: int) -> None:
+def _add_id(line: Line, skill: SkillEntry, room: int) -> None:
     """``com.example.app.read-price``: where there is no room for all of it, the app's name gives way."""
     prefix = f"{skill.app}."
     if not skill.app or not skill.id.startswith(prefix):
@@ -100,7 +100,9 @@ def ago(seconds: float) -> str:
 # -- one skill in full
 
 
-def card_rows(skill: Skill, shelf: Shelf, clock: Clock, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+def card_rows(
+    skill: SkillEntry, shelf: SkillsState, clock: WallClock, width: int, symbols: Symbols = UNICODE
+) -> Iterator[Row]:
     """What it is, what it asks for, what it may do, what it is made of, what lint says, and its own words."""
     card = shelf.card if shelf.card is not None and shelf.card.skill_id == skill.id else None
     right = result_words(shelf.results.get(skill.id), clock.now(), symbols)
@@ -121,7 +123,7 @@ def card_rows(skill: Skill, shelf: Shelf, clock: Clock, width: int, symbols: Sym
     yield Row(Line(width))
     yield _rule("SKILL.md", width, symbols)
     if card.text_problem:
-        yield from _trouble(Trouble(card.text_problem), width, symbols)
+        yield from _trouble(SkillProblem(card.text_problem), width, symbols)
     else:
         yield from markdown_rows(card.text, width, symbols)
 
@@ -136,7 +138,7 @@ def _rule(text: str, width: int, symbols: Symbols) -> Row:
     return Row(line.add(symbols.rule * max(0, width - line.cells - 1), "guide"))
 
 
-def _inputs(skill: Skill, card: Card, width: int, symbols: Symbols) -> Iterator[Row]:
+def _inputs(skill: SkillEntry, card: SkillDetails, width: int, symbols: Symbols) -> Iterator[Row]:
     fields = required_first(card.inputs or skill.inputs)
     yield Row(Line(width))
     if not fields:
@@ -147,7 +149,7 @@ def _inputs(skill: Skill, card: Card, width: int, symbols: Symbols) -> Iterator[
         yield Row(field_line(item, width, symbols))
 
 
-def field_line(item: Field, width: int, symbols: Symbols = UNICODE) -> Line:
+def field_line(item: SkillInput, width: int, symbols: Symbols = UNICODE) -> Line:
     """``item_name*  string  personal``: the star means that it must be given."""
     line = Line(width).add("   ").device(item.name, "strong", room=28).add("*" if item.required else "", "warn")
     line.pad(24).add(" ")
@@ -162,7 +164,7 @@ def field_line(item: Field, width: int, symbols: Symbols = UNICODE) -> Line:
     return line.device(item.help, "faint", before="  ") if item.help else line
 
 
-def _policy(card: Card, width: int, symbols: Symbols) -> Iterator[Row]:
+def _policy(card: SkillDetails, width: int, symbols: Symbols) -> Iterator[Row]:
     """What it would do, and whether the policy lets it."""
     if card.policy_trouble is not None:
         yield from _fact("policy", "nothing is allowed", width, "fail")
@@ -188,7 +190,7 @@ def _policy(card: Card, width: int, symbols: Symbols) -> Iterator[Row]:
     yield Row(line)
 
 
-def verdict_line(card: Card, symbols: Symbols = UNICODE) -> Line:
+def verdict_line(card: SkillDetails, symbols: Symbols = UNICODE) -> Line:
     """``✓ allowed`` or ``✗ 1 denied``."""
     if card.policy_trouble is not None:
         return Line().add(f"{sign_of(Status.FAILED, symbols)} nothing is allowed", "fail")
@@ -199,7 +201,7 @@ def verdict_line(card: Card, symbols: Symbols = UNICODE) -> Line:
     return Line().add(f"{sign_of(Status.OK, symbols)} allowed", "ok")
 
 
-def _made_of(skill: Skill, card: Card, width: int, symbols: Symbols) -> Iterator[Row]:
+def _made_of(skill: SkillEntry, card: SkillDetails, width: int, symbols: Symbols) -> Iterator[Row]:
     yield Row(Line(width))
     yield from _fact("scripts", ", ".join(map(base_name, skill.scripts)) or "none", width)
     if not card.artifacts:
@@ -210,14 +212,14 @@ def _made_of(skill: Skill, card: Card, width: int, symbols: Symbols) -> Iterator
             yield from _trouble(artifact.trouble, width, symbols, indent=_HEAD)
 
 
-def artifact_row(artifact: Artifact, name: str, width: int, symbols: Symbols = UNICODE) -> Row:
+def artifact_row(artifact: SkillArtifact, name: str, width: int, symbols: Symbols = UNICODE) -> Row:
     status = Status.FAILED if artifact.trouble is not None else Status.OK
     line = Line(width).add(f" {name}".ljust(_HEAD), "faint").add(f"{sign_of(status, symbols)} ", status.role)
     line.device(artifact.name, "text", room=max(16, width - line.cells - 24))
     return Row(line.device(artifact.about, "muted", before="  "))
 
 
-def _trouble(trouble: Trouble, width: int, symbols: Symbols, *, indent: int = 1) -> Iterator[Row]:
+def _trouble(trouble: SkillProblem, width: int, symbols: Symbols, *, indent: int = 1) -> Iterator[Row]:
     """Where, what, and what to do about it."""
     where = place_words(trouble)
     for text in wrap(f"{where}{trouble.message}", max(10, width - indent - 2), limit=6):
@@ -229,7 +231,7 @@ def _trouble(trouble: Trouble, width: int, symbols: Symbols, *, indent: int = 1)
         yield Row(Line(width).add(" " * indent).add(lead, "key").add(text, "muted"))
 
 
-def place_words(trouble: Trouble) -> str:
+def place_words(trouble: SkillProblem) -> str:
     """``price.recipe.md:12: `` where it is known."""
     if not trouble.file:
         return ""
@@ -237,7 +239,7 @@ def place_words(trouble: Trouble) -> str:
     return f"{base_name(trouble.file)}{line}: "
 
 
-def trouble_rows(trouble: Trouble, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
+def trouble_rows(trouble: SkillProblem, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
     """A trouble in a place of its own: the sentence with its sign, the code with its meaning, the next step."""
     sign = sign_of(Status.FAILED, symbols)
     for index, text in enumerate(wrap(f"{place_words(trouble)}{trouble.message}", max(10, width - 5), limit=8)):
@@ -246,7 +248,7 @@ def trouble_rows(trouble: Trouble, width: int, symbols: Symbols = UNICODE) -> It
     yield from problem_rows(trouble.code, trouble.hint, width, symbols)
 
 
-def _lint(card: Card, checking: bool, width: int, symbols: Symbols) -> Iterator[Row]:
+def _lint(card: SkillDetails, checking: bool, width: int, symbols: Symbols) -> Iterator[Row]:
     line = Line(width).add(" lint".ljust(_HEAD), "faint")
     if checking:
         yield Row(line.add("looking…", "muted"))
@@ -254,7 +256,7 @@ def _lint(card: Card, checking: bool, width: int, symbols: Symbols) -> Iterator[
     yield Row(line.extend(tally(card, symbols)))
 
 
-def tally(card: Card, symbols: Symbols = UNICODE) -> Line:
+def tally(card: SkillDetails, symbols: Symbols = UNICODE) -> Line:
     """``✓ nothing to say``, ``1 ✗  2 !``; ``v looks`` while nobody has looked."""
     if card.trouble is not None:
         return Line().add(f"{sign_of(Status.FAILED, symbols)} ", "fail").device(card.trouble.message, "fail", room=60)
@@ -277,7 +279,7 @@ def base_name(path: str) -> str:
 # -- what lint found
 
 
-def findings_rows(findings: Sequence[Finding], width: int, symbols: Symbols = UNICODE) -> Iterator[tuple[Row, int]]:
+def findings_rows(findings: Sequence[LintFinding], width: int, symbols: Symbols = UNICODE) -> Iterator[tuple[Row, int]]:
     """Rows with the number of the finding that each belongs to; -1 for the names of files."""
     file = None
     for number, finding in enumerate(findings):
@@ -292,7 +294,7 @@ def findings_rows(findings: Sequence[Finding], width: int, symbols: Symbols = UN
             yield Row(Line(width).add(" " * 8).add(text, "text")), number
 
 
-def finding_text(finding: Finding) -> str:
+def finding_text(finding: LintFinding) -> str:
     """As ``skills lint`` says it."""
     return f"{finding.file}:{finding.line}: {finding.severity} {finding.code} {finding.message}"
 
@@ -300,7 +302,7 @@ def finding_text(finding: Finding) -> str:
 # -- below the list
 
 
-def summary_line(skill: Skill | None, shelf: Shelf, width: int, symbols: Symbols = UNICODE) -> Line:
+def summary_line(skill: SkillEntry | None, shelf: SkillsState, width: int, symbols: Symbols = UNICODE) -> Line:
     """On small screens: what the skill under the cursor asks for, and whether it may."""
     line = Line(width).add(" ")
     if skill is None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import NamedTuple
 
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import wrap
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock
+from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.text.times import WallClock
 
 
 class Slot(NamedTuple):
@@ -32,7 +32,7 @@ class Sheet(NamedTuple):
     """What slots are laid out on. ``is_open`` tells of a place whether it is open, given whether it is so by itself."""
 
     width: int
-    clock: Clock = Clock()
+    clock: WallClock = WallClock()
     is_open: Callable[[Hashable, bool], bool] = _as_it_is
     symbols: Symbols = UNICODE
 

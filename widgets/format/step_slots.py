@@ -7,14 +7,14 @@ from functools import partial
 
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.slot import BLANK, Sheet, Slot, fold_sign, folded, plain
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.stream import live_row
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.format.verdict import code_sentences
 from clawperator.widgets.format.waterfall import phase_row, step_row, total_row
-from clawperator.widgets.models.evidence import node_taken, nodes_near
-from clawperator.widgets.models.execution import Execution, Step
+from clawperator.widgets.models.execution import ExecutionState, StepState
+from clawperator.widgets.models.execution_queries import node_taken, nodes_near
 from clawperator.widgets.models.outline import LONG_TEXT
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import TimedStep, Timeline, timeline
 
 _FEW = 6
@@ -24,7 +24,7 @@ _LINES_OF_TEXT = 2_000
 _CUT_OFF = "It was under way when the run ended without a result; whether it went well is not known."
 
 
-def step_slots(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+def step_slots(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     """Budget, steps, and the live lines at the end."""
     line_of = timeline(execution, sheet.clock.now())
     if line_of.elapsed > 0:
@@ -42,7 +42,7 @@ def step_slots(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
         yield from _live(execution, sheet)
 
 
-def _no_steps(execution: Execution) -> str:
+def _no_steps(execution: ExecutionState) -> str:
     if not execution.over:
         return "No step has begun yet."
     if execution.envelope is not None and execution.status is Status.OK:
@@ -50,7 +50,7 @@ def _no_steps(execution: Execution) -> str:
     return "No step was reported."
 
 
-def _step(execution: Execution, step: TimedStep, line_of: Timeline, sheet: Sheet) -> Iterator[Slot]:
+def _step(execution: ExecutionState, step: TimedStep, line_of: Timeline, sheet: Sheet) -> Iterator[Slot]:
     place = ("step", step.number)
     role = "fail" if step.status is Status.FAILED else "warn" if step.cut_off else ""
     by_itself = bool(role) or len(line_of.steps) <= _FEW
@@ -70,11 +70,11 @@ def _step(execution: Execution, step: TimedStep, line_of: Timeline, sheet: Sheet
         yield from _inside(step.step, step.number, sheet)
 
 
-def _says(step: Step) -> bool:
+def _says(step: StepState) -> bool:
     return bool(step.data or step.note or step.retries)
 
 
-def _failure(step: Step, sheet: Sheet) -> Iterator[Slot]:
+def _failure(step: StepState, sheet: Sheet) -> Iterator[Slot]:
     """The code, what it means, and what to do next."""
     if not step.code:
         yield plain("It gave no code; the reason of the plan stands above.", "muted", indent=_INDENT)
@@ -89,7 +89,7 @@ def _failure(step: Step, sheet: Sheet) -> Iterator[Slot]:
         yield from folded(f"{sheet.symbols.arrow} {hint.text}", sheet.width, indent=_INDENT, limit=4)
 
 
-def _inside(step: Step, number: int, sheet: Sheet) -> Iterator[Slot]:
+def _inside(step: StepState, number: int, sheet: Sheet) -> Iterator[Slot]:
     if step.note:
         yield plain(f"{Status.OK.sign(ascii_only=sheet.symbols.ascii)} {step.note}", "muted", indent=_INDENT)
     if step.retries:
@@ -118,7 +118,7 @@ def datum_row(key: str, text: str, width: int, *, opened: bool | None, symbols: 
     return Row(line.add(f"{len(text):,} characters", "faint") if opened else line.device(text, "muted"))
 
 
-def _live(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+def _live(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     """The signs of life, in full where nothing else is known."""
     place = ("live",)
     opened = sheet.is_open(place, not execution.over or not execution.steps)
@@ -131,7 +131,7 @@ def _live(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
             yield Slot(partial(live_row, live, clock=sheet.clock, symbols=sheet.symbols))
 
 
-def phase_slots(execution: Execution, sheet: Sheet) -> Iterator[Slot]:
+def phase_slots(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
     """Where the time of this host went."""
     line_of = timeline(execution, sheet.clock.now())
     for phase in line_of.phases:

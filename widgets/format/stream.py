@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from clawperator.widgets.format.lines import Line, Row, column
-from clawperator.widgets.format.safe import wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock, duration, precise
-from clawperator.widgets.models.execution import Execution, LiveLine, Mark, brief
+from clawperator.widgets.models.execution import ExecutionState, LiveLine, Mark, brief
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.text.times import WallClock, duration, precise
 
 if TYPE_CHECKING:
     from clawperator.engine.logcat.entries import LogEntry
@@ -53,7 +53,7 @@ class When(NamedTuple):
     since: float = math.nan
     format: TimeFormat = TimeFormat.CLOCK
 
-    def words(self, clock: Clock) -> str:
+    def words(self, clock: WallClock) -> str:
         """Always ten cells."""
         if self.format is TimeFormat.CLOCK:
             return f"{clock.time_of_day(self.at):<{_TIME_CELLS}}"
@@ -72,7 +72,7 @@ class RowLook(NamedTuple):
     """What all rows of a pane need to be drawn."""
 
     width: int
-    clock: Clock
+    clock: WallClock
     symbols: Symbols = UNICODE
     bookmarked: bool = False
     all_columns: bool = False
@@ -91,7 +91,7 @@ class RowLook(NamedTuple):
 # -- executions
 
 
-def execution_row(execution: Execution, when: When, look: RowLook, *, opened: bool | None = None) -> Row:
+def execution_row(execution: ExecutionState, when: When, look: RowLook, *, opened: bool | None = None) -> Row:
     """Folded execution: when, state, command, source, task, steps done, what it is doing or why it failed; duration right."""
     symbols, status = look.symbols, execution.status
     right = Line()
@@ -117,13 +117,13 @@ def execution_row(execution: Execution, when: When, look: RowLook, *, opened: bo
     return Row(line, right)
 
 
-def _steps(execution: Execution) -> str:
+def _steps(execution: ExecutionState) -> str:
     """Done of all. What a failed envelope no longer lists was counted while it ran."""
     total = execution.action_count or len(execution.steps)
     return f"{min(execution.steps_done, total)}/{total}" if total else ""
 
 
-def _elapsed(execution: Execution, clock: Clock) -> str:
+def _elapsed(execution: ExecutionState, clock: WallClock) -> str:
     """How long it took, or has taken so far: running ones without milliseconds that nobody can read.
 
     Nothing where the start was not seen.
@@ -134,7 +134,7 @@ def _elapsed(execution: Execution, clock: Clock) -> str:
     return precise(seconds) if execution.over else duration(seconds)
 
 
-def _flags(execution: Execution, symbols: Symbols) -> str:
+def _flags(execution: ExecutionState, symbols: Symbols) -> str:
     flags = []
     if execution.late:
         flags.append(f"{symbols.late} late")
@@ -148,7 +148,7 @@ def _flags(execution: Execution, symbols: Symbols) -> str:
     return "  ".join(flags)
 
 
-def _state_words(line: Line, execution: Execution, symbols: Symbols) -> None:
+def _state_words(line: Line, execution: ExecutionState, symbols: Symbols) -> None:
     """What it does now, or how it ended."""
     if execution.status is Status.WAITING:
         line.add("waits for the command before it", "muted")
@@ -173,7 +173,9 @@ def _state_words(line: Line, execution: Execution, symbols: Symbols) -> None:
         line.add(f"{execution.snapshots} snapshot{'s' * (execution.snapshots != 1)}", "muted")
 
 
-def live_row(live: LiveLine, width: int, clock: Clock, symbols: Symbols = UNICODE, *, when: When | None = None) -> Row:
+def live_row(
+    live: LiveLine, width: int, clock: WallClock, symbols: Symbols = UNICODE, *, when: When | None = None
+) -> Row:
     """One sign of life below its execution."""
     line = Line(width).add("     ").add((when or When(live.at)).words(clock), "faint")
     line.add(f" {live.status.sign(ascii_only=symbols.ascii)} ", live.status.role)
@@ -248,7 +250,7 @@ def log_row(entry: LogEntry, when: When, look: RowLook, *, skip: int = 0) -> Row
     return Row(line.device(message[skip:], role))
 
 
-def entry_rows(entry: LogEntry, width: int, clock: Clock) -> Iterator[Row]:
+def entry_rows(entry: LogEntry, width: int, clock: WallClock) -> Iterator[Row]:
     """One line of the device log in full."""
     role = _LEVEL_ROLES.get(entry.level, "muted")
     yield Row(Line(width).add(f" {entry.level} ", role).device(entry.tag, "strong"))

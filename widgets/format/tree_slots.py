@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from clawperator.widgets.format.lines import Line, Row, column
 from clawperator.widgets.format.slot import Sheet, Slot, plain
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock, age
 from clawperator.widgets.models.run_diff import TreeCounts
-from clawperator.widgets.models.snapshots_of import Between, Seen, snapshots_of
+from clawperator.widgets.models.tree_sequence import StepsBetween, TreeTaken, snapshots_of
+from clawperator.widgets.text.times import WallClock, age
 
 if TYPE_CHECKING:
-    from clawperator.widgets.models.execution import Execution
+    from clawperator.widgets.models.execution import ExecutionState
 
 Known = Mapping[tuple[str, str], TreeCounts]
 """What is known of the way from one tree to another, by their keys."""
 
 
-def tree_slots(execution: Execution, sheet: Sheet, known: Known) -> Iterator[Slot]:
+def tree_slots(execution: ExecutionState, sheet: Sheet, known: Known) -> Iterator[Slot]:
     """One row per tree, newest last; between two of them the steps that ran, and what changed."""
     if not execution.trees:
         yield plain("No snapshot came with this run. A snapshot_ui step takes one.", "muted")
         return
     for entry in snapshots_of(execution):
-        if isinstance(entry, Seen):
+        if isinstance(entry, TreeTaken):
             draw = partial(seen_row, entry, clock=sheet.clock, symbols=sheet.symbols)
             yield Slot(draw, TreePlace(entry.mark.key, entry.mark.at))
         else:
@@ -40,7 +40,7 @@ class TreePlace(NamedTuple):
     at: float
 
 
-def seen_row(seen: Seen, width: int, clock: Clock, symbols: Symbols = UNICODE) -> Row:
+def seen_row(seen: TreeTaken, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
     """A tree: when, of which step, how large, whether all of it."""
     mark = seen.mark
     line = (
@@ -61,7 +61,7 @@ def _age_words(seconds: float) -> str:
     return words if words == "now" else f"{words} ago"
 
 
-def between_row(between: Between, width: int, known: Known, symbols: Symbols = UNICODE) -> Row:
+def between_row(between: StepsBetween, width: int, known: Known, symbols: Symbols = UNICODE) -> Row:
     """What ran between two trees, and what it changed as far as known."""
     right = None
     counts = known.get((between.before, between.after)) if between.before and between.after else None

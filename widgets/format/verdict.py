@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from clawperator.engine.errors import ErrorCode
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import duration
-from clawperator.widgets.models.evidence import (
+from clawperator.widgets.models.execution import ExecutionState, StepState, brief
+from clawperator.widgets.models.execution_queries import (
     failed_steps,
     last_sign,
     step_at,
@@ -17,7 +16,8 @@ from clawperator.widgets.models.evidence import (
     when_answered,
     when_given_up,
 )
-from clawperator.widgets.models.execution import Execution, Step, brief
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import duration
 
 _LOST = frozenset(
     {
@@ -44,7 +44,7 @@ class Sentence(NamedTuple):
     hint: bool = False
 
 
-def sentences(execution: Execution, now: float) -> Iterator[Sentence]:
+def sentences(execution: ExecutionState, now: float) -> Iterator[Sentence]:
     """The whole story, the most important first."""
     if (first := _happened(execution)).text:
         yield first
@@ -72,7 +72,7 @@ def code_sentences(code: str) -> Iterator[Sentence]:
 # -- what is the case
 
 
-def _happened(execution: Execution) -> Sentence:
+def _happened(execution: ExecutionState) -> Sentence:
     status = execution.status
     if status is Status.OK:
         return Sentence(_all_went_well(execution), "ok")
@@ -88,7 +88,7 @@ def _happened(execution: Execution) -> Sentence:
     return Sentence("")
 
 
-def _all_went_well(execution: Execution) -> str:
+def _all_went_well(execution: ExecutionState) -> str:
     count = len(execution.steps)
     closed = sum(1 for step in execution.steps if step.note)
     if any(step.status is not Status.OK for step in execution.steps):
@@ -97,14 +97,14 @@ def _all_went_well(execution: Execution) -> str:
     return f"{words} {_count(closed, 'app')} closed by the host." if closed else words
 
 
-def _partly(execution: Execution) -> str:
+def _partly(execution: ExecutionState) -> str:
     failed = failed_steps(execution)
     where = ", ".join(f"{number} ({step.type or step.id})" for number, step in failed[:3])
     more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
     return f"The plan ran to its end; {_count(len(failed), 'step')} failed: {where}{more}."
 
 
-def _failed(execution: Execution) -> Sentence:
+def _failed(execution: ExecutionState) -> Sentence:
     code, message = execution.code, brief(execution.message)
     if execution.problem:
         return Sentence("The result came, but could not be read:", "fail", f"{execution.problem}.")
@@ -123,7 +123,7 @@ def _failed(execution: Execution) -> Sentence:
     return Sentence("It ended without a result.", "fail", message)
 
 
-def _broke_off(execution: Execution) -> str:
+def _broke_off(execution: ExecutionState) -> str:
     failed = failed_steps(execution)
     if not failed:
         return "The plan broke off; which step it was is not known."
@@ -134,7 +134,7 @@ def _broke_off(execution: Execution) -> str:
 # -- what is known
 
 
-def _known(execution: Execution) -> str:
+def _known(execution: ExecutionState) -> str:
     """For a run without a result: did it go out, and what was seen last."""
     words = f"Sent: {'yes' if was_sent(execution) else 'not known'}. "
     sign = last_sign(execution)
@@ -146,7 +146,7 @@ def _known(execution: Execution) -> str:
     return f"{words}Last sign: {_sign_words(execution, sign.kind, sign.at)}{when}.{more}"
 
 
-def _sign_words(execution: Execution, kind: str, at: float) -> str:
+def _sign_words(execution: ExecutionState, kind: str, at: float) -> str:
     here = step_at(execution, at)
     if here is None:
         return kind
@@ -156,7 +156,7 @@ def _sign_words(execution: Execution, kind: str, at: float) -> str:
     return f"{kind.replace('-', ' ')} of step {number} ({step.type or step.id})"
 
 
-def _afterwards(execution: Execution) -> Iterator[Sentence]:
+def _afterwards(execution: ExecutionState) -> Iterator[Sentence]:
     """What else has to be known to read it right."""
     if execution.foreign:
         yield Sentence("Nobody on this machine sent it, and its start was not seen.", "warn")
@@ -173,7 +173,7 @@ def _afterwards(execution: Execution) -> Iterator[Sentence]:
         yield Sentence(f"{times} of this command came; the first one counts.", "warn")
 
 
-def _going_on(execution: Execution, now: float) -> Iterator[Sentence]:
+def _going_on(execution: ExecutionState, now: float) -> Iterator[Sentence]:
     """What it is doing, and how long ago that was heard of."""
     if execution.status is Status.WAITING:
         yield Sentence("The device has it, and works on the command before it.", "muted")
@@ -192,7 +192,7 @@ def _going_on(execution: Execution, now: float) -> Iterator[Sentence]:
         yield Sentence(f"Last sign of life {duration(now - sign.at)} ago.", "muted")
 
 
-def _running_words(execution: Execution, step: Step) -> str:
+def _running_words(execution: ExecutionState, step: StepState) -> str:
     number = execution.steps.index(step) + 1
     total = f" of {execution.action_count}" if execution.action_count else ""
     retry = f", retry {step.retry}" if step.retry else ""

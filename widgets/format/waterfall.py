@@ -8,10 +8,10 @@ from itertools import groupby
 
 from clawperator.widgets.format.lines import Line, Row, Span, column
 from clawperator.widgets.format.slot import fold_sign
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import duration, precise
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import Phase, TimedStep, Timeline
+from clawperator.widgets.text.times import duration, precise
 
 _LEAST_BAR = 6
 """Fewer cells say nothing."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from clawperator.widgets.keys import detail, devices, dialogs, doctor, history, inspect, run, shell, skills, stream
 from clawperator.widgets.keys.menus import MENUS
-from clawperator.widgets.keys.table import Key, MenuItem, Scope
+from clawperator.widgets.keys.table import Key, KeyScope, MenuItem
 
 if TYPE_CHECKING:
     from textual.binding import Binding
@@ -23,7 +23,7 @@ __all__ = ["ACTING", "MENUS", "MenuItem", "bindings", "rank", "rows", "scopes", 
 _ROOMS = (stream, detail, run, history, skills, doctor, devices, inspect, shell, dialogs)
 """Panes before what works everywhere: the order of key bar and help."""
 
-_TABLE: dict[str, Scope] = {name: scope for room in _ROOMS for name, scope in room.SCOPES.items()}
+_TABLE: dict[str, KeyScope] = {name: scope for room in _ROOMS for name, scope in room.SCOPES.items()}
 
 ACTING = frozenset(
     {"act_menu", "fix", "full_run", "rerun", "run_draft", "try_again"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clawperator.widgets.keys.table import Scope, key
+from clawperator.widgets.keys.table import KeyScope, key
 
 # fmt: off
-SCOPES: dict[str, Scope] = {
-    "detail": Scope("Detail", (
+SCOPES: dict[str, KeyScope] = {
+    "detail": KeyScope("Detail", (
         key("detail.next_tab", "l,right", "tab(1)", "next tab", "Steps, trees, envelope, payload, phases, raw", show=True, display="l →"),
         key("detail.fold", "space", "fold", "fold", "Open or close this row", show=True, display="␣"),
         key("detail.next_failure", "right_square_bracket", "attention(1)", "next failure", "Next step that failed", show=True, display="]"),
@@ -15,7 +15,7 @@ SCOPES: dict[str, Scope] = {
         key("detail.previous_tab", "h,left", "tab(-1)", "previous tab", "The tab before", display="h ←"),
         key("detail.fold_all", "minus", "fold_all", "fold all", "Close everything; again: as it was", display="-"),
     )),
-    "compare": Scope("Compare", (
+    "compare": KeyScope("Compare", (
         key("compare.next_difference", "right_square_bracket", "attention(1)", "next difference", "Next difference between A and B", show=True, display="]"),
         key("compare.previous_difference", "left_square_bracket", "attention(-1)", "previous difference", "Previous difference between A and B", display="["),
         key("compare.fold", "space", "fold", "fold", "Open or close this part, or this value", show=True, display="␣"),

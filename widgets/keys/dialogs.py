@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from clawperator.widgets.keys.table import Scope, key
+from clawperator.widgets.keys.table import KeyScope, key
 
 # fmt: off
-SCOPES: dict[str, Scope] = {
-    "field": Scope("Dialog", (
+SCOPES: dict[str, KeyScope] = {
+    "field": KeyScope("Dialog", (
         key("field.leave", "escape", "leave", "leave", "Leave the field and clear it", show=True, display="esc"),
         key("field.keep", "enter,down", "keep", "keep", "Back to the pane, keeping what was typed", show=True, display="⏎"),
     )),
-    "find": Scope("Dialog", (
+    "find": KeyScope("Dialog", (
         key("find.hide", "tab", "hide", "hide others", "Hide what is not found, or show it dimmed", show=True, display="⇥"),
     )),
-    "matcher": Scope("Dialog", (
+    "matcher": KeyScope("Dialog", (
         key("matcher.complete", "tab", "complete", "complete", "Take the completion; in a field: to the next field", show=True, display="⇥"),
         key("matcher.previous", "shift+tab", "previous", "field before", "To the field before", display="⇧⇥"),
     )),
-    "dialog": Scope("Dialog", (
+    "dialog": KeyScope("Dialog", (
         key("dialog.close", "escape,q", "close", "close", "Close", show=True, display="esc"),
     )),
-    "menu": Scope("Dialog", (
+    "menu": KeyScope("Dialog", (
         key("menu.choose", "enter", "choose", "choose", "The entry with the cursor", show=True, display="⏎"),
         key("menu.down", "down", "move(1)", "down", "Next entry", display="↓"),
         key("menu.up", "up", "move(-1)", "up", "Entry before", display="↑"),
         key("menu.close", "escape", "close", "close", "Close", show=True, display="esc"),
     )),
-    "palette": Scope("Dialog", (
+    "palette": KeyScope("Dialog", (
         key("palette.choose", "enter", "choose", "do it", "The command with the cursor", show=True, display="⏎"),
         key("palette.down", "down", "list('cursor_down')", "down", "Next command", display="↓"),
         key("palette.up", "up", "list('cursor_up')", "up", "Command before", display="↑"),
@@ -36,11 +36,11 @@ SCOPES: dict[str, Scope] = {
         key("palette.bottom", "ctrl+end,shift+end", "list('last')", "bottom", "Last command", display="^End"),
         key("palette.close", "escape", "close", "close", "Close", show=True, display="esc"),
     )),
-    "dispatch": Scope("Dialog", (
+    "dispatch": KeyScope("Dialog", (
         key("dispatch.go", "enter", "go", "run", "Send it", show=True, display="⏎"),
         key("dispatch.close", "escape,q", "close", "back", "Send nothing", show=True, display="esc"),
     )),
-    "confirm": Scope("Dialog", (
+    "confirm": KeyScope("Dialog", (
         key("confirm.yes", "y,enter", "answer(True)", "yes", "Yes", show=True, display="⏎"),
         key("confirm.no", "n,escape,q", "answer(False)", "no", "No", show=True, display="esc"),
     )),

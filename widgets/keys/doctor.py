@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clawperator.widgets.keys.table import Scope, key
+from clawperator.widgets.keys.table import KeyScope, key
 
 # fmt: off
-SCOPES: dict[str, Scope] = {
-    "checks": Scope("Doctor", (
+SCOPES: dict[str, KeyScope] = {
+    "checks": KeyScope("Doctor", (
         key("checks.fix", "F", "fix", "fix", "Fix this check, after a look at the commands; where it offers none: all that can be fixed", show=True),
         key("checks.stop", "C", "stop_checks", "stop", "Stop the checks, or the fix that runs", show=True),
         key("checks.again", "v", "check_again", "recheck", "Make this check again, and no other", show=True),
@@ -16,7 +16,7 @@ SCOPES: dict[str, Scope] = {
         key("checks.next_problem", "right_square_bracket", "problem(1)", "next problem", "Next check that does not pass", display="]"),
         key("checks.previous_problem", "left_square_bracket", "problem(-1)", "previous problem", "Previous check that does not pass", display="["),
     )),
-    "doctor": Scope("Doctor", (
+    "doctor": KeyScope("Doctor", (
         key("doctor.run", "r", "run_doctor", "run again", "Run the checks again", show=True),
         key("doctor.next_problem", "right_square_bracket", "problem(1)", "next problem", "Next check that does not pass", show=True, display="]"),
         key("doctor.previous_problem", "left_square_bracket", "problem(-1)", "previous problem", "Previous check that does not pass", display="["),

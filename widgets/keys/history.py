@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from clawperator.widgets.keys.table import Scope, key
+from clawperator.widgets.keys.table import KeyScope, key
 
 # fmt: off
-SCOPES: dict[str, Scope] = {
-    "runs": Scope("Runs", (
+SCOPES: dict[str, KeyScope] = {
+    "runs": KeyScope("Runs", (
         key("runs.open", "enter", "choose", "open", "Open this run: what it did, moment by moment", show=True, display="⏎"),
         key("runs.mark", "space", "mark", "mark A B", "Mark this run as A, then another as B; again: no mark", show=True, display="␣"),
         key("runs.next_failure", "right_square_bracket", "failure(1)", "next failure", "Next older run that did not go well", display="]"),
         key("runs.previous_failure", "left_square_bracket", "failure(-1)", "previous failure", "Next newer run that did not go well", display="["),
     )),
-    "history": Scope("History", (
+    "history": KeyScope("History", (
         key("history.filter", "slash", "find", "filter", "Filter: words, cmd:, src:, status:, code:, dev:, age:<5m, ! for not", show=True, display="/"),
         key("history.compare", "c", "compare", "compare", "Compare A with B; without marks, with the run that this one repeats", show=True),
         key("history.rerun", "R", "rerun", "run again", "Run the same payload again, with a new commandId", show=True),

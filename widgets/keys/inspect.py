@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from clawperator.widgets.keys.table import Scope, key
+from clawperator.widgets.keys.table import KeyScope, key
 
 # fmt: off
-SCOPES: dict[str, Scope] = {
-    "node": Scope("Node", (
+SCOPES: dict[str, KeyScope] = {
+    "node": KeyScope("Node", (
         key("node.copy_value", "enter", "copy_value", "copy value", "Copy the value of this row", show=True, display="⏎"),
         key("node.use", "plus", "use_field", "into matcher", "Put this value into the matcher", show=True, display="+"),
     )),
-    "bench": Scope("Workbench", (
+    "bench": KeyScope("Workbench", (
         key("bench.choose", "enter", "choose", "use", "Use this candidate, edit this field, go to this node", show=True, display="⏎"),
         key("bench.explain", "question_mark", "explain", "why", "Why this candidate ranks here", show=True, display="?"),
         key("bench.clear_field", "delete,backspace", "clear_field", "empty field", "Empty this field of the matcher", display="del"),
         key("bench.next_match", "n", "screen.match(1)", "next match", "Next node that the matcher finds"),
         key("bench.previous_match", "N", "screen.match(-1)", "previous match", "Node before that the matcher finds"),
     )),
-    "inspect": Scope("Inspect", (
+    "inspect": KeyScope("Inspect", (
         key("inspect.find", "slash", "find", "find", 'Find nodes: words, #id, @flag, "exact"; tab hides the others', show=True, display="/"),
         key("inspect.matcher", "m", "matcher", "matcher", "Write a matcher and watch it match", show=True),
         key("inspect.act", "a", "act_menu", "act", "Tap, type, read, wait, scroll: with this matcher", show=True),
@@ -32,7 +32,7 @@ SCOPES: dict[str, Scope] = {
         key("inspect.older", "comma", "older", "older tree", "An older snapshot of this device", display=","),
         key("inspect.newer", "full_stop", "newer", "newer tree", "A newer snapshot; at the end back to live", display="."),
     )),
-    "tree": Scope("Tree", (
+    "tree": KeyScope("Tree", (
         key("tree.bench", "enter", "choose", "bench", "To the workbench for this node", show=True, display="⏎"),
         key("tree.view", "t", "view", "view", "Compact, all nodes, or targets only", show=True),
         key("tree.fold", "space", "fold", "fold", "Fold or unfold this node", show=True, display="␣"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clawperator.widgets.keys.table import Scope, key
+from clawperator.widgets.keys.table import KeyScope, key
 
 # fmt: off
-SCOPES: dict[str, Scope] = {
-    "editor": Scope("JSON", (
+SCOPES: dict[str, KeyScope] = {
+    "editor": KeyScope("JSON", (
         key("editor.leave", "escape", "leave", "steps", "Close the list of words; else back to the steps", show=True, display="esc"),
         key("editor.complete", "ctrl+@,ctrl+space,ctrl+l", "complete", "words", "What may stand here: keys, values, types; ⏎ or ⇥ takes one", show=True, display="^space"),
         key("editor.newline", "enter", "newline", "new line", "A new line, as far in as this one", display="⏎"),
@@ -37,7 +37,7 @@ SCOPES: dict[str, Scope] = {
         key("editor.cut", "ctrl+x", "cut", "cut", "Cut what is selected", display="^x"),
         key("editor.paste", "ctrl+v", "paste", "paste", "Paste what was copied here last", display="^v"),
     )),
-    "run": Scope("Run", (
+    "run": KeyScope("Run", (
         key("run.run", "R,ctrl+r", "run_draft", "run", "Run the draft on the device, after a look at what is sent", show=True),
         key("run.edit", "e", "edit_text", "edit JSON", "Edit the draft as JSON", show=True),
         key("run.payload", "v", "payload", "as sent", "The payload as it would be sent, and how it differs from the draft", show=True),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clawperator.widgets.keys.table import Scope, key
+from clawperator.widgets.keys.table import KeyScope, key
 
 # fmt: off
-SCOPES: dict[str, Scope] = {
-    "pane": Scope("Moving in a pane", (
+SCOPES: dict[str, KeyScope] = {
+    "pane": KeyScope("Moving in a pane", (
         key("pane.choose", "enter", "choose", "open", "Open or drill down", show=True, display="⏎"),
         key("pane.down", "j,down", "move(1)", "down", "One row down", display="j ↓"),
         key("pane.up", "k,up", "move(-1)", "up", "One row up", display="k ↑"),
@@ -17,7 +17,7 @@ SCOPES: dict[str, Scope] = {
         key("pane.top", "home", "top", "top", "First row", display="Home g g"),
         key("pane.bottom", "end,G", "bottom", "bottom", "Last row", display="End G"),
     )),
-    "screen": Scope("Everywhere", (
+    "screen": KeyScope("Everywhere", (
         key("screen.copy", "y", "copy_menu", "copy", "Copy something of what has the cursor", show=True),
         key("screen.go", "g", "go_menu", "go", "Go to a pane, the top, or the parent", show=True),
         key("screen.zoom", "z", "zoom", "zoom", "This pane alone, or all of them again", show=True),
@@ -27,7 +27,7 @@ SCOPES: dict[str, Scope] = {
         key("screen.previous_pane", "shift+tab", "app.focus_previous", "previous pane", "Previous pane", display="⇧⇥"),
         key("screen.escape", "escape", "escape", "back", "Leave the field, close the drawer, clear find and marks", display="esc"),
     )),
-    "app": Scope("Everywhere", (
+    "app": KeyScope("Everywhere", (
         key("app.device", "D", "choose_device", "device", "Choose the device", show=True),
         key("app.palette", "colon,ctrl+p", "command_palette", "palette", "Every command by name", show=True, display=":"),
         key("app.inspect", "1", "mode('inspect')", "Inspect", "The screen of the device as a tree"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clawperator.widgets.keys.table import Scope, key
+from clawperator.widgets.keys.table import KeyScope, key
 
 # fmt: off
-SCOPES: dict[str, Scope] = {
-    "skills": Scope("Skills", (
+SCOPES: dict[str, KeyScope] = {
+    "skills": KeyScope("Skills", (
         key("skills.run", "R", "run_skill", "run", "Run the skill under the cursor, after a look at what it is given", show=True),
         key("skills.find", "slash", "find", "search", "Search: words in id, summary, app and keywords", show=True, display="/"),
         key("skills.insert", "i", "insert_skill", "to draft", "Compile one of its artifacts, look at the plan, and make it the draft", show=True),
@@ -19,13 +19,13 @@ SCOPES: dict[str, Scope] = {
         key("skills.next_problem", "right_square_bracket", "problem(1)", "next problem", "Next skill that failed last, finding, or line that means something", display="]"),
         key("skills.previous_problem", "left_square_bracket", "problem(-1)", "previous problem", "The one before", display="["),
     )),
-    "skill_list": Scope("Skills", (
+    "skill_list": KeyScope("Skills", (
         key("skill_list.open", "enter", "choose", "card", "This skill in full", show=True, display="⏎"),
     )),
-    "skill_form": Scope("Dialog", (
+    "skill_form": KeyScope("Dialog", (
         key("skill_form.close", "escape", "close", "back", "Run nothing", show=True, display="esc"),
     )),
-    "skill_output": Scope("Output", (
+    "skill_output": KeyScope("Output", (
         key("skill_output.follow", "f", "follow", "follow", "To the newest line, and stay with it", show=True),
     )),
 }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clawperator.widgets.keys.table import Scope, key
+from clawperator.widgets.keys.table import KeyScope, key
 
 # fmt: off
-SCOPES: dict[str, Scope] = {
-    "stream": Scope("Stream", (
+SCOPES: dict[str, KeyScope] = {
+    "stream": KeyScope("Stream", (
         key("stream.fold", "space", "unfold", "lines", "Show or hide the live lines of this execution", show=True, display="␣"),
         key("stream.follow", "f", "follow", "follow", "Follow the newest row", show=True),
         key("stream.pause", "p", "pause", "pause", "Freeze the view while lines keep coming in", show=True),

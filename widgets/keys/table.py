@@ -24,7 +24,7 @@ key = Key
 """How the rooms write a row: the columns are told by their place."""
 
 
-class Scope(NamedTuple):
+class KeyScope(NamedTuple):
     """The keys of one pane, screen or dialog under the heading ``group``, the most used ones first."""
 
     group: str

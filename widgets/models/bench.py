@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from clawperator.engine.hierarchy.match import Explanation, Matcher, TreeExplanation, explain, explain_tree, find_all
 from clawperator.engine.hierarchy.selectors import Selectors
 from clawperator.engine.hierarchy.traits import CLICK_ANCESTORS, Landing, landing
-from clawperator.widgets.format.nodes import name_of
-from clawperator.widgets.format.safe import escape
+from clawperator.widgets.text.node_names import name_of
+from clawperator.widgets.text.safe import escape
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.selectors import Candidate, Suggestions

@@ -10,13 +10,13 @@ from clawperator.widgets.models.tree_rows import Ghost
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode, UiTree
-    from clawperator.widgets.models.snapshot import Snapshot
+    from clawperator.widgets.models.snapshot import TreeSnapshot
 
 _PLACE = frozenset({"bounds", "index", "x", "y", "width", "height"})
 """Where a node is: a change of these is a move, not a change of what it says."""
 
 
-def changes_between(old: Snapshot, new: Snapshot) -> Alignment:
+def changes_between(old: TreeSnapshot, new: TreeSnapshot) -> Alignment:
     """How to come from ``old`` to ``new``; where one of them was compared with the other already, nothing is aligned."""
     if old.tree is None or new.tree is None:
         return NOTHING

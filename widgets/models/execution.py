@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 
 MarkKind = Literal["malformed", "gap", "dropped", "event"]
 
 
 @dataclass(slots=True)
-class Step:
+class StepState:
     """One action of an execution."""
 
     id: str
@@ -71,7 +71,7 @@ NO_LINES = LineSpan(0, -1)
 
 
 @dataclass(slots=True, eq=False)
-class Execution:
+class ExecutionState:
     """Everything known of one command. ``code`` is the reason of a failure; ``duplicates`` counts further envelopes.
 
     ``ours``: sent from this console; ``foreign``: its result came, but nobody on this machine sent it and its start was not
@@ -92,7 +92,7 @@ class Execution:
     code: str = ""
     message: str = ""
     stage: str = ""
-    steps: list[Step] = field(default_factory=list)
+    steps: list[StepState] = field(default_factory=list)
     lines: list[LiveLine] = field(default_factory=list)
     envelope: Mapping[str, Any] | None = None
     raw: str = ""
@@ -131,7 +131,7 @@ class Execution:
         return sum(1 for step in self.steps if step.status is not Status.RUNNING)
 
     @property
-    def running_step(self) -> Step | None:
+    def running_step(self) -> StepState | None:
         return next((step for step in reversed(self.steps) if step.status is Status.RUNNING), None)
 
     def elapsed(self, now: float) -> float:
@@ -142,7 +142,7 @@ class Execution:
         """The number of the log line where it begins, as near as is known."""
         return self.log.first if self.log else self.line
 
-    def still(self) -> Execution:
+    def still(self) -> ExecutionState:
         """As it is now, for who must not see it change."""
         return replace(self, steps=[replace(step) for step in self.steps], lines=self.lines[:], trees=self.trees[:])
 
@@ -173,7 +173,7 @@ class Mark:
         return self.line
 
 
-Item = Execution | Mark
+Item = ExecutionState | Mark
 
 
 def tree_key(command_id: str, step_id: str) -> str:

@@ -26,38 +26,20 @@ from clawperator.engine.events.types import (
     LogGap,
     SnapshotSeen,
 )
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import duration
 from clawperator.widgets.models.execution import (
-    Execution,
+    ExecutionState,
     Item,
-    LineSpan,
     LiveLine,
     Mark,
     MarkKind,
-    Step,
     TreeMark,
     brief,
     tree_key,
-    tree_owner,
 )
 from clawperator.widgets.models.operator_lines import SCAFFOLDING, TELLING, actions, live_line, tell
 from clawperator.widgets.models.outcomes import fail, lose, settle
-
-__all__ = [
-    "Execution",
-    "ExecutionLog",
-    "Item",
-    "LineSpan",
-    "LiveLine",
-    "Mark",
-    "MarkKind",
-    "Step",
-    "TreeMark",
-    "brief",
-    "tree_key",
-    "tree_owner",
-]
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import duration
 
 KEPT = 2_000
 """Executions kept; older ones go, and are counted."""
@@ -91,7 +73,7 @@ class ExecutionLog:
         """The number that the next log line gets: whoever fills the ring of lines keeps it so."""
         self._kept = kept
         self._number = 0
-        self._by_command: dict[tuple[str, str], Execution] = {}
+        self._by_command: dict[tuple[str, str], ExecutionState] = {}
         self._held: deque[str] = deque(maxlen=_NAMES_KEPT)
         self._takes: dict[type[EngineEvent], Callable[[Any], None]] = {
             ExecutionStarted: self._started,
@@ -120,34 +102,38 @@ class ExecutionLog:
         return self._number
 
     @property
-    def executions(self) -> Iterator[Execution]:
-        return (item for item in self.items if isinstance(item, Execution))
+    def executions(self) -> Iterator[ExecutionState]:
+        return (item for item in self.items if isinstance(item, ExecutionState))
 
     @property
-    def current(self) -> Execution | None:
+    def current(self) -> ExecutionState | None:
         """The newest execution that still runs, else the newest of all; looks of follow mode are none."""
-        newest: Execution | None = None
+        newest: ExecutionState | None = None
         for item in reversed(self.items):
-            if isinstance(item, Execution) and not item.looks:
+            if isinstance(item, ExecutionState) and not item.looks:
                 if not item.over:
                     return item
                 newest = newest or item
         return newest
 
-    def find(self, command_id: str) -> Execution | None:
+    def find(self, command_id: str) -> ExecutionState | None:
         return next(
-            (item for item in reversed(self.items) if isinstance(item, Execution) and item.command_id == command_id),
+            (
+                item
+                for item in reversed(self.items)
+                if isinstance(item, ExecutionState) and item.command_id == command_id
+            ),
             None,
         )
 
-    def before(self, execution: Execution) -> str:
+    def before(self, execution: ExecutionState) -> str:
         """The commandId of the run that ``execution`` repeats, else of the one before it of the same task; empty: none."""
         if execution.run_of:
             return execution.run_of
         same = (
             item
             for item in reversed(self.items)
-            if isinstance(item, Execution)
+            if isinstance(item, ExecutionState)
             and item.number < execution.number
             and item.task_id == execution.task_id != ""
             and item.command_id != execution.command_id
@@ -238,7 +224,7 @@ class ExecutionLog:
         words = event.problem or execution.code or brief(execution.message) or "success"
         self._changed(execution, LiveLine(event.at, execution.status, "late" if execution.late else "result", words))
 
-    def _duplicate(self, execution: Execution, event: EnvelopeSeen) -> None:
+    def _duplicate(self, execution: ExecutionState, event: EnvelopeSeen) -> None:
         """The first envelope counts (wire.md#identifiers); whether this one says the same is worth a word."""
         execution.duplicates += 1
         if event.envelope is None:
@@ -334,7 +320,7 @@ class ExecutionLog:
 
     # -- records
 
-    def _execution(self, event: EngineEvent, command_id: str) -> Execution:
+    def _execution(self, event: EngineEvent, command_id: str) -> ExecutionState:
         key = (event.device_id or "", command_id)
         if key not in self._by_command and event.device_id:
             unplaced = self._by_command.pop(("", command_id), None)
@@ -343,31 +329,31 @@ class ExecutionLog:
                 self._by_command[key] = unplaced
         if key not in self._by_command:
             self._number += 1
-            execution = Execution(command_id, event.device_id or "", self._number, event.at, line=self.line)
+            execution = ExecutionState(command_id, event.device_id or "", self._number, event.at, line=self.line)
             self._by_command[key] = execution
             self._append(execution)
         return self._by_command[key]
 
-    def _fold_look(self, look: Execution) -> None:
+    def _fold_look(self, look: ExecutionState) -> None:
         """Looks follow each other for hours: those that went well and that nothing came between are one row."""
         look.looks = 1
         place = len(self.items) - 2
         before = self.items[place] if place >= 0 and self.items[-1] is look else None
-        if isinstance(before, Execution) and (before.device_id, before.status) == (look.device_id, Status.OK):
+        if isinstance(before, ExecutionState) and (before.device_id, before.status) == (look.device_id, Status.OK):
             look.looks += before.looks
             if before.looks:
                 del self.items[place]
                 self._by_command.pop((before.device_id, before.command_id), None)
 
-    def _running(self, device_id: str = "") -> Iterator[Execution]:
+    def _running(self, device_id: str = "") -> Iterator[ExecutionState]:
         """What is not over, newest first; of one device where it is given."""
         for item in reversed(self.items):
-            if isinstance(item, Execution) and not item.over and device_id in ("", item.device_id):
+            if isinstance(item, ExecutionState) and not item.over and device_id in ("", item.device_id):
                 yield item
 
-    def _running_on(self, device_id: str) -> Execution | None:
+    def _running_on(self, device_id: str) -> ExecutionState | None:
         for item in reversed(self.items[-50:]):
-            if isinstance(item, Execution) and item.status is Status.RUNNING and item.device_id == device_id:
+            if isinstance(item, ExecutionState) and item.status is Status.RUNNING and item.device_id == device_id:
                 return item
         return None
 
@@ -398,19 +384,19 @@ class ExecutionLog:
             gone, self.items = self.items[: -self._kept], self.items[-self._kept :]
             self.forgotten += len(gone)
             for old in gone:
-                if isinstance(old, Execution):
+                if isinstance(old, ExecutionState):
                     self._by_command.pop((old.device_id, old.command_id), None)
 
     def _touched(self, item: Item) -> None:
         self.generation += 1
         item.version = self.generation
 
-    def _changed(self, execution: Execution, line: LiveLine) -> None:
+    def _changed(self, execution: ExecutionState, line: LiveLine) -> None:
         execution.lines.append(line)
         if len(execution.lines) > LINES_KEPT:
             del execution.lines[1 : len(execution.lines) - LINES_KEPT + 1]
         self._touched(execution)
 
-    def _lose(self, execution: Execution, at: float, kind: str, words: str) -> None:
+    def _lose(self, execution: ExecutionState, at: float, kind: str, words: str) -> None:
         lose(execution, at, words)
         self._changed(execution, LiveLine(at, Status.UNKNOWN, kind, words))

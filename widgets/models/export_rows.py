@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from clawperator.widgets.models.execution import Execution, Item, LiveLine, Mark, Step
+from clawperator.widgets.models.execution import ExecutionState, Item, LiveLine, Mark, StepState
 
 if TYPE_CHECKING:
     from clawperator.engine.logcat.entry import LogEntry
@@ -52,7 +52,7 @@ def _known(number: float) -> float | None:
     return None if math.isnan(number) else round(number, 6)
 
 
-def _execution(item: Execution) -> dict[str, Any]:
+def _execution(item: ExecutionState) -> dict[str, Any]:
     return {
         "taskId": item.task_id,
         "source": item.source,
@@ -80,7 +80,7 @@ def _execution(item: Execution) -> dict[str, Any]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: StepState) -> dict[str, Any]:
     return {
         "id": step.id,
         "type": step.type or None,

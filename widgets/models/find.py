@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 from clawperator.engine.hierarchy.folding import fold
 from clawperator.engine.hierarchy.roles import ROLE_NAMES
 from clawperator.engine.hierarchy.traits import is_editable
-from clawperator.widgets.format.nodes import short_class, short_id
-from clawperator.widgets.format.safe import escape
+from clawperator.widgets.text.node_names import short_class, short_id
+from clawperator.widgets.text.safe import escape
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode, UiTree

@@ -8,10 +8,10 @@ from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
 from clawperator.engine.filters.grammar import NO_FILTER, Filter
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import Execution, Item, LiveLine, Mark
+from clawperator.widgets.models.execution import ExecutionState, Item, LiveLine, Mark
 from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.line_ring import LineRing
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.stream_filter import ages, keeps
 
 
@@ -30,7 +30,7 @@ class StreamRow(NamedTuple):
     def at(self) -> float:
         if self.line is not None:
             return self.line.at
-        return self.item.started if isinstance(self.item, Execution) else self.item.at
+        return self.item.started if isinstance(self.item, ExecutionState) else self.item.at
 
     @property
     def anchor(self) -> Hashable:
@@ -84,7 +84,7 @@ class ItemRows:
             self.rows = [row for item in self.log.items if self._shows(item, now) for row in self._rows_of(item)]
 
     def _shows(self, item: Item, now: float) -> bool:
-        if self.envelopes and not (bool(item.raw) if isinstance(item, Execution) else item.kind == "malformed"):
+        if self.envelopes and not (bool(item.raw) if isinstance(item, ExecutionState) else item.kind == "malformed"):
             return False
         if not self.where:
             return True
@@ -96,13 +96,13 @@ class ItemRows:
 
     def _rows_of(self, item: Item) -> Iterator[StreamRow]:
         yield StreamRow(item)
-        if isinstance(item, Execution) and item.number in self.opened and not self.envelopes:
+        if isinstance(item, ExecutionState) and item.number in self.opened and not self.envelopes:
             for line in item.lines:
                 yield StreamRow(item, line)
             if others := self._others(item):
                 yield StreamRow(item, others=others)
 
-    def _others(self, execution: Execution) -> int:
+    def _others(self, execution: ExecutionState) -> int:
         """How many lines of others were logged from its first line to its last."""
         if not execution.log:
             return 0
@@ -139,7 +139,7 @@ class ItemRows:
     def hold_still(self) -> None:
         """Show what is shown now, whatever comes: what still runs as it is at this moment."""
         items = [row.item for row in self.rows if row.top]
-        self._held = [item.still() if isinstance(item, Execution) and not item.over else item for item in items]
+        self._held = [item.still() if isinstance(item, ExecutionState) and not item.over else item for item in items]
         self._held_at = self.log.last_number
         self.collect(math.nan)
 

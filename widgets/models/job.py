@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.engine.events.progress import Stage

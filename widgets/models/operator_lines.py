@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clawperator.engine.events.types import CommandProgress
 from clawperator.engine.logcat.stages import type_of_stage
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import Execution, LiveLine, Step, brief
+from clawperator.widgets.models.execution import ExecutionState, LiveLine, StepState, brief
+from clawperator.widgets.models.status import Status
 
 SCAFFOLDING = frozenset({"ui-start", "ui-end", "task-start", "task-success", "snapshot-start", "answered", "stage-log"})
 """Lines of the Operator that repeat what the lines around them say; its log view shows them all."""
@@ -15,7 +15,7 @@ TELLING = frozenset({"no-window", "action-ignored", "envelope-failure", "service
 """Lines that say something even where no command is known that they belong to."""
 
 
-def tell(execution: Execution, event: CommandProgress) -> None:
+def tell(execution: ExecutionState, event: CommandProgress) -> None:
     """What one live line changes in its execution."""
     fields = event.fields
     if event.kind == "queued" and not execution.over:
@@ -28,7 +28,7 @@ def tell(execution: Execution, event: CommandProgress) -> None:
     elif event.kind == "step-start":
         if (before := execution.running_step) is not None:  # steps follow each other: its end was not seen
             before.status = Status.UNKNOWN
-        execution.steps.append(Step(fields.get("id", "?"), started=event.at))
+        execution.steps.append(StepState(fields.get("id", "?"), started=event.at))
     elif event.kind == "step-success":
         for step in execution.steps:
             if step.id == fields.get("id") and step.status is Status.RUNNING:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clawperator.engine.contracts.derived import derived_code
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import Execution, Step
+from clawperator.widgets.models.execution import ExecutionState, StepState
+from clawperator.widgets.models.status import Status
 
 _HOST_CLOSES = "UNSUPPORTED_RUNTIME_CLOSE"
 """The Operator's expected refusal of ``close_app``, which the host does instead (wire.md#actions-and-how-they-fail): no failure."""
 
 
-def settle(execution: Execution, envelope: Mapping[str, Any], at: float) -> None:
+def settle(execution: ExecutionState, envelope: Mapping[str, Any], at: float) -> None:
     """Take over what the envelope says; live timing of its steps stays."""
     execution.envelope = envelope
     execution.task_id = execution.task_id or str(envelope.get("taskId", ""))
@@ -34,7 +34,7 @@ def settle(execution: Execution, envelope: Mapping[str, Any], at: float) -> None
     execution.action_count = execution.action_count or len(results)
 
 
-def fail(execution: Execution, at: float, code: str, message: str) -> None:
+def fail(execution: ExecutionState, at: float, code: str, message: str) -> None:
     execution.status, execution.ended = Status.FAILED, at
     execution.code, execution.message = code, message
     for step in execution.steps:
@@ -42,7 +42,7 @@ def fail(execution: Execution, at: float, code: str, message: str) -> None:
             step.status, step.ended, step.code = Status.FAILED, at, code
 
 
-def lose(execution: Execution, at: float, why: str) -> None:
+def lose(execution: ExecutionState, at: float, why: str) -> None:
     """Nobody will ever know how it went on."""
     execution.status, execution.ended, execution.message = Status.UNKNOWN, at, why
     for step in execution.steps:
@@ -50,12 +50,12 @@ def lose(execution: Execution, at: float, why: str) -> None:
             step.status = Status.UNKNOWN
 
 
-def _take_results(execution: Execution, results: Iterable[Mapping[str, Any]], at: float) -> None:
+def _take_results(execution: ExecutionState, results: Iterable[Mapping[str, Any]], at: float) -> None:
     known = {step.id: step for step in execution.steps}
     for result in results:
         step = known.get(str(result.get("id")))
         if step is None:
-            step = Step(str(result.get("id", "")))
+            step = StepState(str(result.get("id", "")))
             execution.steps.append(step)
         data = result.get("data")
         step.type = str(result.get("actionType", ""))

@@ -15,7 +15,7 @@ LONG_TEXT = 60
 _MANY = 400
 
 
-class Node(NamedTuple):
+class OutlineNode(NamedTuple):
     """A value at its place. ``opened`` is ``None`` where there is nothing to open."""
 
     path: Path
@@ -28,12 +28,12 @@ class Node(NamedTuple):
         return self.path[-1] if self.path else None
 
 
-def outline(value: Any, is_open: Callable[[Path, Any], bool]) -> Iterator[Node]:
+def outline(value: Any, is_open: Callable[[Path, Any], bool]) -> Iterator[OutlineNode]:
     """``value`` and what is inside of whatever ``is_open``, in document order."""
     waiting: list[tuple[Path, Any]] = [((), value)]
     while waiting:
         path, value = waiting.pop()
-        node = Node(path, value, is_open(path, value) if _foldable(value) else None)
+        node = OutlineNode(path, value, is_open(path, value) if _foldable(value) else None)
         yield node
         if node.opened:
             waiting.extend(reversed(_children(path, value)))

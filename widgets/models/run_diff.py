@@ -14,7 +14,7 @@ from clawperator.widgets.models.timeline import PHASES
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.nodes import UiTree
-    from clawperator.widgets.models.execution import Execution, Step, TreeMark
+    from clawperator.widgets.models.execution import ExecutionState, StepState, TreeMark
 
 _MISSING: Any = object()
 _OWN_NAMES = frozenset({("commandId",), ("taskId",)})
@@ -115,8 +115,8 @@ def _by_id(items: Sequence[Any]) -> dict[Any, Any] | None:
 class StepPair:
     """The same step of both runs; one of them is ``None`` where the other run has no such step."""
 
-    a: Step | None
-    b: Step | None
+    a: StepState | None
+    b: StepState | None
     data: tuple[ValueChange, ...] = ()
 
     @property
@@ -128,7 +128,7 @@ class StepPair:
         return self._any.type or (self.b.type if self.b is not None else "")
 
     @property
-    def _any(self) -> Step:
+    def _any(self) -> StepState:
         step = self.a or self.b
         assert step is not None
         return step
@@ -152,11 +152,11 @@ class StepPair:
         return (self.a.status, self.a.code, self.a.type) != (self.b.status, self.b.code, self.b.type) or bool(self.data)
 
 
-def _seconds(step: Step | None) -> float:
+def _seconds(step: StepState | None) -> float:
     return math.nan if step is None else step.ended - step.started
 
 
-def step_pairs(a: Execution, b: Execution) -> list[StepPair]:
+def step_pairs(a: ExecutionState, b: ExecutionState) -> list[StepPair]:
     """The steps of both by their ids, in A's order; what only B has stands behind what it follows there.
 
     Data are compared where both runs told theirs: a plan that broke off tells none, whatever its steps brought.
@@ -166,11 +166,11 @@ def step_pairs(a: Execution, b: Execution) -> list[StepPair]:
     return [_pair(first.get(key), second.get(key), told=told) for key in _merged([*first], [*second])]
 
 
-def _tells_data(run: Execution) -> bool:
+def _tells_data(run: ExecutionState) -> bool:
     return run.envelope is not None and bool(run.envelope.get("stepResults"))
 
 
-def _pair(a: Step | None, b: Step | None, *, told: bool) -> StepPair:
+def _pair(a: StepState | None, b: StepState | None, *, told: bool) -> StepPair:
     changed = value_changes(a.data, b.data) if told and a is not None and b is not None else []
     return StepPair(a, b, tuple(changed))
 
@@ -255,7 +255,7 @@ class TreePair(NamedTuple):
     b: TreeMark | None
 
 
-def tree_pairs(a: Execution, b: Execution) -> list[TreePair]:
+def tree_pairs(a: ExecutionState, b: ExecutionState) -> list[TreePair]:
     first = _numbered(sorted(a.trees, key=lambda mark: mark.at), "step_id")
     second = _numbered(sorted(b.trees, key=lambda mark: mark.at), "step_id")
     return [TreePair(key[0], first.get(key), second.get(key)) for key in _merged([*first], [*second])]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from clawperator.engine.logcat.assembly import is_full_part
 from clawperator.engine.logcat.envelopes import MAX_PARTS, begins_envelope
 from clawperator.engine.logcat.progress import OPERATOR_PREFIXES
-from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.line_ring import LineRing
 
 SHOWN = 1_000
@@ -36,7 +36,7 @@ class RunLines(NamedTuple):
 NONE = RunLines()
 
 
-def lines_of(execution: Execution, ring: LineRing) -> RunLines:
+def lines_of(execution: ExecutionState, ring: LineRing) -> RunLines:
     """The Operator's lines about ``execution``: those that name it, those without a name from its start to its envelope,
     and every part of the envelope. Lines of other commands between them are left out.
     """

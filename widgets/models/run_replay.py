@@ -17,11 +17,10 @@ from clawperator.engine.events.types import (
     ExecutionStarted,
 )
 from clawperator.engine.history.records import HOST_KINDS
-from clawperator.widgets.format.runs import interrupted_words
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import Execution, LiveLine, Step, TreeMark
+from clawperator.widgets.models.execution import ExecutionState, LiveLine, StepState, TreeMark
 from clawperator.widgets.models.executions import ExecutionLog
 from clawperator.widgets.models.outcomes import lose
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.engine.history.records import LineRecord, RunRecord, RunSummary, StepRecord
@@ -133,12 +132,14 @@ def _step_of_tree(record: RunRecord, place: int) -> int:
 # -- the run as an execution
 
 
-def execution_of(record: RunRecord) -> Execution:
+def execution_of(record: RunRecord) -> ExecutionState:
     """A stored run as the model of a live one: told the same way, by the same events, so that both look alike."""
     summary = record.summary
     log = ExecutionLog(kept=1)
     log.apply(_events(record))
-    execution = log.find(summary.command_id) or Execution(summary.command_id, summary.device_id, 1, summary.started_at)
+    execution = log.find(summary.command_id) or ExecutionState(
+        summary.command_id, summary.device_id, 1, summary.started_at
+    )
     _complete(execution, record)
     return execution
 
@@ -222,7 +223,7 @@ def _outcome(record: RunRecord, at: float) -> Iterator[EngineEvent]:
     )
 
 
-def _complete(execution: Execution, record: RunRecord) -> None:
+def _complete(execution: ExecutionState, record: RunRecord) -> None:
     """What the record knows beyond its lines."""
     summary = record.summary
     execution.started = summary.started_at
@@ -243,14 +244,14 @@ def _complete(execution: Execution, record: RunRecord) -> None:
     _complete_trees(execution, record)
 
 
-def _complete_steps(execution: Execution, record: RunRecord) -> None:
+def _complete_steps(execution: ExecutionState, record: RunRecord) -> None:
     known = {step.id: step for step in execution.steps}
     for told in record.steps:
         step = known.get(told.id)
         if step is None:
             if told.status in ("unknown", "not_run") and math.isnan(told.started_at):
                 continue  # nothing has been reported of it
-            step = Step(told.id, status=STEP_STATES.get(told.status, Status.UNKNOWN), data=told.data)
+            step = StepState(told.id, status=STEP_STATES.get(told.status, Status.UNKNOWN), data=told.data)
             execution.steps.append(step)
         step.type = step.type or told.type
         step.started, step.ended = told.started_at, told.ended_at
@@ -259,7 +260,7 @@ def _complete_steps(execution: Execution, record: RunRecord) -> None:
             step.code = step.code or told.code
 
 
-def _complete_trees(execution: Execution, record: RunRecord) -> None:
+def _complete_trees(execution: ExecutionState, record: RunRecord) -> None:
     execution.snapshots = len(record.trees)
     for tree in record.trees:
         execution.trees.append(TreeMark(tree.step_id, tree.at, tree.digest, tree.characters, tree.complete))
@@ -267,3 +268,12 @@ def _complete_trees(execution: Execution, record: RunRecord) -> None:
         status = Status.OK if tree.complete else Status.WARN
         place = bisect_right(execution.lines, tree.at, key=lambda line: line.at)
         execution.lines.insert(place, LiveLine(tree.at, status, "snapshot", words, tree=tree.digest))
+
+
+def interrupted_words(run: RunSummary) -> str:
+    """Why the end of a run is not known."""
+    if run.origin == "seen":
+        return "No result was seen: how it ended is not known"
+    if not math.isnan(run.ended_at):
+        return "Whoever ran it stopped waiting before the result came"
+    return "The process that ran it ended before the result came"

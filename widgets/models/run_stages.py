@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.models.status import Status
 
 STAGES: dict[str, tuple[str, ...]] = {
     "validate": ("validate",),
@@ -27,7 +27,7 @@ STAGES: dict[str, tuple[str, ...]] = {
 _COUNTDOWN = re.compile(r" in ([0-9.]+) s$")
 
 
-class Stage(NamedTuple):
+class RunStage(NamedTuple):
     """``seconds`` is ``nan`` where nobody took the time; ``words`` say more."""
 
     name: str
@@ -36,7 +36,7 @@ class Stage(NamedTuple):
     words: str = ""
 
 
-def stages(execution: Execution, now: float) -> Iterator[Stage]:
+def stages(execution: ExecutionState, now: float) -> Iterator[RunStage]:
     """All of them, in their order; those that were not reached too."""
     reached = _reached(execution)
     names = list(STAGES)
@@ -52,10 +52,10 @@ def stages(execution: Execution, now: float) -> Iterator[Stage]:
         else:
             status = _present(execution)
         status = _of_steps(execution, status) if name == "steps" else status
-        yield Stage(name, status, _seconds(execution, name, now, here=place == reached), _words(execution, name))
+        yield RunStage(name, status, _seconds(execution, name, now, here=place == reached), _words(execution, name))
 
 
-def _reached(execution: Execution) -> int:
+def _reached(execution: ExecutionState) -> int:
     """The place of the stage that it is in, or ended in; behind the last one when all went its way."""
     names = list(STAGES)
     if execution.envelope is not None or execution.problem:
@@ -69,28 +69,28 @@ def _reached(execution: Execution) -> int:
     return names.index("broadcast") if "dispatched" in kinds else names.index("lock")
 
 
-def _present(execution: Execution) -> Status:
+def _present(execution: ExecutionState) -> Status:
     if not execution.over:
         return Status.RUNNING
     return execution.status if execution.status is not Status.OK else Status.FAILED
 
 
-def _of_steps(execution: Execution, status: Status) -> Status:
+def _of_steps(execution: ExecutionState, status: Status) -> Status:
     """The plan can run to its end although a step failed."""
     if execution.envelope is None or status is not Status.OK:
         return status
     return execution.status if execution.status in (Status.WARN, Status.FAILED) else Status.OK
 
 
-def _takes_trees(execution: Execution) -> bool:
+def _takes_trees(execution: ExecutionState) -> bool:
     planned = execution.payload.get("actions", ()) if execution.payload is not None else ()
     types = [step.type for step in execution.steps] + [str(action.get("type")) for action in planned]
     return bool(execution.trees) or "snapshot_ui" in types
 
 
-def _snapshot(execution: Execution) -> Stage:
+def _snapshot(execution: ExecutionState) -> RunStage:
     if not execution.trees:
-        return Stage(
+        return RunStage(
             "snapshot",
             Status.SKIPPED if execution.over else Status.IDLE,
             words="no tree came" if execution.over else "",
@@ -98,10 +98,10 @@ def _snapshot(execution: Execution) -> Stage:
     count, last = len(execution.trees), execution.trees[-1]
     words = f"{last.characters:,} characters" if count == 1 else f"{count} trees"
     status = Status.OK if all(tree.complete for tree in execution.trees) else Status.WARN
-    return Stage("snapshot", status, words=words if status is Status.OK else f"{words}, incomplete")
+    return RunStage("snapshot", status, words=words if status is Status.OK else f"{words}, incomplete")
 
 
-def _seconds(execution: Execution, name: str, now: float, *, here: bool) -> float:
+def _seconds(execution: ExecutionState, name: str, now: float, *, here: bool) -> float:
     if execution.phases:
         took = [execution.phases[phase] for phase in STAGES[name] if phase in execution.phases]
         return sum(took) / 1000 if took else math.nan
@@ -112,7 +112,7 @@ def _seconds(execution: Execution, name: str, now: float, *, here: bool) -> floa
     )
 
 
-def _words(execution: Execution, name: str) -> str:
+def _words(execution: ExecutionState, name: str) -> str:
     if name == "device":
         return execution.device_id
     if name == "steps" and execution.action_count:
@@ -121,7 +121,7 @@ def _words(execution: Execution, name: str) -> str:
     return ""
 
 
-def retry_countdown(execution: Execution, now: float) -> float:
+def retry_countdown(execution: ExecutionState, now: float) -> float:
     """Seconds until the step that waits is tried again; 0 where none waits."""
     last = execution.lines[-1] if execution.lines else None
     if execution.over or last is None or last.kind != "stage-retry":

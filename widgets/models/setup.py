@@ -47,13 +47,13 @@ class ApkFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
+class SetupState:
     """For the device ``serial``. ``status`` is how the app is there: ``None`` while unknown, or with a ``problem``.
 
     ``files`` are those of the downloads folder, newest first, and then those that somebody named; ``None`` until looked for.
     """
 
-    EMPTY: ClassVar[Setup]
+    EMPTY: ClassVar[SetupState]
 
     serial: str = ""
     status: AppState | None = None
@@ -71,4 +71,4 @@ class Setup:
         return next((file for file in self.files or () if file.path == path), None)
 
 
-Setup.EMPTY = Setup()
+SetupState.EMPTY = SetupState()

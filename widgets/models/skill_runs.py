@@ -10,7 +10,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol, Self
 
 from clawperator.engine.skills.frames import kind_of
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 
 LINES_KEPT = 20_000
 CHARACTERS_KEPT = 4_000_000
@@ -54,7 +54,7 @@ _KINDS = {
 """What ``engine.skills.frames`` calls them; the begin and the end of a text depend on the lines before."""
 
 
-class OutputLine(NamedTuple):
+class SkillOutputLine(NamedTuple):
     """One line. ``stream`` is ``stdout``, ``stderr``, or ``host`` for what the console itself says; ``cut`` counts what is missing."""
 
     stream: str
@@ -70,7 +70,7 @@ class OutputRing:
     def __init__(self, *, lines: int = LINES_KEPT, characters: int = CHARACTERS_KEPT) -> None:
         self.first = 0
         self.generation = 0
-        self._lines: list[OutputLine] = []
+        self._lines: list[SkillOutputLine] = []
         self._most_lines = lines
         self._most_characters = characters
         self._characters = 0
@@ -85,7 +85,7 @@ class OutputRing:
     def __len__(self) -> int:
         return len(self._lines)
 
-    def __getitem__(self, number: int) -> OutputLine:
+    def __getitem__(self, number: int) -> SkillOutputLine:
         """The line of this number; raises ``IndexError`` when it has gone or has not come."""
         if number < self.first:
             raise IndexError(number)
@@ -95,7 +95,7 @@ class OutputRing:
         text = line.text.rstrip("\r\n")
         marker = self._marker(text) if line.stream != "host" else Marker.HOST
         self._lines.append(
-            OutputLine(line.stream, text[:LINE_KEPT], line.at, marker, max(0, len(text) - LINE_KEPT)),
+            SkillOutputLine(line.stream, text[:LINE_KEPT], line.at, marker, max(0, len(text) - LINE_KEPT)),
         )
         if line.stream == "stderr" or marker in MEANS_SOMETHING:
             self._marked.append(self.end - 1)
@@ -129,7 +129,7 @@ class OutputRing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkillRun:
+class SkillRunState:
     """``what`` names the script or the recipe, ``command`` the command line that does the same, without personal values.
 
     ``status`` is RUNNING until it ``ended``; then ``words`` say what came of it, ``code`` and ``hint`` belong to a failure.

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.job import Job
-from clawperator.widgets.models.skill_runs import SkillRun
+from clawperator.widgets.models.skill_runs import SkillRunState
+from clawperator.widgets.models.status import Status
 
 BUILTIN = "builtin"
 """The source of a registry that comes along."""
 
 
-class Field(NamedTuple):
+class SkillInput(NamedTuple):
     """An input as it is asked for. ``personal``: not for other eyes; ``values`` are all that it may be, where that is known.
 
     ``option``: a script takes it as ``--name value``, not by its place.
@@ -31,7 +31,7 @@ class Field(NamedTuple):
     option: bool = False
 
 
-class Trouble(NamedTuple):
+class SkillProblem(NamedTuple):
     """Why something could not be read, compiled or begun. ``line`` of ``file`` where that is known, from 1; 0: it is not.
 
     ``field`` is the input that it is about; empty: none, or not one of them.
@@ -45,7 +45,7 @@ class Trouble(NamedTuple):
     field: str = ""
 
 
-class Finding(NamedTuple):
+class LintFinding(NamedTuple):
     """What lint said: ``severity`` is ``error``, ``warning`` or ``info``."""
 
     file: str
@@ -55,7 +55,7 @@ class Finding(NamedTuple):
     message: str
 
 
-class Ruling(NamedTuple):
+class PolicyDecision(NamedTuple):
     """Whether the policy allows a capability, or an app where ``kind`` is ``package``."""
 
     kind: str
@@ -64,7 +64,7 @@ class Ruling(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Skill:
+class SkillEntry:
     """One entry of the registry; what has another form than the contract's counts as absent."""
 
     id: str
@@ -74,13 +74,13 @@ class Skill:
     skill_file: str = ""
     scripts: tuple[str, ...] = ()
     artifacts: tuple[str, ...] = ()
-    inputs: tuple[Field, ...] = ()
+    inputs: tuple[SkillInput, ...] = ()
     """Those of the script, where the entry declares some."""
     folded: str = ""
     """What a search looks at."""
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> Skill:
+    def of(cls, entry: Mapping[str, Any]) -> SkillEntry:
         name, app, intent, summary = (_text(entry, key) for key in ("id", "applicationId", "intent", "summary"))
         words = (name, app, intent, summary, *_texts(entry, "keywords"))
         return cls(
@@ -106,52 +106,52 @@ def _texts(entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else ()
 
 
-def _contract_inputs(entry: Mapping[str, Any]) -> Sequence[Field]:
+def _contract_inputs(entry: Mapping[str, Any]) -> Sequence[SkillInput]:
     """``contract.inputs``, name → type in words (skills.md#file): in their order the script's arguments."""
     contract = entry.get("contract")
     inputs = contract.get("inputs") if isinstance(contract, Mapping) else None
     if not isinstance(inputs, Mapping):
         return ()
-    return [Field(str(name), required=True, help=str(words)) for name, words in inputs.items()]
+    return [SkillInput(str(name), required=True, help=str(words)) for name, words in inputs.items()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
+class SkillArtifact:
     """A recipe or a JSON template of a skill. ``name`` is what the command line calls it, ``about`` its kind in words."""
 
     name: str
     about: str = ""
-    inputs: tuple[Field, ...] = ()
+    inputs: tuple[SkillInput, ...] = ()
     capabilities: tuple[str, ...] = ()
     app: str = ""
-    trouble: Trouble | None = None
+    trouble: SkillProblem | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class SkillDetails:
     """One skill in full, as its files are. ``findings`` are ``None`` until lint has looked; ``trouble``: lint could not."""
 
     skill_id: str
     text: str = ""
     text_problem: str = ""
-    artifacts: tuple[Artifact, ...] = ()
-    rulings: tuple[Ruling, ...] = ()
+    artifacts: tuple[SkillArtifact, ...] = ()
+    rulings: tuple[PolicyDecision, ...] = ()
     profile: str = ""
-    policy_trouble: Trouble | None = None
-    findings: tuple[Finding, ...] | None = None
-    trouble: Trouble | None = None
+    policy_trouble: SkillProblem | None = None
+    findings: tuple[LintFinding, ...] | None = None
+    trouble: SkillProblem | None = None
 
     @property
-    def inputs(self) -> tuple[Field, ...]:
+    def inputs(self) -> tuple[SkillInput, ...]:
         """Of all artifacts together, each name once."""
-        found: dict[str, Field] = {}
+        found: dict[str, SkillInput] = {}
         for artifact in self.artifacts:
             for item in artifact.inputs:
                 found.setdefault(item.name, item)
         return tuple(found.values())
 
     @property
-    def denied(self) -> tuple[Ruling, ...]:
+    def denied(self) -> tuple[PolicyDecision, ...]:
         return tuple(ruling for ruling in self.rulings if not ruling.allowed)
 
     def count(self, severity: str) -> int:
@@ -167,7 +167,7 @@ class LastResult(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class SkillsState:
     """``known``: somebody has looked. ``trouble`` says why there is no list, or why it is the one that comes along.
 
     ``source`` is who chose the registry at ``path`` (``flag``, ``env``, ``cwd``, ``installed``, ``builtin``), ``commit`` the
@@ -175,30 +175,30 @@ class Shelf:
     of skills, ``checked`` the skill whose lint was asked for.
     """
 
-    EMPTY: ClassVar[Shelf]
+    EMPTY: ClassVar[SkillsState]
 
-    skills: tuple[Skill, ...] = ()
+    skills: tuple[SkillEntry, ...] = ()
     known: bool = False
-    trouble: Trouble | None = None
+    trouble: SkillProblem | None = None
     path: str = ""
     source: str = ""
     commit: str = ""
     results: Mapping[str, LastResult] = field(default_factory=dict)
-    card: Card | None = None
-    run: SkillRun | None = None
+    card: SkillDetails | None = None
+    run: SkillRunState | None = None
     sync: Job | None = None
-    checked: Card | None = None
+    checked: SkillDetails | None = None
     checking: str = ""
     """The skill whose lint is on its way."""
 
-    def skill(self, skill_id: str) -> Skill | None:
+    def skill(self, skill_id: str) -> SkillEntry | None:
         return next((skill for skill in self.skills if skill.id == skill_id), None)
 
 
-Shelf.EMPTY = Shelf()
+SkillsState.EMPTY = SkillsState()
 
 
-def find_skills(skills: Sequence[Skill], typed: str) -> list[Skill]:
+def find_skills(skills: Sequence[SkillEntry], typed: str) -> list[SkillEntry]:
     """Those in which all words occur, in the registry's order, but those first whose id holds the words."""
     words = typed.casefold().split()
     if not words:
@@ -207,6 +207,6 @@ def find_skills(skills: Sequence[Skill], typed: str) -> list[Skill]:
     return sorted(found, key=lambda skill: not all(word in skill.id.casefold() for word in words))
 
 
-def required_first(fields: Sequence[Field]) -> list[Field]:
+def required_first(fields: Sequence[SkillInput]) -> list[SkillInput]:
     """As a form asks for them."""
     return sorted(fields, key=lambda item: not item.required)

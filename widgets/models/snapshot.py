@@ -1,4 +1,4 @@
-"""A snapshot as the panes know it: a tree, where it came from and when. ``Snapshot.EMPTY`` stands for "none yet"."""
+"""A snapshot as the panes know it: a tree, where it came from and when. ``TreeSnapshot.EMPTY`` stands for "none yet"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class TreeSnapshot:
     """One captured tree.
 
     ``source`` says where it came from: ``r`` (asked here), ``stream`` (seen in the log), ``history`` or ``file``. ``at`` is
@@ -27,7 +27,7 @@ class Snapshot:
     Of many kept trees few are looked at: a ``packed`` one has its dump compressed, and neither ``xml`` nor ``tree``.
     """
 
-    EMPTY: ClassVar[Snapshot]
+    EMPTY: ClassVar[TreeSnapshot]
 
     serial: int = 0
     device_id: str = ""
@@ -68,10 +68,10 @@ class Snapshot:
         return self.tree.nodes if self.tree is not None else ()
 
 
-Snapshot.EMPTY = Snapshot()
+TreeSnapshot.EMPTY = TreeSnapshot()
 
 
-def pack(snapshot: Snapshot) -> Snapshot:
+def pack(snapshot: TreeSnapshot) -> TreeSnapshot:
     """The same with its dump compressed, to a fiftieth of the memory; slow, for a worker thread."""
     return replace(
         snapshot,
@@ -86,7 +86,7 @@ def pack(snapshot: Snapshot) -> Snapshot:
     )
 
 
-def unpack(snapshot: Snapshot) -> Snapshot:
+def unpack(snapshot: TreeSnapshot) -> TreeSnapshot:
     """The same with its tree again; slow, for a worker thread."""
     xml = zlib.decompress(snapshot.packed).decode("utf-8", "surrogatepass")
     return replace(snapshot, xml=xml, tree=parse(xml, recover=True), packed=b"")

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from clawperator.engine.filters.grammar import Filter, Term
 from clawperator.engine.logcat.entry import decode
-from clawperator.widgets.models.executions import Execution, Item, Mark
+from clawperator.widgets.models.execution import ExecutionState, Item, Mark
 
 if TYPE_CHECKING:
     from clawperator.engine.logcat.entry import LogEntry
     from clawperator.widgets.models.line_chunk import Chunk
 
-_OF_EXECUTION: dict[str, Callable[[Execution], str]] = {
+_OF_EXECUTION: dict[str, Callable[[ExecutionState], str]] = {
     "cmd": lambda item: item.command_id,
     "task": lambda item: item.task_id,
     "src": lambda item: item.source,
@@ -56,7 +56,7 @@ def ages(where: Filter) -> bool:
 
 def culprit(where: Filter, items: Iterable[Item], now: float) -> str:
     """The first term that alone hides every execution, as typed; empty if there is none."""
-    executions = [item for item in items if isinstance(item, Execution)]
+    executions = [item for item in items if isinstance(item, ExecutionState)]
     for term in where.terms:
         if not any(_execution_holds(item, term, now) != term.negated for item in executions):
             return term.text
@@ -70,7 +70,7 @@ def with_command(where: Filter, command_id: str) -> Filter:
     return Filter(where.text, (term, *where.terms), where.problem, where.column)
 
 
-def _execution_holds(item: Execution, term: Term, now: float) -> bool:
+def _execution_holds(item: ExecutionState, term: Term, now: float) -> bool:
     if term.key == "age":
         return term.allows_age(now - item.started)
     if term.key:

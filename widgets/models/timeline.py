@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.evidence import cut_off, end_seen, was_sent, when_answered
+from clawperator.widgets.models.execution_queries import cut_off, end_seen, was_sent, when_answered
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
-    from clawperator.widgets.models.execution import Execution, Step
+    from clawperator.widgets.models.execution import ExecutionState, StepState
 
 PHASES: Mapping[str, str] = {
     "validate": "payload is checked",
@@ -60,7 +60,7 @@ class TimedStep:
     end: float = math.nan
     until: float = math.nan
     ticks: tuple[float, ...] = ()
-    step: Step | None = None
+    step: StepState | None = None
     cut_off: bool = False
 
     @property
@@ -99,7 +99,7 @@ class Timeline:
         return self.elapsed / self.budget if self.budget else math.nan
 
 
-def timeline(execution: Execution, now: float) -> Timeline:
+def timeline(execution: ExecutionState, now: float) -> Timeline:
     """The time line of ``execution`` as known at ``now``."""
     elapsed = max(0.0, execution.elapsed(now))
     steps = tuple(_steps(execution, now))
@@ -128,7 +128,7 @@ def _phases(milliseconds: Mapping[str, float]) -> Iterator[Phase]:
         start += length
 
 
-def _steps(execution: Execution, now: float) -> Iterator[TimedStep]:
+def _steps(execution: ExecutionState, now: float) -> Iterator[TimedStep]:
     """The reported steps in their order, then the actions of the payload that are still to come."""
     planned = tuple(_actions(execution.payload))
     types = {str(action.get("id")): str(action.get("type", "")) for action in planned}
@@ -139,7 +139,7 @@ def _steps(execution: Execution, now: float) -> Iterator[TimedStep]:
         yield TimedStep(number, str(action.get("id", "")), str(action.get("type", "")), rest)
 
 
-def _with_ends(execution: Execution, now: float) -> Iterator[tuple[Step, float]]:
+def _with_ends(execution: ExecutionState, now: float) -> Iterator[tuple[StepState, float]]:
     """Each step with the moment at which it was over at the latest: its end, the next one's start, the end of the run."""
     ended = when_answered(execution) if execution.late else execution.ended
     last = now if math.isnan(ended) else ended
@@ -150,7 +150,7 @@ def _with_ends(execution: Execution, now: float) -> Iterator[tuple[Step, float]]
         yield step, last if math.isnan(until) else until
 
 
-def _timed(execution: Execution, step: Step, number: int, planned: str, until: float) -> TimedStep:
+def _timed(execution: ExecutionState, step: StepState, number: int, planned: str, until: float) -> TimedStep:
     began = execution.started
     lost = cut_off(execution, step)
     retries = (line.at for line in execution.lines if line.kind == "stage-retry")
@@ -175,12 +175,12 @@ def _actions(payload: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
             yield action
 
 
-def _left(planned: Iterable[Mapping[str, Any]], reported: Iterable[Step]) -> Iterator[Mapping[str, Any]]:
+def _left(planned: Iterable[Mapping[str, Any]], reported: Iterable[StepState]) -> Iterator[Mapping[str, Any]]:
     seen = {step.id for step in reported}
     return (action for action in planned if str(action.get("id")) not in seen)
 
 
-def _status_of_rest(execution: Execution) -> Status:
+def _status_of_rest(execution: ExecutionState) -> Status:
     """What became of actions without a report: to come, not reached, or nobody knows."""
     if not execution.over:
         return Status.IDLE

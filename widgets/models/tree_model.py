@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from clawperator.engine.hierarchy.align import NOTHING, Alignment, Heirs
-from clawperator.widgets.format.lines import Line
-from clawperator.widgets.format.nodes import RowState
 from clawperator.widgets.models.comparison import changed_attributes, changes_between, ghosts_of
 from clawperator.widgets.models.find import FLAGS, NO_FIND, Find, parse_find
-from clawperator.widgets.models.snapshot import Snapshot
-from clawperator.widgets.models.tree_rows import Layout, Rows, TreeRow, View, crowded
+from clawperator.widgets.models.snapshot import TreeSnapshot
+from clawperator.widgets.models.tree_rows import Layout, Rows, TreeView, VisibleRow, crowded
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode, UiTree
-    from clawperator.widgets.format.symbols import Symbols
 
 Stops = Literal["hits", "matches", "changes"]
 """What can be walked."""
@@ -33,12 +30,30 @@ def _nobody(_node: UiNode) -> None:
     return None
 
 
+class RowState(NamedTuple):
+    """State of a tree row beyond its node.
+
+    ``mark`` is the kind of a change, ``differing`` the changed attributes, ``removed`` the subtrees that are gone from
+    below it; ``found``: 0 no hit, 1 a hit, 2 the current hit; ``match``: 0 no match, 1 a match, 2 the first one, which
+    the device takes; ``position`` counts the hit or match under the cursor, such as ``2 of 3``.
+    """
+
+    mark: str = ""
+    differing: frozenset[str] = frozenset()
+    found: int = 0
+    match: int = 0
+    dimmed: bool = False
+    on_screen: bool = True
+    position: str = ""
+    removed: int = 0
+
+
 class TreeModel:
     """See the module. Every change of what is shown makes ``rows`` anew."""
 
     def __init__(self) -> None:
-        self.snapshot = Snapshot.EMPTY
-        self.view = View.COMPACT
+        self.snapshot = TreeSnapshot.EMPTY
+        self.view = TreeView.COMPACT
         self.find: Find = NO_FIND
         self.hide_others = False
         self.filters: frozenset[str] = frozenset()
@@ -46,7 +61,7 @@ class TreeModel:
         self.matches: Sequence[int] = ()
         self.first_match = -1
         self.changes: Alignment = NOTHING
-        self.compared: Snapshot | None = None
+        self.compared: TreeSnapshot | None = None
         self.rows = Rows(Layout(None))
         self._before: UiTree | None = None
         self._hit_set: frozenset[int] = frozenset()
@@ -66,7 +81,7 @@ class TreeModel:
 
     # -- content
 
-    def take(self, snapshot: Snapshot) -> Heir:
+    def take(self, snapshot: TreeSnapshot) -> Heir:
         """Swap the tree; who has become of the old one's nodes (nobody, if it was another device's)."""
         old, self.snapshot = self.snapshot, snapshot
         same = bool(old) and old.device_id == snapshot.device_id
@@ -82,7 +97,7 @@ class TreeModel:
         self.lay_out()
         return heir
 
-    def _heirs(self, old: Snapshot) -> Heir:
+    def _heirs(self, old: TreeSnapshot) -> Heir:
         before, after = old.tree, self.tree
         if before is None or after is None:
             return _nobody
@@ -91,7 +106,7 @@ class TreeModel:
         positions = changes_between(old, self.snapshot).old_to_new
         return lambda node: after.nodes[positions[node.index]] if node.index in positions else None
 
-    def _take_folds(self, old: Snapshot, heir: Heir, *, same: bool) -> None:
+    def _take_folds(self, old: TreeSnapshot, heir: Heir, *, same: bool) -> None:
         """What was folded stays so; what is new and crowded begins so."""
         fresh = crowded(self.tree) if self.tree is not None else set()
         if same and old.tree is not None:
@@ -103,24 +118,24 @@ class TreeModel:
             folds.update(node.index for node in heirs if node is not None)
         self._folds[False] |= fresh
 
-    def learn_changes(self, snapshot: Snapshot, old: Snapshot) -> None:
+    def learn_changes(self, snapshot: TreeSnapshot, old: TreeSnapshot) -> None:
         """The changes of what is shown have come: ``snapshot`` is the same with them, ``old`` the one before."""
         self.snapshot = snapshot
         if self.compared is None:
             self._mark_changes(old)
 
-    def _mark_changes(self, old: Snapshot) -> None:
+    def _mark_changes(self, old: TreeSnapshot) -> None:
         """In another app everything is new: marks on all of it would say nothing."""
         if old.tree is not None and self.tree is not None and old.tree.package == self.tree.package:
             self.changes, self._before = changes_between(old, self.snapshot), old.tree
             self._places.clear()
 
-    def compare(self, old: Snapshot | None) -> None:
+    def compare(self, old: TreeSnapshot | None) -> None:
         """Mark what changed since ``old`` and show what was removed as ghosts; ``None``: no more."""
         self._compare(old)
         self.lay_out()
 
-    def _compare(self, old: Snapshot | None) -> None:
+    def _compare(self, old: TreeSnapshot | None) -> None:
         if old is not None and old.tree is not None and self.tree is not None:
             self.compared, self._before = old, old.tree
             self.changes = changes_between(old, self.snapshot)
@@ -147,7 +162,7 @@ class TreeModel:
     @property
     def hidden(self) -> int:
         """How many nodes have no row although no fold and no chain holds them."""
-        if not self.filtered and self.view is not View.TARGETS:
+        if not self.filtered and self.view is not TreeView.TARGETS:
             return 0
         return len(self.snapshot.nodes) - self.rows.layout.shown
 
@@ -171,7 +186,7 @@ class TreeModel:
         tree, before = self.tree, self._before
         self._places.clear()
         if self.filtered or self.compared is None or tree is None or before is None:
-            view = View.ALL if self.hiding else self.view
+            view = TreeView.ALL if self.hiding else self.view
             layout = Layout(tree, view, only=self._passing())
         else:
             layout = Layout(tree, self.view, before=before, ghosts=ghosts_of(before, tree, self.changes))
@@ -263,7 +278,7 @@ class TreeModel:
             place -= 1
         return layout.nodes[place] if place >= 0 else None
 
-    def hit(self, row: TreeRow) -> int:
+    def hit(self, row: VisibleRow) -> int:
         """The hit that this row shows, itself or a container folded into it, counted from 0; -1: none."""
         if not self.hits or row.ghost:
             return -1
@@ -271,7 +286,7 @@ class TreeModel:
         number = bisect_left(self.hits, position - row.chain)
         return number if number < len(self.hits) and self.hits[number] <= position else -1
 
-    def match(self, row: TreeRow) -> int:
+    def match(self, row: VisibleRow) -> int:
         """0: no match of the workbench; 1: one; 2: the one that the device takes."""
         if not self._match_set or row.ghost:
             return 0
@@ -280,20 +295,19 @@ class TreeModel:
             return 2
         return int(not self._match_set.isdisjoint(shown))
 
-    def differing(self, row: TreeRow) -> frozenset[str]:
+    def differing(self, row: VisibleRow) -> frozenset[str]:
         """The attributes by which this row's node is marked as changed."""
         position = row.node.index
         if row.ghost or self._before is None or position not in self.changes.changed:
             return frozenset()
         return changed_attributes(self._before.nodes[self.changes.new_to_old[position]], row.node)
 
-    def removed_from(self, row: TreeRow) -> int:
+    def removed_from(self, row: VisibleRow) -> int:
         """How many subtrees are gone from below this row's node, as far as no ghosts tell."""
         told = self.compared is not None and not self.filtered and row.arrow != "closed"
         return 0 if row.ghost or told else self.changes.removed.get(row.node.index, 0)
 
-    def state(self, row: TreeRow, symbols: Symbols, *, at_cursor: bool) -> RowState:
-        """All that a row shows beside its node."""
+    def state(self, row: VisibleRow, *, at_cursor: bool) -> RowState:
         hit, match, tree = self.hit(row), self.match(row), self.tree
         return RowState(
             mark="" if row.ghost else self.changes.mark(row.node.index),
@@ -302,18 +316,16 @@ class TreeModel:
             match=match,
             dimmed=bool(self.find) and hit < 0 and not match,
             on_screen=row.ghost or (tree is not None and tree.is_on_screen(row.node)),
-            note=self._note(row, symbols, hit if at_cursor else -1, match if at_cursor else 0),
+            position=self._position(row, hit, match) if at_cursor else "",
+            removed=self.removed_from(row),
         )
 
-    def _note(self, row: TreeRow, symbols: Symbols, hit: int, match: int) -> Line | None:
-        """Which of how many hits or matches the cursor is on; else how much is gone from here."""
+    def _position(self, row: VisibleRow, hit: int, match: int) -> str:
         if hit >= 0:
-            return Line().add(f"{hit + 1} of {len(self.hits)}", "match-current")
+            return f"{hit + 1} of {len(self.hits)}"
         if match and not self.find:
-            number = bisect_left(self.matches, row.node.index - row.chain) + 1
-            return Line().add(f"match {number} of {len(self.matches)}", "match-current")
-        gone = self.removed_from(row)
-        return Line().add(f"{symbols.removed}{gone}", "removed") if gone else None
+            return f"match {bisect_left(self.matches, row.node.index - row.chain) + 1} of {len(self.matches)}"
+        return ""
 
     # -- walking
 

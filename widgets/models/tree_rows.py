@@ -2,7 +2,7 @@
 
 Two steps, because folding must not cost a walk over ten thousand nodes. ``Layout`` says which nodes have a row when nothing
 is folded: columns over document order, made once per tree and view. ``Rows`` leaves out what is folded away: a list of
-numbers, copied in slices. A ``TreeRow`` is made when it is looked at. Pure; the pane draws it.
+numbers, copied in slices. A ``VisibleRow`` is made when it is looked at. Pure; the pane draws it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode, UiTree
 
 
-class View(Enum):
+class TreeView(Enum):
     """How much of the tree is shown; ``t`` goes round."""
 
     COMPACT = "compact"
@@ -28,12 +28,12 @@ class View(Enum):
     TARGETS = "targets"
 
     @property
-    def next(self) -> View:
-        views = tuple(View)
+    def next(self) -> TreeView:
+        views = tuple(TreeView)
         return views[(views.index(self) + 1) % len(views)]
 
 
-class TreeRow(NamedTuple):
+class VisibleRow(NamedTuple):
     """A visible node. ``level`` is its drawn depth, ``chain`` the number of containers folded into it, ``guides`` tells
     for each level left of it (a bit each) whether a later sibling follows there. ``arrow`` is ``open``, ``closed`` or ``""``;
     ``hidden`` counts the nodes below a closed one. A ``ghost`` is a node of the older tree that this one does not have.
@@ -65,10 +65,10 @@ def _has_own_row(node: UiNode, following: Sequence[UiNode]) -> bool:
     return node.end == inner or following[inner].end != node.end or not is_plain(node)
 
 
-def _shows(tree: UiTree, view: View) -> Callable[[UiNode], bool]:
-    if view is View.TARGETS:
+def _shows(tree: UiTree, view: TreeView) -> Callable[[UiNode], bool]:
+    if view is TreeView.TARGETS:
         return is_target
-    if view is View.ALL:
+    if view is TreeView.ALL:
         return lambda _node: True
     nodes = tree.nodes
     return lambda node: _has_own_row(node, nodes)
@@ -84,7 +84,7 @@ class Layout:
     def __init__(
         self,
         tree: UiTree | None,
-        view: View = View.COMPACT,
+        view: TreeView = TreeView.COMPACT,
         *,
         only: Collection[int] | None = None,
         before: UiTree | None = None,
@@ -97,7 +97,7 @@ class Layout:
         self.behind: list[int] = []
         self._keys: list[int] = []
         self._ghosts: set[int] = set()
-        self._chained = view is View.COMPACT and only is None
+        self._chained = view is TreeView.COMPACT and only is None
         if tree is not None:
             self._fill(_entries(tree, view, only, before, ghosts or {}))
         self.shown = len(self.nodes) - len(self._ghosts)
@@ -171,7 +171,7 @@ class Layout:
 
 
 def _entries(
-    tree: UiTree, view: View, only: Collection[int] | None, before: UiTree | None, ghosts: Ghosts
+    tree: UiTree, view: TreeView, only: Collection[int] | None, before: UiTree | None, ghosts: Ghosts
 ) -> Iterator[tuple[UiNode, int, int, bool]]:
     """Every node with its depth, a key that orders rows, and whether it has a row.
 
@@ -189,14 +189,14 @@ def _entries(
 
 
 def _ghost_entries(
-    before: UiTree | None, view: View, run: Sequence[Ghost], position: int
+    before: UiTree | None, view: TreeView, run: Sequence[Ghost], position: int
 ) -> Iterator[tuple[UiNode, int, int, bool]]:
     if before is not None:
         shows = _shows(before, view)
         yield from ((ghost.node, ghost.depth, 2 * position - 1, shows(ghost.node)) for ghost in run)
 
 
-class Rows(Sequence[TreeRow]):
+class Rows(Sequence[VisibleRow]):
     """The rows of a layout that no fold hides. ``folded`` holds pre-order positions."""
 
     def __init__(self, layout: Layout, folded: Collection[int] = ()) -> None:
@@ -215,10 +215,10 @@ class Rows(Sequence[TreeRow]):
         return len(self._order)
 
     @overload
-    def __getitem__(self, index: int) -> TreeRow: ...
+    def __getitem__(self, index: int) -> VisibleRow: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[TreeRow]: ...
-    def __getitem__(self, index: int | slice) -> TreeRow | Sequence[TreeRow]:
+    def __getitem__(self, index: slice) -> Sequence[VisibleRow]: ...
+    def __getitem__(self, index: int | slice) -> VisibleRow | Sequence[VisibleRow]:
         if isinstance(index, slice):
             return [self[at] for at in range(*index.indices(len(self)))]
         layout, row = self.layout, self._order[index]
@@ -226,7 +226,7 @@ class Rows(Sequence[TreeRow]):
         closed = row in self._closed
         arrow = "" if ghost or layout.behind[row] == row + 1 else "closed" if closed else "open"
         hidden = node.end - node.index - 1 if closed else 0
-        return TreeRow(node, layout.levels[row], layout.chain(row), arrow, layout.guides(row), hidden, ghost)
+        return VisibleRow(node, layout.levels[row], layout.chain(row), arrow, layout.guides(row), hidden, ghost)
 
     def key(self, index: int) -> tuple[int, bool]:
         """Names the look of a row for as long as the layout stays."""
@@ -246,7 +246,7 @@ class Rows(Sequence[TreeRow]):
         return self.place(self.layout.row_of(node))
 
 
-def build_rows(tree: UiTree, view: View, folded: Collection[int]) -> Rows:
+def build_rows(tree: UiTree, view: TreeView, folded: Collection[int]) -> Rows:
     """The visible rows of a tree without filters."""
     return Rows(Layout(tree, view), folded)
 

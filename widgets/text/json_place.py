@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from clawperator.widgets.text.json_reader import Path, Reader, Span, Token, tokens
+from clawperator.widgets.text.json_reader import JsonReader, Path, Span, Token, tokens
 from clawperator.widgets.text.json_text import JsonText, finished
 
 Role = Literal["key", "value", ""]
@@ -14,7 +14,7 @@ _CLOSED_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _WORDS = ("string", "number", "word", "junk")
 
 
-class Place(NamedTuple):
+class JsonPlace(NamedTuple):
     """What may be written at a place of a text.
 
     ``role``: a ``key`` of the object at ``path``, the ``value`` at ``path``, or neither. ``span`` is the word there, up to
@@ -33,10 +33,10 @@ class Place(NamedTuple):
     colon: bool = False
 
 
-def look_at(text: str, offset: int) -> tuple[Place, JsonText]:
+def look_at(text: str, offset: int) -> tuple[JsonPlace, JsonText]:
     """What may be written at ``offset``, and the whole text as read: both in one pass."""
-    reader = Reader(text)
-    place: Place | None = None
+    reader = JsonReader(text)
+    place: JsonPlace | None = None
     following: str | None = None
     for token in tokens(text):
         if place is None and _holds(text, token, offset):
@@ -56,16 +56,16 @@ def _word(text: str, token: Token, offset: int) -> Span:
     return Span(token.start, offset if is_open else token.end)
 
 
-def _place(reader: Reader, span: Span, written: str, *, lone: bool) -> Place:
+def _place(reader: JsonReader, span: Span, written: str, *, lone: bool) -> JsonPlace:
     frame = reader.frames[-1]
     typed = written.removeprefix('"')
     if frame.expects not in ("key", "value", "comma"):
-        return Place("", frame.path, span, typed, lone)
+        return JsonPlace("", frame.path, span, typed, lone)
     comma_before = reader.end if frame.expects == "comma" else -1
     if frame.expects == "key" or (frame.expects == "comma" and frame.kind == "{"):
-        return Place("key", frame.path, span, typed, lone, comma_before)
+        return JsonPlace("key", frame.path, span, typed, lone, comma_before)
     path = (*frame.path, frame.index + 1) if frame.kind == "[" else frame.child()
-    return Place("value", path, span, typed, lone, comma_before)
+    return JsonPlace("value", path, span, typed, lone, comma_before)
 
 
 def _holds(text: str, token: Token, offset: int) -> bool:

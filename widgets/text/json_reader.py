@@ -41,7 +41,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Fault(NamedTuple):
+class JsonFault(NamedTuple):
     """Why it is no JSON, at ``start``; the words fit behind a line and column."""
 
     start: int
@@ -90,14 +90,14 @@ class _Frame:
         return (*self.path, self.index) if self.kind == "[" else ()
 
 
-class Reader:
+class JsonReader:
     """Takes tokens one after the other; what is missing between two of them is a fault and then taken as given."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.values: dict[Path, Span] = {}
         self.keys: dict[Path, Span] = {}
-        self.faults: list[Fault] = []
+        self.faults: list[JsonFault] = []
         self.frames = [_Frame("", (), 0, "value")]
         self.end = 0
         """Where the last token ended."""
@@ -135,7 +135,7 @@ class Reader:
 
     def _fault(self, token: Token, words: str) -> None:
         if len(self.faults) < FAULTS_KEPT:
-            self.faults.append(Fault(token.start, token.end, words))
+            self.faults.append(JsonFault(token.start, token.end, words))
 
     def _missing(self, words: str) -> None:
         """Something should stand right behind the last token."""

@@ -1,6 +1,6 @@
 """JSON text with the place of everything in it, be it valid, broken or only half written. Pure.
 
-Where an editor needs it the text is mostly no JSON yet, so nothing here fails: what is wrong is a ``Fault`` with its place,
+Where an editor needs it the text is mostly no JSON yet, so nothing here fails: what is wrong is a ``JsonFault`` with its place,
 and reading goes on behind it. Text without faults is text that ``strict_json.parse_json`` takes.
 """
 
@@ -12,9 +12,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from clawperator.widgets.text.json_reader import Fault, Path, Reader, Span, tokens
+from clawperator.widgets.text.json_reader import JsonFault, JsonReader, Path, Span, tokens
 
-__all__ = ["Fault", "JsonText", "Path", "Span", "editable", "read", "roles"]
+__all__ = ["JsonFault", "JsonText", "Path", "Span", "editable", "read", "roles"]
 
 _QUOTED = re.compile(r"'([^']*)'")
 _LONGEST_INDEX = 9
@@ -40,7 +40,7 @@ class JsonText:
     text: str
     values: dict[Path, Span]
     keys: dict[Path, Span]
-    faults: Sequence[Fault]
+    faults: Sequence[JsonFault]
     starts: Sequence[int]
     """Where each line begins."""
 
@@ -106,13 +106,13 @@ def _spellings(name: str) -> Iterable[str | int]:
 
 def read(text: str) -> JsonText:
     """Read a whole text."""
-    reader = Reader(text)
+    reader = JsonReader(text)
     for token in tokens(text):
         reader.feed(token)
     return finished(reader)
 
 
-def finished(reader: Reader) -> JsonText:
+def finished(reader: JsonReader) -> JsonText:
     """What a reader found that has been fed with all of its text."""
     reader.finish()
     starts = [0, *(found.end() for found in re.finditer("\n", reader.text))]

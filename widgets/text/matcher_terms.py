@@ -30,7 +30,7 @@ _BARE = re.compile(r"\S*")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
-class Term(NamedTuple):
+class MatcherTerm(NamedTuple):
     """One ``name sign value`` of the line; ``field`` is empty for a name that is none."""
 
     field: str
@@ -42,7 +42,7 @@ class Term(NamedTuple):
     column: int = -1
 
 
-def terms_of(text: str) -> Iterator[Term]:
+def terms_of(text: str) -> Iterator[MatcherTerm]:
     """The terms of a line from left to right. Nothing fails: a term that cannot be read says so."""
     return _json_terms(text) if is_json(text) else _line_terms(text)
 
@@ -55,7 +55,7 @@ def is_json(text: str) -> bool:
 # -- the line's own way
 
 
-def _line_terms(text: str) -> Iterator[Term]:
+def _line_terms(text: str) -> Iterator[MatcherTerm]:
     position = 0
     while True:
         while text[position : position + 1].isspace():
@@ -67,18 +67,18 @@ def _line_terms(text: str) -> Iterator[Term]:
         position = term.end
 
 
-def _term(text: str, start: int) -> Term:
+def _term(text: str, start: int) -> MatcherTerm:
     head = _TERM.match(text, start)
     assert head is not None  # every part of the pattern may be empty
     name, sign, value_at = head["name"], head["sign"] or "", head.end()
     field = _BY_SPELLING.get(name + sign, "")
     if not sign:
         end = _end_of_bare(text, start)
-        return Term("", "", start, end, end, _no_field(text[start:end]), start)
+        return MatcherTerm("", "", start, end, end, _no_field(text[start:end]), start)
     value, end, problem, column = _value(text, value_at)
     if not field:
         problem, column = _unknown(name, sign), start
-    return Term(field, value, start, value_at, end, problem, column)
+    return MatcherTerm(field, value, start, value_at, end, problem, column)
 
 
 def _end_of_bare(text: str, start: int) -> int:
@@ -125,7 +125,7 @@ def _unknown(name: str, sign: str) -> str:
 _BLANKS = re.compile(r"\s*")
 
 
-def _json_terms(text: str) -> Iterator[Term]:
+def _json_terms(text: str) -> Iterator[MatcherTerm]:
     """The members of a JSON object, with their places; the first thing that is no JSON ends it."""
     position = _skip(text, text.index("{") + 1)
     if text[position : position + 1] == "}":
@@ -157,14 +157,14 @@ def _json_terms(text: str) -> Iterator[Term]:
         position = _skip(text, position + 1)
 
 
-def _json_term(name: str, value: object, start: int, value_at: int, end: int) -> Term:
+def _json_term(name: str, value: object, start: int, value_at: int, end: int) -> MatcherTerm:
     if name not in FIELDS:
         problem, column = f"no field {name}: {' '.join(FIELDS)}", start
     elif not isinstance(value, str):
         problem, column = f"{name} must be a text in quotes", value_at
     else:
-        return Term(name, value, start, value_at, end)
-    return Term("", "", start, value_at, end, problem, column)
+        return MatcherTerm(name, value, start, value_at, end)
+    return MatcherTerm("", "", start, value_at, end, problem, column)
 
 
 def _json_value(text: str, at: int) -> tuple[object, int]:
@@ -176,14 +176,14 @@ def _json_value(text: str, at: int) -> tuple[object, int]:
     return value, end
 
 
-def _json_end(text: str, at: int) -> Iterator[Term]:
+def _json_end(text: str, at: int) -> Iterator[MatcherTerm]:
     rest = _skip(text, at)
     if rest < len(text):
         yield _broken("nothing may follow the object", rest, text)
 
 
-def _broken(problem: str, at: int, text: str) -> Term:
-    return Term("", "", at, at, len(text), problem, at)
+def _broken(problem: str, at: int, text: str) -> MatcherTerm:
+    return MatcherTerm("", "", at, at, len(text), problem, at)
 
 
 def _skip(text: str, at: int) -> int:
@@ -191,6 +191,6 @@ def _skip(text: str, at: int) -> int:
     return blanks.end() if blanks else at
 
 
-def is_closed(text: str, term: Term) -> bool:
+def is_closed(text: str, term: MatcherTerm) -> bool:
     match = _QUOTED.match(text, term.value_at)
     return match is not None and bool(match[2])

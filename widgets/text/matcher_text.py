@@ -16,7 +16,7 @@ from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH, utf16_
 from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.matcher import field_value
 from clawperator.engine.hierarchy.roles import ROLE_NAMES
-from clawperator.widgets.text.matcher_terms import SPELLINGS, Term, is_closed, is_json, terms_of, unescape
+from clawperator.widgets.text.matcher_terms import SPELLINGS, MatcherTerm, is_closed, is_json, terms_of, unescape
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiTree
@@ -47,7 +47,7 @@ class MatcherText(NamedTuple):
     column: int = -1
 
 
-class Completion(NamedTuple):
+class MatcherCompletion(NamedTuple):
     """The whole line with something completed, where the cursor goes, and what was put in, in words."""
 
     text: str
@@ -71,7 +71,7 @@ def parse_matcher_text(text: str, tree: UiTree | None = None) -> MatcherText:
     return MatcherText(text, Matcher.from_fields(fields), problem, column)
 
 
-def _judge(term: Term, fields: dict[str, str]) -> tuple[str, int]:
+def _judge(term: MatcherTerm, fields: dict[str, str]) -> tuple[str, int]:
     """What is wrong with a term, and where."""
     if term.problem:
         return term.problem, term.column
@@ -113,7 +113,7 @@ def full_id(value: str, tree: UiTree | None) -> str:
 # -- completing
 
 
-def complete(text: str, cursor: int, tree: UiTree | None) -> list[Completion]:
+def complete(text: str, cursor: int, tree: UiTree | None) -> list[MatcherCompletion]:
     """What may stand at the cursor: fields not given yet, then values of the screen with their counts.
 
     Counts are those of the nodes that the other terms leave; what finds one node alone comes first. At most
@@ -132,7 +132,7 @@ def complete(text: str, cursor: int, tree: UiTree | None) -> list[Completion]:
     return _value_completions(text, cursor, at, rest, tree)
 
 
-def _field_completions(text: str, cursor: int, term: Term | None, given: set[str]) -> list[Completion]:
+def _field_completions(text: str, cursor: int, term: MatcherTerm | None, given: set[str]) -> list[MatcherCompletion]:
     start = term.start if term is not None else cursor
     typed = text[start:cursor].lower()
     end = term.value_at if term is not None and not _has_value(term) else cursor
@@ -141,15 +141,17 @@ def _field_completions(text: str, cursor: int, term: Term | None, given: set[str
         spelling = SPELLINGS[field]
         if field not in given and spelling.startswith(typed):
             line = text[:start] + spelling + text[max(end, cursor) :]
-            found.append(Completion(line, start + len(spelling), spelling, _FIELD_WORDS[field]))
+            found.append(MatcherCompletion(line, start + len(spelling), spelling, _FIELD_WORDS[field]))
     return found
 
 
-def _has_value(term: Term) -> bool:
+def _has_value(term: MatcherTerm) -> bool:
     return term.value_at < term.end
 
 
-def _value_completions(text: str, cursor: int, term: Term, rest: Matcher, tree: UiTree | None) -> list[Completion]:
+def _value_completions(
+    text: str, cursor: int, term: MatcherTerm, rest: Matcher, tree: UiTree | None
+) -> list[MatcherCompletion]:
     if tree is None:
         return []
     typed = text[term.value_at : cursor]
@@ -158,7 +160,7 @@ def _value_completions(text: str, cursor: int, term: Term, rest: Matcher, tree: 
     for value, count in values_on_screen(tree, term.field, rest, typed):
         put = quoted(value)
         line = text[: term.value_at] + put + text[term.end :]
-        found.append(Completion(line, term.value_at + len(put), put, str(count)))
+        found.append(MatcherCompletion(line, term.value_at + len(put), put, str(count)))
     return [completion for completion in found if completion.text != text]
 
 

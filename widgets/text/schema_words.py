@@ -15,7 +15,7 @@ from clawperator.engine.contracts.aliases import ALIASES, canonical
 from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.contracts.strict import ABSENT
 from clawperator.engine.hierarchy.matcher import FIELDS
-from clawperator.widgets.text.json_place import Place
+from clawperator.widgets.text.json_place import JsonPlace
 from clawperator.widgets.text.json_text import JsonText, Path, editable
 
 Schema = Mapping[str, Any]
@@ -46,7 +46,7 @@ def nothing_seen(_field: str, _typed: str, _others: Mapping[str, str]) -> Iterab
     return ()
 
 
-def words_at(place: Place, document: JsonText, seen: Seen = nothing_seen) -> list[Word]:
+def words_at(place: JsonPlace, document: JsonText, seen: Seen = nothing_seen) -> list[Word]:
     """What may stand at ``place``: what begins as typed first; what is only similar where nothing else fits."""
     if place.role == "key":
         offered = list(_keys(place, document))
@@ -89,7 +89,7 @@ def _rank(names: Sequence[str], wanted: str) -> int | None:
     return 2 if any(wanted in name for name in folded) else None
 
 
-def _framed(offer: _Offer, place: Place) -> Word:
+def _framed(offer: _Offer, place: JsonPlace) -> Word:
     """With the commas that its surroundings want, and without a colon that is there already."""
     text = offer.text
     if place.role == "key" and place.colon:
@@ -108,7 +108,7 @@ def _hole(text: str) -> int:
 # -- keys
 
 
-def _keys(place: Place, document: JsonText) -> Iterator[_Offer]:
+def _keys(place: JsonPlace, document: JsonText) -> Iterator[_Offer]:
     """Those of the object's that it does not have yet; the ones that it must have first."""
     schema = _schema_at(place.path, document)
     here = [key for key, span in document.keys.items() if span.start == place.span.start]
@@ -173,7 +173,7 @@ def _meaning(schema: Schema) -> str:
 # -- values
 
 
-def _values(place: Place, document: JsonText, seen: Seen) -> Iterator[_Offer]:
+def _values(place: JsonPlace, document: JsonText, seen: Seen) -> Iterator[_Offer]:
     name, holder = place.path[-1] if place.path else "", place.path[:-1]
     if name == "type" and len(place.path) == _DEPTH_OF_ACTION + 1:
         yield from _types(holder, document)

@@ -22,11 +22,11 @@ from clawperator.app.console.messages import EmulatorsNews, News, NoticeNews
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.progress import Tell
 from clawperator.widgets.format.jobs import job_words, stage_word
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock, duration
+from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.models.job import Job
-from clawperator.widgets.models.machines import Machines
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
+from clawperator.widgets.text.times import WallClock, duration
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.provision import ProvisionPlan
@@ -49,14 +49,14 @@ class Emulating:
         self,
         engine: HasEmulators,
         post: Callable[[News], object],
-        clock: Clock,
+        clock: WallClock,
         start: Start,
     ) -> None:
         self._engine = engine
         self._post = post
         self._clock = clock
         self._start = start
-        self._machines = Machines.EMPTY
+        self._machines = EmulatorsState.EMPTY
         self._looking = False
         self._wanted = asyncio.Event()
         self._files_changed = True
@@ -138,7 +138,7 @@ class Emulating:
             )
         )
 
-    def _show(self, machines: Machines) -> None:
+    def _show(self, machines: EmulatorsState) -> None:
         if machines != self._machines:
             self._machines = machines
             self._post(EmulatorsNews(machines))

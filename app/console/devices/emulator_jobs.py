@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from clawperator.engine.emulators.progress import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError
 from clawperator.engine.events.progress import Stage, Tell, untold
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.job import Job, done_in
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.avds import Avd

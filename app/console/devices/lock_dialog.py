@@ -13,15 +13,15 @@ from clawperator.app.console import navigation
 from clawperator.app.console.run.dispatch_dialogs import AskingDialog
 from clawperator.engine.executions.device_lock import SETTLE_SECONDS
 from clawperator.widgets import keys
-from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.lines import Line, Row, column
-from clawperator.widgets.format.safe import wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock, duration
 from clawperator.widgets.format.waterfall import total_row
-from clawperator.widgets.models.executions import Execution
+from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import Timeline
+from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.text.times import WallClock, duration
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp
@@ -47,7 +47,7 @@ def show_lock(console: ConsoleApp) -> None:
 
 
 def lock_rows(
-    lock: Mapping[str, Any], execution: Execution | None, clock: Clock, width: int, symbols: Symbols = UNICODE
+    lock: Mapping[str, Any], execution: ExecutionState | None, clock: WallClock, width: int, symbols: Symbols = UNICODE
 ) -> Iterator[Row]:
     """Everything that is known of the holder. ``lock`` is empty when the device has become free meanwhile."""
     if not lock:
@@ -72,7 +72,7 @@ def lock_rows(
         yield Row(Line(width).add(" ").add(text, "muted"))
 
 
-def _facts(lock: Mapping[str, Any], execution: Execution | None, clock: Clock) -> Iterator[tuple[str, str]]:
+def _facts(lock: Mapping[str, Any], execution: ExecutionState | None, clock: WallClock) -> Iterator[tuple[str, str]]:
     for name, key in (("task", "taskId"), ("source", "source"), ("face", "face")):
         if lock.get(key):
             yield name, str(lock[key])
@@ -84,7 +84,7 @@ def _facts(lock: Mapping[str, Any], execution: Execution | None, clock: Clock) -
         yield "last sign", execution.stage
 
 
-def _time_row(lock: Mapping[str, Any], clock: Clock, width: int, symbols: Symbols) -> Row | None:
+def _time_row(lock: Mapping[str, Any], clock: WallClock, width: int, symbols: Symbols) -> Row | None:
     """How much of its time is used."""
     since, budget = lock.get("since"), lock.get("timeoutMs")
     if not (_number(since) and _number(budget)):
@@ -98,7 +98,7 @@ def _number(value: object) -> bool:
     return isinstance(value, (int, float)) and value > 0
 
 
-def _meaning(lock: Mapping[str, Any], clock: Clock, *, settling: bool) -> str:
+def _meaning(lock: Mapping[str, Any], clock: WallClock, *, settling: bool) -> str:
     if settling:
         left = max(0.0, float(lock.get("notBefore") or 0) - clock.now())
         return f"How it ended is not known, so the device may still be at work: for {duration(left)} more nothing is sent to it."
@@ -113,7 +113,7 @@ def _meaning(lock: Mapping[str, Any], clock: Clock, *, settling: bool) -> str:
     )
 
 
-class LockText(FoldedText):
+class LockText(WrappedText):
     """The rows, drawn anew while time passes."""
 
     def __init__(self, session: Session, *, id: str) -> None:  # noqa: A002  # Textual's own name

@@ -16,10 +16,10 @@ from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_words, problem_rows
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.safe import wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import wrap
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp

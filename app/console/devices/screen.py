@@ -17,13 +17,13 @@ from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
-from clawperator.widgets.emulator_list import EmulatorList, MachineDetail
-from clawperator.widgets.format.devices import DeviceFacts, facts_of
+from clawperator.widgets.emulator_list import DeviceDetail, EmulatorList
+from clawperator.widgets.format.devices import DeviceSummary, facts_of
 from clawperator.widgets.format.jobs import job_line
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.job_pane import JobPane
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class DevicesScreen(TwoPaneScreen):
     def compose_body(self) -> ComposeResult:
         with Container(id="panes", classes="-machines"):
             yield Pane("devices", EmulatorList(id="list"), id="list-pane")
-            yield Pane("card", MachineDetail(id="detail"), id="detail-pane")
+            yield Pane("card", DeviceDetail(id="detail"), id="detail-pane")
             yield Pane("at work", JobPane(self.console.clock, id="job"), id="job-pane")
         yield JobLine(id="job-line")
         yield InfoLine(id="summary")
@@ -93,7 +93,7 @@ class DevicesScreen(TwoPaneScreen):
         self._draw_job_line()
         self.show_detail()
 
-    def _facts(self, serial: str) -> DeviceFacts:
+    def _facts(self, serial: str) -> DeviceSummary:
         return facts_of(self.session.findings.get(serial), self.session.machines.name_of(serial))
 
     def show_place(self) -> None:
@@ -103,7 +103,7 @@ class DevicesScreen(TwoPaneScreen):
         self.query_one("#list-pane", Pane).note(Line().add(f"{place:,} of {len(rows):,}" if rows else ""))
 
     def show_detail(self) -> None:
-        detail, pane = self.query_one("#detail", MachineDetail), self.devices
+        detail, pane = self.query_one("#detail", DeviceDetail), self.devices
         if (avd := pane.avd) is not None:
             detail.show_avd(avd, self.session.machines)
         elif (device := pane.device) is not None:

@@ -15,10 +15,10 @@ from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import News, NoticeNews, SetupNews
 from clawperator.engine.errors import EngineError
 from clawperator.engine.events.progress import Stage, Tell, untold
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.models.job import Job
-from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, Setup
+from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, SetupState
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.operator.apk import ApkFacts
@@ -52,7 +52,7 @@ class SettingUp:
         self,
         engine: HasOperator,
         post: Callable[[News], object],
-        clock: Clock,
+        clock: WallClock,
         start: Start,
         afterwards: Callable[[str], object],
     ) -> None:
@@ -61,7 +61,7 @@ class SettingUp:
         self._clock = clock
         self._start = start
         self._afterwards = afterwards
-        self._setup = Setup.EMPTY
+        self._setup = SetupState.EMPTY
         self._jobs = JobRunner("operator setup", start, clock, self._show_job, lambda notice: post(NoticeNews(notice)))
         self.downloads: Callable[[], tuple[str, list[ApkFile]]] = found_in_downloads
         self.read: Callable[[str], ApkFile] = read_file
@@ -115,7 +115,7 @@ class SettingUp:
         self._show(replace(self._setup, files=(*others, file)))
         return file
 
-    def _show(self, setup: Setup) -> None:
+    def _show(self, setup: SetupState) -> None:
         if setup != self._setup:
             self._setup = setup
             self._post(SetupNews(setup))

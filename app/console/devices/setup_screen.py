@@ -22,7 +22,7 @@ from clawperator.widgets.row_list import ListRow, RowList, heading
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp
     from clawperator.widgets.format.symbols import Symbols
-    from clawperator.widgets.models.setup import ApkFile, Setup
+    from clawperator.widgets.models.setup import ApkFile, SetupState
 
 OTHER = "another file"
 """What the last row stands for."""
@@ -35,7 +35,7 @@ class SetupDialog(LiveDialog):
 
     def __init__(self, symbols: Symbols) -> None:
         super().__init__("Operator app", symbols)
-        self._drawn: Setup | None = None
+        self._drawn: SetupState | None = None
         self._refused: ApkFile | None = None
         self._named_path = ""
         self._again = False
@@ -46,7 +46,7 @@ class SetupDialog(LiveDialog):
         return cast("ConsoleApp", self.app)
 
     @property
-    def setup(self) -> Setup:
+    def setup(self) -> SetupState:
         return self.console.session.setup
 
     @property
@@ -94,7 +94,7 @@ class SetupDialog(LiveDialog):
             self.query_one(name, DialogText).redraw()
         self._show_keys()
 
-    def _file_rows(self, setup: Setup) -> Iterator[ListRow]:
+    def _file_rows(self, setup: SetupState) -> Iterator[ListRow]:
         if setup.files is None:
             yield heading("Looking for APK files…")
             return

@@ -18,11 +18,11 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.progress import Stage, Tell
 from clawperator.widgets.format.checks import short_name
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.checkup import Check, DeviceMark, DoctorReport, id_of, mark_of, status_of
-from clawperator.widgets.models.fixes import Fix, FixState
+from clawperator.widgets.models.doctor_report import Check, DeviceMark, DoctorReport, id_of, mark_of, status_of
+from clawperator.widgets.models.fix_run import FixRun, FixState
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.parse import DeviceEntry
@@ -68,7 +68,7 @@ class DoctorState(NamedTuple):
     """What there is to show. ``watching``: checks run by themselves when devices change."""
 
     report: DoctorReport = DoctorReport.EMPTY
-    fixes: tuple[Fix, ...] = ()
+    fixes: tuple[FixRun, ...] = ()
     watching: bool = False
 
 
@@ -90,7 +90,7 @@ class Doctoring:
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         tell: Callable[[DoctorState], object],
         say: Callable[[Notice], object],
-        clock: Clock,
+        clock: WallClock,
     ) -> None:
         self._engine = engine
         self._spawn = spawn
@@ -281,7 +281,7 @@ class Doctoring:
 
     async def _fix(self, plans: Sequence[PlannedFix], device_id: str) -> None:
         begun = [
-            Fix(check_id=plan.check_id, step=plan.step, preview=plan.preview, device_id=device_id) for plan in plans
+            FixRun(check_id=plan.check_id, step=plan.step, preview=plan.preview, device_id=device_id) for plan in plans
         ]
         kept = self.state.fixes[-FIXES_KEPT:] if len(begun) < FIXES_KEPT else ()
         first = len(kept)
@@ -329,7 +329,7 @@ class Doctoring:
     def _change(self, place: int, **changes: Any) -> None:
         self._put(place, replace(self.state.fixes[place], **changes))
 
-    def _put(self, place: int, fix: Fix) -> None:
+    def _put(self, place: int, fix: FixRun) -> None:
         fixes = self.state.fixes
         self._tell(fixes=(*fixes[:place], fix, *fixes[place + 1 :]))
 
@@ -367,7 +367,7 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else value.to_dict()
 
 
-def _outcome(fixes: Sequence[Fix], concerned: Sequence[str], report: DoctorReport) -> Notice:
+def _outcome(fixes: Sequence[FixRun], concerned: Sequence[str], report: DoctorReport) -> Notice:
     """What became of it: whether the steps worked, and whether the checks pass now."""
     failed = [fix for fix in fixes if fix.state != "ok"]
     still = [name for name in concerned if (found := report.find(name)) is None or status_of(found) is not Status.OK]

@@ -10,13 +10,13 @@ from textual.geometry import Size
 
 from clawperator.app.console.run.dispatch_dialogs import AskingDialog
 from clawperator.widgets import keys
-from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.checks import short_name
 from clawperator.widgets.format.fix_lines import command_rows
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import UNICODE, Symbols
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import wrap
+from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix
@@ -78,7 +78,7 @@ def _whom(dangerous: Sequence[PlannedFix], at_work: Mapping[str, Mapping[str, An
         yield f"At work now: {lock.get('commandId') or 'an execution'}{source} on {serial}."
 
 
-class ProposalText(FoldedText):
+class ProposalText(WrappedText):
     """The rows, in a box as high as they are."""
 
     def __init__(self, shown: Proposal, *, id: str) -> None:  # noqa: A002  # Textual's own name

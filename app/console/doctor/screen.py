@@ -20,11 +20,11 @@ from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
 from clawperator.widgets.fix_log import FixLog
 from clawperator.widgets.format.checks import fix_text, shell_text, short_name, tally_line
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import age, duration
 from clawperator.widgets.info_line import InfoLine
-from clawperator.widgets.models.checkup import Check, id_of, status_of
+from clawperator.widgets.models.doctor_report import Check, id_of, status_of
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
+from clawperator.widgets.text.times import age, duration
 
 if TYPE_CHECKING:
     from clawperator.app.console.doctor.controller import Doctoring

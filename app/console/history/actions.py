@@ -21,8 +21,8 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import spelling
 from clawperator.engine.history import bundle
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import Symbols
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp

@@ -13,12 +13,12 @@ from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.moments import tree_words
 from clawperator.widgets.format.runs import folded
 from clawperator.widgets.format.symbols import UNICODE, Symbols
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.format.tree_slots import counts_line
 from clawperator.widgets.info_line import InfoLine
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.pane import Pane
-from clawperator.widgets.run_log import RunLog
+from clawperator.widgets.run_log import RunLogPane
+from clawperator.widgets.text.times import WallClock
 from clawperator.widgets.ui_tree import UiTreePane
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ class PastTreePane(UiTreePane):
 class MomentArea(Vertical):
     """``show_run`` says whose moments, ``at`` which one; ``show_tree`` brings the tree of it, which takes a while to read."""
 
-    def __init__(self, clock: Clock, *, id: str) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, clock: WallClock, *, id: str) -> None:  # noqa: A002  # Textual's own name
         self.tree_pane = PastTreePane(id="past-tree", changed=self._draw_info)
         self.tree_pane.empty_text = NO_RUN
-        self.log_pane = RunLog(id="past-log", clock=clock)
+        self.log_pane = RunLogPane(id="past-log", clock=clock)
         self._info = InfoLine(id="past-tree-info")
         super().__init__(
             Pane("tree", self._info, self.tree_pane, id="past-tree-pane"),
@@ -125,7 +125,7 @@ class MomentArea(Vertical):
         self._shown = -1
         self.tree_pane.empty_text = words
         self.tree_pane.compare(None)
-        self.tree_pane.show(Snapshot.EMPTY)
+        self.tree_pane.show(TreeSnapshot.EMPTY)
         self.tree_pane.refresh()
 
     def _draw_info(self) -> None:

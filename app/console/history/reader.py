@@ -18,7 +18,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.filters.grammar import NO_FILTER, Filter, Term
 from clawperator.engine.hierarchy.align import align
 from clawperator.widgets.models.run_diff import TreeCounts, tree_counts
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import TreeSnapshot
 
 if TYPE_CHECKING:
     from clawperator.engine.history.records import RunRecord, RunSummary
@@ -73,8 +73,8 @@ class Page:
 class PastTree:
     """A tree, the one that it is marked against, and how many nodes differ. ``problem`` says why there is no tree."""
 
-    snapshot: Snapshot = Snapshot.EMPTY
-    before: Snapshot = Snapshot.EMPTY
+    snapshot: TreeSnapshot = TreeSnapshot.EMPTY
+    before: TreeSnapshot = TreeSnapshot.EMPTY
     counts: TreeCounts | None = None
     problem: str = ""
 
@@ -91,7 +91,7 @@ class Past:
         self._serial = 0
         self._records: OrderedDict[int, tuple[RunRecord, int]] = OrderedDict()
         """What was read of the last runs, and the version of the history then."""
-        self._trees: OrderedDict[tuple[int, int, str], Snapshot] = OrderedDict()
+        self._trees: OrderedDict[tuple[int, int, str], TreeSnapshot] = OrderedDict()
 
     # -- the list
 
@@ -227,9 +227,9 @@ class Past:
 
     async def _tree(self, old: Place | None, new: Place, then: Callable[[PastTree], object]) -> None:
         try:
-            before = await self._snapshot(*old) if old is not None else Snapshot.EMPTY
+            before = await self._snapshot(*old) if old is not None else TreeSnapshot.EMPTY
         except EngineError:
-            before = Snapshot.EMPTY  # then nothing is known of what changed
+            before = TreeSnapshot.EMPTY  # then nothing is known of what changed
         try:
             snapshot = await self._snapshot(*new)
         except EngineError as exc:
@@ -259,7 +259,7 @@ class Past:
             tree["text"] = await self._reader.tree(tree["digest"])
         return run
 
-    async def _snapshot(self, record: RunRecord, index: int) -> Snapshot:
+    async def _snapshot(self, record: RunRecord, index: int) -> TreeSnapshot:
         told = record.trees[index]
         key = (record.summary.number, index, told.digest)
         known = self._trees.get(key)
@@ -269,7 +269,7 @@ class Past:
         xml = await self._reader.tree(told.digest)
         tree, problem = await asyncio.to_thread(read_tree, xml)
         self._serial += 1
-        snapshot = Snapshot(
+        snapshot = TreeSnapshot(
             serial=self._serial,
             device_id=record.summary.device_id,
             source="history",

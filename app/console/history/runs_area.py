@@ -10,11 +10,11 @@ from textual import on
 from clawperator.app.console.history.reader import Page, Past
 from clawperator.engine.filters.grammar import parse_filter
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.info_line import FindLine, InfoLine
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.run_list import RunList
+from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp
@@ -28,7 +28,7 @@ LOADING = "Reading the history…"
 class RunsArea(Pane):
     """``changed`` is called when other runs are shown, or the same ones are no longer as they were."""
 
-    def __init__(self, past: Past, clock: Clock, changed: Callable[[], object]) -> None:
+    def __init__(self, past: Past, clock: WallClock, changed: Callable[[], object]) -> None:
         self.runs = RunList(id="runs", clock=clock)
         self.filter = FindLine(
             self.search,

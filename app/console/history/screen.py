@@ -26,13 +26,13 @@ from clawperator.widgets import keys
 from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.runs import origin_words
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.models.run_replay import Moment, execution_of
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.run_compare import RunCompare
-from clawperator.widgets.run_detail import PastDetail
+from clawperator.widgets.run_detail import RunDetail
 from clawperator.widgets.run_list import RunList
 from clawperator.widgets.scrubber import Scrubber
 from clawperator.widgets.ui_tree import UiTreePane
@@ -64,7 +64,7 @@ class HistoryScreen(ConsoleScreen):
             yield RunsArea(self.past, clock, self._show_run)
             with Vertical(id="past-run"):
                 yield Pane(
-                    "run", InfoLine(id="run-info"), PastDetail(id="past-detail", clock=clock), id="past-detail-pane"
+                    "run", InfoLine(id="run-info"), RunDetail(id="past-detail", clock=clock), id="past-detail-pane"
                 )
                 yield Pane("compare", RunCompare(id="past-compare", clock=clock), id="past-compare-pane")
             yield MomentArea(clock, id="past-moment")
@@ -81,8 +81,8 @@ class HistoryScreen(ConsoleScreen):
         return self.area.runs
 
     @property
-    def detail(self) -> PastDetail:
-        return self.query_one("#past-detail", PastDetail)
+    def detail(self) -> RunDetail:
+        return self.query_one("#past-detail", RunDetail)
 
     @property
     def compared(self) -> RunCompare:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from clawperator.app.console.dispatcher import Subject
     from clawperator.engine.hierarchy.nodes import UiNode
     from clawperator.widgets.models.bench import Bench
-    from clawperator.widgets.models.snapshot import Snapshot
+    from clawperator.widgets.models.snapshot import TreeSnapshot
 
 
-def of_node(node: UiNode | None, snapshot: Snapshot) -> Iterator[tuple[str, Copyable]]:
+def of_node(node: UiNode | None, snapshot: TreeSnapshot) -> Iterator[tuple[str, Copyable]]:
     """The facts of the node, and the dump."""
     if snapshot.xml:
         yield "snapshot", Copyable("the snapshot", lambda: snapshot.xml)

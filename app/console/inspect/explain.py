@@ -12,10 +12,10 @@ from clawperator.app.console.session import Facet, Session
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import Execution, Step
-from clawperator.widgets.models.snapshot import Snapshot, unpack
-from clawperator.widgets.models.unfound import unfound
+from clawperator.widgets.models.execution import ExecutionState, StepState
+from clawperator.widgets.models.failed_matcher import unfound
+from clawperator.widgets.models.snapshot import TreeSnapshot, unpack
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -29,7 +29,7 @@ class Explained(NamedTuple):
     """What can be shown: ``reason`` says why nothing can. ``before``: the tree is from before the failure."""
 
     fields: Mapping[str, str]
-    tree: Snapshot = Snapshot.EMPTY
+    tree: TreeSnapshot = TreeSnapshot.EMPTY
     before: bool = False
     reason: str = ""
 
@@ -37,7 +37,7 @@ class Explained(NamedTuple):
 def explained(session: Session, focused: Widget | None) -> Explained:
     """What there is to show of the execution that is looked at."""
     execution = focused.item if isinstance(focused, ExecutionDetail) else None
-    if not isinstance(focused, ExecutionDetail) or not isinstance(execution, Execution):
+    if not isinstance(focused, ExecutionDetail) or not isinstance(execution, ExecutionState):
         return Explained({}, reason="No execution is chosen")
     step = focused.unfound_step
     fields = unfound(execution, step)
@@ -55,7 +55,7 @@ def explained(session: Session, focused: Widget | None) -> Explained:
     return Explained(fields, before or trees[0], before is not None)
 
 
-def _failed_at(execution: Execution, step: Step | None) -> float:
+def _failed_at(execution: ExecutionState, step: StepState | None) -> float:
     ends = (step.ended if step is not None else math.nan, execution.ended)
     return next((end for end in ends if not math.isnan(end)), math.inf)
 

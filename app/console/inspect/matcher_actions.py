@@ -16,9 +16,9 @@ from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode
 from clawperator.widgets import keys
-from clawperator.widgets.format.nodes import name_of
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.bench import Bench
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.node_names import name_of
 from clawperator.widgets.ui_tree import UiTreePane
 
 

@@ -29,7 +29,7 @@ from clawperator.widgets.picture_view import Drawing, Graphics, Picture
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from clawperator.widgets.format.times import Clock
+    from clawperator.widgets.text.times import WallClock
 
 CHOICES = ("auto", "kitty", "sixel", "blocks", "off")
 """Values of ``console --pictures``."""
@@ -217,7 +217,7 @@ def _kitty(keys: str, data: str = "") -> str:
 # -- taking one
 
 
-async def take(engine: PictureEngine, device_id: str, clock: Clock) -> Picture:
+async def take(engine: PictureEngine, device_id: str, clock: WallClock) -> Picture:
     """The screen now. What goes wrong on the device or in the file is the picture's ``problem``, in words."""
     at = clock.now()
     try:

@@ -29,18 +29,18 @@ from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.format.bench import candidate_rows
 from clawperator.widgets.format.checks import tally_line
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.stream import RowLook, When, execution_row
-from clawperator.widgets.format.times import age
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.line_pane import SETTLE_SECONDS, LinePane
 from clawperator.widgets.matcher_bench import MatcherBench
 from clawperator.widgets.models.bench import with_field
-from clawperator.widgets.models.snapshot import Snapshot, unpack
+from clawperator.widgets.models.snapshot import TreeSnapshot, unpack
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.picture import ScreenPane
 from clawperator.widgets.text.matcher_text import MatcherText
+from clawperator.widgets.text.times import age
 from clawperator.widgets.ui_tree import UiTreePane
 
 
@@ -307,7 +307,7 @@ class InspectScreen(UsingScreen):
             self.console.say(Status.IDLE, "There is no other tree to compare with")
             return
 
-        def chosen(old: Snapshot | None) -> None:
+        def chosen(old: TreeSnapshot | None) -> None:
             if old is not None:
                 self.run_worker(self._compare(old), exit_on_error=True)
 
@@ -324,10 +324,10 @@ class InspectScreen(UsingScreen):
         yield from pane.trees_marked
         yield from self.bench.recent
 
-    async def _compare(self, old: Snapshot) -> None:
+    async def _compare(self, old: TreeSnapshot) -> None:
         self.tree_pane.compare(await asyncio.to_thread(unpack, old) if old.packed else old)
 
-    async def _unpack(self, snapshot: Snapshot) -> None:
+    async def _unpack(self, snapshot: TreeSnapshot) -> None:
         """Somebody went back to a tree that was packed."""
         self.session.trees.put(await asyncio.to_thread(unpack, snapshot))
         self.show(Facet.TREE)

@@ -16,10 +16,10 @@ from clawperator.app.console.offline import NO_DEVICE_HERE
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.nodes import breadcrumb, breadcrumb_hit, node_line
-from clawperator.widgets.format.safe import wrap
 from clawperator.widgets.info_line import FindLine, InfoLine
 from clawperator.widgets.matcher_line import MatcherLine
 from clawperator.widgets.pane import Pane
+from clawperator.widgets.text.safe import wrap
 from clawperator.widgets.ui_tree import UiTreePane
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp
     from clawperator.engine.hierarchy.nodes import UiNode
     from clawperator.widgets.models.bench import Bench
-    from clawperator.widgets.models.snapshot import Snapshot
+    from clawperator.widgets.models.snapshot import TreeSnapshot
     from clawperator.widgets.text.matcher_text import MatcherText
 
 
@@ -127,7 +127,7 @@ class TreeArea(Pane):
             self.tree_pane.refresh()
         self.draw_info()
 
-    def _empty_words(self, shown: Snapshot) -> str:
+    def _empty_words(self, shown: TreeSnapshot) -> str:
         session = self.console.session
         if session.work:
             return session.work

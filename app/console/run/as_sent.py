@@ -10,10 +10,10 @@ from textual.app import ComposeResult
 
 from clawperator.app.console.screens.menu import Dialog
 from clawperator.engine.executions.spelling import pretty
-from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.text.json_text import roles
+from clawperator.widgets.wrapped_text import WrappedText
 
 
 def as_sent_rows(written: object, sent: Mapping[str, Any], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
@@ -39,7 +39,7 @@ def _coloured(line: Line, text: str) -> Line:
     return line
 
 
-class AsSentText(FoldedText):
+class AsSentText(WrappedText):
     """The rows of one comparison."""
 
     def __init__(self, written: object, sent: Mapping[str, Any], *, id: str) -> None:  # noqa: A002  # Textual's own name

@@ -13,14 +13,14 @@ from textual.widgets import Input, Label
 
 from clawperator.app.console.screens.menu import Dialog
 from clawperator.widgets import keys
-from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.safe import paragraphs, wrap
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.stream import json_rows
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.key_bar import KeyBar, KeyHint, key_sign
 from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.safe import paragraphs, wrap
+from clawperator.widgets.wrapped_text import WrappedText
 
 _LINES_OF_COMMAND = 200
 
@@ -74,7 +74,7 @@ class AskingDialog(Dialog):
             self.action_close()
 
 
-class DispatchText(FoldedText):
+class DispatchText(WrappedText):
     """Doubts, device, command line and payload of one dispatch."""
 
     def __init__(self, shown: Dispatch, *, id: str) -> None:  # noqa: A002  # Textual's own name

@@ -22,7 +22,7 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import spelling
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 
 
 class DraftFilesScreen(ConsoleScreen):

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import duration, precise
-from clawperator.widgets.models.executions import brief
+from clawperator.widgets.models.execution import brief
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
+from clawperator.widgets.text.times import duration, precise
 
 _NO_FAILURE = "UNSUPPORTED_RUNTIME_CLOSE"
 """The Operator's expected answer to ``close_app``, which the host does instead (wire.md#actions-and-how-they-fail)."""

@@ -16,17 +16,17 @@ from clawperator.engine.hierarchy.nodes import UiTree
 from clawperator.widgets.format.draft import StepView
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.outcome_block import NextKey
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.models.execution import Execution, Step
-from clawperator.widgets.problem_list import Complaint
+from clawperator.widgets.models.execution import ExecutionState, StepState
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.problem_list import DraftProblem
 from clawperator.widgets.tab_line import Tab
 from clawperator.widgets.text.json_text import JsonText
 from clawperator.widgets.text.marks import TextMark
 from clawperator.widgets.text.matcher_text import values_on_screen
 
 
-def step_view(step: Mapping[str, Any], problem: str, matches: int, result: Step | None) -> StepView:
+def step_view(step: Mapping[str, Any], problem: str, matches: int, result: StepState | None) -> StepView:
     if result is None:
         return StepView(step, problem, matches)
     return StepView(step, problem, matches, result.status, result.ended - result.started, result.code)
@@ -42,11 +42,11 @@ def matches(tree: UiTree | None, fields: Mapping[str, Any] | None) -> int:
         return -1
 
 
-def complaints(validated: Validated | None, problems: Sequence[Problem]) -> list[Complaint]:
+def complaints(validated: Validated | None, problems: Sequence[Problem]) -> list[DraftProblem]:
     """Problems first, then what the contract advises against; in the order of ``marks``."""
-    found = [Complaint(problem.path or ("JSON" if problem.span else ""), problem.message) for problem in problems]
+    found = [DraftProblem(problem.path or ("JSON" if problem.span else ""), problem.message) for problem in problems]
     warnings = validated.warnings if validated is not None else ()
-    return found + [Complaint(one.path, one.message, warning=True) for one in warnings]
+    return found + [DraftProblem(one.path, one.message, warning=True) for one in warnings]
 
 
 def marks(draft: Draft) -> list[TextMark]:
@@ -78,7 +78,7 @@ def values_seen(tree: UiTree | None, field: str, typed: str, others: Mapping[str
     return values_on_screen(tree, field, rest, typed)
 
 
-def tabs(draft: Draft, found: Sequence[Complaint], run: Execution | None, symbols: Symbols) -> list[Tab]:
+def tabs(draft: Draft, found: Sequence[DraftProblem], run: ExecutionState | None, symbols: Symbols) -> list[Tab]:
     """The views of mode 3, each with what is in it."""
     failed = sum(1 for one in found if not one.warning)
     status = Status.FAILED if failed else Status.WARN if found else Status.OK
@@ -124,11 +124,11 @@ def measures(validated: Validated | None, count: int, dot: str) -> Line:
     return right.add(f"{count}/{MAX_EXECUTION_ACTIONS} ", "muted")
 
 
-def was_busy(execution: Execution | None) -> bool:
+def was_busy(execution: ExecutionState | None) -> bool:
     return execution is not None and execution.code == ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
 
 
-def next_keys(execution: Execution | None, *, free: bool) -> list[NextKey]:
+def next_keys(execution: ExecutionState | None, *, free: bool) -> list[NextKey]:
     """What makes sense once the run has ended."""
     if execution is None or not execution.over:
         return []

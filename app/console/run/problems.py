@@ -8,8 +8,8 @@ from clawperator.app.console.run.draft import Problem
 from clawperator.app.console.run.parts import marks
 from clawperator.app.console.run.views import RunViews
 from clawperator.widgets.draft_steps import DraftSteps
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.payload_editor import PayloadEditor
 from clawperator.widgets.problem_list import ProblemList
 

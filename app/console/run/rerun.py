@@ -10,12 +10,12 @@ from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import spelling
 from clawperator.engine.executions.validate import validate
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.app.console.app import ConsoleApp
     from clawperator.engine.history.records import RunRecord
-    from clawperator.widgets.models.execution import Execution
+    from clawperator.widgets.models.execution import ExecutionState
 
 
 class Sent(NamedTuple):
@@ -38,7 +38,7 @@ def of_record(record: RunRecord) -> Sent:
     return Sent(summary.command_id, summary.device_id, record.payload, unknown)
 
 
-async def of_execution(console: ConsoleApp, execution: Execution) -> Sent:
+async def of_execution(console: ConsoleApp, execution: ExecutionState) -> Sent:
     """A run of the stream; what another program of this user sent stands in the history."""
     payload, history = execution.payload, console.engine.history
     if payload is None and history is not None:

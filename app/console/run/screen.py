@@ -32,13 +32,13 @@ from clawperator.app.console.session import Facet
 from clawperator.engine.executions import spelling
 from clawperator.widgets import keys
 from clawperator.widgets.draft_steps import DraftSteps
-from clawperator.widgets.format.draft import matcher_of
 from clawperator.widgets.format.lines import Line
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.info_line import InfoLine
 from clawperator.widgets.json_area import JsonArea
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.models.execution import Execution
+from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.models.failed_matcher import matcher_of
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.payload_editor import PayloadEditor
 from clawperator.widgets.problem_list import ProblemList
@@ -146,7 +146,7 @@ class RunScreen(RunProblems, DraftFilesScreen):
             details if was_busy(self._last_run()) and details.get("commandId", "") in ("", self.keeper.last_run) else {}
         )
 
-    def _last_run(self) -> Execution | None:
+    def _last_run(self) -> ExecutionState | None:
         return self.session.log.find(self.keeper.last_run) if self.keeper.last_run else None
 
     def show_tabs(self) -> None:

@@ -9,8 +9,8 @@ from clawperator.app.console.screens.menu import Choice
 from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE
 from clawperator.engine.executions.device_lock import SETTLE_SECONDS
 from clawperator.widgets import keys
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.executions import Execution
+from clawperator.widgets.models.execution import ExecutionState
+from clawperator.widgets.text.times import WallClock
 
 _NEVER = ("android", "com.android.systemui")
 """Without these there is no screen to stop waiting in front of."""
@@ -30,7 +30,9 @@ def choices(package: str) -> list[Choice]:
     return [Choice(keep, keep.tooltip, True), Choice(stop, stop.tooltip, True), Choice(force, words, bool(package))]
 
 
-def words_before_stopping(payload: Mapping[str, Any], execution: Execution | None, since: float, clock: Clock) -> str:
+def words_before_stopping(
+    payload: Mapping[str, Any], execution: ExecutionState | None, since: float, clock: WallClock
+) -> str:
     """What stopping means now: it can be too early for anything to have been sent."""
     command = payload["commandId"]
     if execution is not None and all(line.kind == "sent" for line in execution.lines):

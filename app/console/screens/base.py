@@ -16,10 +16,10 @@ from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.screens.pane_splits import Shares
 from clawperator.app.console.session import Facet
 from clawperator.widgets import keys
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.header import Header
+from clawperator.widgets.header import HeaderLine
 from clawperator.widgets.key_bar import KeyBar, hints
 from clawperator.widgets.line_pane import LinePane
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice, NoticeLine
 from clawperator.widgets.pane import Pane
 
@@ -52,7 +52,7 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         self.shares = Shares(self)
 
     def compose(self) -> ComposeResult:
-        yield Header()
+        yield HeaderLine()
         yield from self.compose_body()
         yield NoticeLine()
         yield KeyBar()
@@ -117,7 +117,7 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
     @property
     def alive(self) -> bool:
         """Whether there is something to draw on: news arrive while the screen is made, and while it is taken down."""
-        return self.is_mounted and self.is_running and bool(self.query(Header))
+        return self.is_mounted and self.is_running and bool(self.query(HeaderLine))
 
     def tick(self) -> None:
         """A second has passed: ages are drawn anew, unless the screen comes or goes just now."""
@@ -132,7 +132,7 @@ class ConsoleScreen(Screen[None], inherit_bindings=False):
         """Draw what changes by time alone."""
 
     def show_header(self) -> None:
-        self.query_one(Header).show(self.console.tabs(), self.console.chips(narrow=self.narrow))
+        self.query_one(HeaderLine).show(self.console.tabs(), self.console.chips(narrow=self.narrow))
 
     def _show_notice(self) -> None:
         session = self.session

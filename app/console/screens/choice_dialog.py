@@ -8,8 +8,8 @@ from textual.app import ComposeResult
 from textual.widgets import Label
 
 from clawperator.app.console.screens.menu import Choice, MenuDialog
-from clawperator.widgets.format.safe import paragraphs
 from clawperator.widgets.format.symbols import Symbols
+from clawperator.widgets.text.safe import paragraphs
 
 
 class ChoiceDialog(MenuDialog):

@@ -16,13 +16,13 @@ from clawperator.app.console.screens.menu import Dialog
 from clawperator.widgets import keys
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.format.safe import paragraphs, wrap
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.format.times import Clock, age
 from clawperator.widgets.key_bar import key_sign
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.row_list import ListRow, RowList, blank
+from clawperator.widgets.text.safe import paragraphs, wrap
+from clawperator.widgets.text.times import WallClock, age
 
 if TYPE_CHECKING:
     from clawperator.app.console.screens.base import Menu
@@ -124,7 +124,7 @@ class NoticesDialog(Dialog):
     TITLE_TEXT = "notices of this session"
     NOTE = "esc closes"
 
-    def __init__(self, notices: Sequence[Notice], clock: Clock) -> None:
+    def __init__(self, notices: Sequence[Notice], clock: WallClock) -> None:
         super().__init__()
         self._notices = notices
         self._clock = clock
@@ -198,7 +198,7 @@ class TreesDialog(Dialog):
     TITLE_TEXT = "compare with"
     NOTE = "⏎ compare · esc"
 
-    def __init__(self, snapshots: Sequence[Snapshot], clock: Clock) -> None:
+    def __init__(self, snapshots: Sequence[TreeSnapshot], clock: WallClock) -> None:
         super().__init__()
         self._snapshots = snapshots
         self._clock = clock
@@ -211,7 +211,7 @@ class TreesDialog(Dialog):
         pane.show_rows(ListRow(partial(self._row, item), value=item.serial) for item in self._snapshots)
         pane.focus()
 
-    def _row(self, item: Snapshot, width: int) -> Row:
+    def _row(self, item: TreeSnapshot, width: int) -> Row:
         line = Line(width).add(" ").add(self._clock.time_of_day(item.at), "muted").add(f"  {item.source:<7}", "faint")
         line.add(f"{item.node_count:>6,} nodes  ", "text").device(item.name or item.package, "node-id")
         return Row(line, Line().add(f"{age(self._clock.now() - item.at)} ago ", "faint"))

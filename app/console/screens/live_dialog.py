@@ -8,8 +8,8 @@ from textual.geometry import Size
 
 from clawperator.app.console.run.dispatch_dialogs import AskingDialog
 from clawperator.app.console.session import Facet
-from clawperator.widgets.folded import FoldedText
 from clawperator.widgets.format.lines import Row
+from clawperator.widgets.wrapped_text import WrappedText
 
 TICK_SECONDS = 1.0
 
@@ -34,7 +34,7 @@ class LiveDialog(AskingDialog):
         self.show(Facet.NOTHING)
 
 
-class DialogText(FoldedText):
+class DialogText(WrappedText):
     """Words in a box, as high as they are: ``make`` makes their rows for a width."""
 
     def __init__(self, make: Callable[[int], Iterable[Row]], *, id: str) -> None:  # noqa: A002  # Textual's own name

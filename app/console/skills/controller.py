@@ -20,13 +20,13 @@ from clawperator.app.console.skills.jobs import Found, Library, trouble_of
 from clawperator.app.console.skills.run_options import Plan, Way, Wish, command_words
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.format.lines import sentence
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock, duration
 from clawperator.widgets.models.job import Job
-from clawperator.widgets.models.skill_runs import OutputLine, OutputRing, Printed, SkillRun
-from clawperator.widgets.models.skills import BUILTIN, Card, LastResult, Shelf, Skill, Trouble
+from clawperator.widgets.models.skill_runs import OutputRing, Printed, SkillOutputLine, SkillRunState
+from clawperator.widgets.models.skills import BUILTIN, LastResult, SkillDetails, SkillEntry, SkillProblem, SkillsState
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from clawperator.widgets.skill_form import hidden
+from clawperator.widgets.text.times import WallClock, duration
 
 if TYPE_CHECKING:
     from clawperator.engine.skills.play import PlayReport
@@ -48,7 +48,7 @@ class Skilling:
         self,
         library: Library,
         post: Callable[[News], object],
-        clock: Clock,
+        clock: WallClock,
         start: Start,
         follow: Callable[[bool], bool],
     ) -> None:
@@ -57,7 +57,7 @@ class Skilling:
         self._clock = clock
         self._start = start
         self._follow = follow
-        self._shelf = Shelf.EMPTY
+        self._shelf = SkillsState.EMPTY
         self._found: Found | None = None
         self._ended: dict[str, LastResult] = {}
         """Of runs of this session: they know more than the history does."""
@@ -66,7 +66,7 @@ class Skilling:
         self._wanted = asyncio.Event()
         self._card_wanted = asyncio.Event()
         self._looking = False
-        self._work: asyncio.Task[SkillRun] | None = None
+        self._work: asyncio.Task[SkillRunState] | None = None
         self._flushing: asyncio.TimerHandle | None = None
         self._numbers = 0
         self.given: dict[str, Wish] = {}
@@ -74,11 +74,11 @@ class Skilling:
         self._sync = JobRunner("skills sync", start, clock, self._show_sync, lambda notice: post(NoticeNews(notice)))
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> SkillsState:
         return self._shelf
 
     @property
-    def run(self) -> SkillRun | None:
+    def run(self) -> SkillRunState | None:
         """The one that runs, or ended last."""
         return self._shelf.run
 
@@ -91,7 +91,7 @@ class Skilling:
         """The fetching of skills while it is at work."""
         return self._sync.job if self._sync.busy else None
 
-    def trouble_of(self, error: EngineError) -> Trouble:
+    def trouble_of(self, error: EngineError) -> SkillProblem:
         return trouble_of(error)
 
     # -- looking
@@ -185,7 +185,7 @@ class Skilling:
             try:
                 card = await asyncio.to_thread(self._library.card, found.registry, skill)
             except EngineError as exc:
-                card = Card(skill_id=chosen, text_problem=exc.message)
+                card = SkillDetails(skill_id=chosen, text_problem=exc.message)
             if chosen == self._chosen:
                 before = self._shelf.card
                 if before is not None and before.skill_id == chosen:
@@ -194,7 +194,7 @@ class Skilling:
             if not self._card_wanted.is_set() or self._lint_wanted:
                 await self._read_findings(found, card)
 
-    async def _read_findings(self, found: Found, card: Card) -> None:
+    async def _read_findings(self, found: Found, card: SkillDetails) -> None:
         asked, self._lint_wanted = self._lint_wanted, False
         try:
             findings = await asyncio.to_thread(self._library.findings, found.registry, card.skill_id)
@@ -212,7 +212,7 @@ class Skilling:
         if changes:
             self._tell(**changes)
 
-    def _say_findings(self, card: Card) -> None:
+    def _say_findings(self, card: SkillDetails) -> None:
         name = sentence(card.skill_id)
         if card.trouble is not None:
             notice = Notice(Status.FAILED, f"{name} could not be checked: {card.trouble.message}", card.trouble.code)
@@ -227,7 +227,7 @@ class Skilling:
             notice = Notice(worst, f"{name}: {words}")
         self._post(NoticeNews(notice))
 
-    async def read_card(self, skill: Skill) -> Card:
+    async def read_card(self, skill: SkillEntry) -> SkillDetails:
         """The card of a skill, for who cannot wait until it is looked at."""
         return await asyncio.to_thread(self._library.card, self._registry.registry, skill)
 
@@ -260,7 +260,7 @@ class Skilling:
         self._numbers += 1
         public = {name: hidden(value, wish.secrets) for name, value in wish.values.items()}
         command = command_words(wish.skill_id, wish.way, public, device_id, builtin=self._shelf.source == BUILTIN)
-        run = SkillRun(
+        run = SkillRunState(
             number=self._numbers,
             skill_id=wish.skill_id,
             what=wish.way.name,
@@ -288,7 +288,7 @@ class Skilling:
             self._work.cancel()
         return True
 
-    async def _run(self, run: SkillRun, wish: Wish) -> None:
+    async def _run(self, run: SkillRunState, wish: Wish) -> None:
         here = asyncio.current_task()
         following = self._follow(True)
         work = self._script(wish, run) if wish.way.script else self._recipe(wish, run)
@@ -320,20 +320,20 @@ class Skilling:
                 self._follow(False)
         await self._look_back()
 
-    async def _script(self, wish: Wish, run: SkillRun) -> SkillRun:
+    async def _script(self, wish: Wish, run: SkillRunState) -> SkillRunState:
         ended = await self._library.run(
             self._registry.registry, wish.skill_id, wish.args, run.device_id, partial(self._printed, run)
         )
         words = f"done in {duration(ended.duration_ms / 1000)}"
         return run.over(Status.OK, words, self._clock.now(), exit_code=ended.exit_code)
 
-    async def _recipe(self, wish: Wish, run: SkillRun) -> SkillRun:
+    async def _recipe(self, wish: Wish, run: SkillRunState) -> SkillRunState:
         assert wish.plan is not None
         self.compiled(wish.plan)
         report = await self._library.play(wish.plan.compiled, run.device_id, partial(self._played, run))
         for line in _told(report):
             self._printed(
-                run, OutputLine("host" if not line.startswith("RESULT|") else "stdout", line, self._clock.now())
+                run, SkillOutputLine("host" if not line.startswith("RESULT|") else "stdout", line, self._clock.now())
             )
         if report.failed:
             error = report.errors[0]
@@ -343,7 +343,7 @@ class Skilling:
             return run.over(Status.FAILED, words, self._clock.now(), code=code, hint=hint)
         return run.over(Status.OK, f"done in {duration(report.duration_ms / 1000)}", self._clock.now())
 
-    def _played(self, run: SkillRun, event: Mapping[str, Any]) -> None:
+    def _played(self, run: SkillRunState, event: Mapping[str, Any]) -> None:
         """One piece of news of a play."""
         command, count = str(event.get("commandId", "")), event.get("count", 1)
         which = f"execution {int(event.get('index', 0)) + 1} of {count}" if count != 1 else "execution"
@@ -351,9 +351,9 @@ class Skilling:
             words = f"{which}: {event.get('actionCount', 0)} steps, {command}"
         else:
             words = f"{which}: {'ok' if event.get('succeeded') else 'failed'}"
-        self._printed(run, OutputLine("host", words, self._clock.now()))
+        self._printed(run, SkillOutputLine("host", words, self._clock.now()))
 
-    def _printed(self, run: SkillRun, line: Printed) -> None:
+    def _printed(self, run: SkillRunState, line: Printed) -> None:
         run.output.add(line)
         if self._flushing is None:
             self._flushing = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
@@ -364,7 +364,7 @@ class Skilling:
         if run is not None and run.running and run.printed != run.output.generation:
             self._show_run(replace(run, printed=run.output.generation))
 
-    def _over(self, run: SkillRun, status: Status, words: str) -> None:
+    def _over(self, run: SkillRunState, status: Status, words: str) -> None:
         if self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None
@@ -372,7 +372,7 @@ class Skilling:
         self._tell(run=run, results={**self._shelf.results, run.skill_id: self._ended[run.skill_id]})
         self._post(NoticeNews(Notice(status, words, run.code)))
 
-    def _show_run(self, run: SkillRun) -> None:
+    def _show_run(self, run: SkillRunState) -> None:
         self._tell(run=run)
 
     # -- fetching
@@ -407,7 +407,7 @@ class Skilling:
         self._post(SkillsNews(self._shelf))
 
 
-async def _awaited(work: Awaitable[SkillRun]) -> SkillRun:
+async def _awaited(work: Awaitable[SkillRunState]) -> SkillRunState:
     return await work
 
 

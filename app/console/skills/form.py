@@ -17,12 +17,12 @@ from clawperator.app.console.skills.run_options import ARGUMENTS, Plan, Way, Wis
 from clawperator.engine.errors import EngineError
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.safe import paragraphs, wrap
 from clawperator.widgets.format.skill_plan import plan_rows
 from clawperator.widgets.format.skills import trouble_rows
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.models.skills import BUILTIN, Card, Skill, Trouble, required_first
-from clawperator.widgets.skill_form import FieldRow, FormText, OneOf, ValueInput, hidden
+from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillEntry, SkillProblem, required_first
+from clawperator.widgets.skill_form import FormText, InputRow, OneOf, ValueInput, hidden
+from clawperator.widgets.text.safe import paragraphs, wrap
 
 if TYPE_CHECKING:
     from clawperator.app.console.skills.controller import Skilling
@@ -44,8 +44,8 @@ class SkillForm(AskingDialog, inherit_bindings=False):
 
     def __init__(
         self,
-        skill: Skill,
-        card: Card | None,
+        skill: SkillEntry,
+        card: SkillDetails | None,
         skilling: Skilling,
         device_id: str,
         symbols: Symbols,
@@ -69,7 +69,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self._early = ""
         """What was typed before there was a field."""
         self.plan: Plan | None = None
-        self.trouble: Trouble | None = None
+        self.trouble: SkillProblem | None = None
         self._typing: Timer | None = None
         self._compiling = 0
 
@@ -83,19 +83,19 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         yield VerticalScroll(*self._rows(), id="fields", can_focus=False)
         yield FormText(id="comes", most=_MOST_ROWS)
 
-    def _rows(self) -> Iterator[FieldRow]:
+    def _rows(self) -> Iterator[InputRow]:
         way = self.way
         if way is None or not self._known:
             return
         given = self._before.values if self._before is not None and self._before.way.name == way.name else {}
         for item in required_first(way.fields):
-            yield FieldRow(item, given.get(item.name, ""))
+            yield InputRow(item, given.get(item.name, ""))
         if way.script:
-            yield FieldRow(ARGUMENTS, given.get(ARGUMENTS.name, ""))
+            yield InputRow(ARGUMENTS, given.get(ARGUMENTS.name, ""))
 
     @property
-    def rows(self) -> list[FieldRow]:
-        return list(self.query(FieldRow))
+    def rows(self) -> list[InputRow]:
+        return list(self.query(InputRow))
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -147,7 +147,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
     @on(Input.Changed)
     def _changed(self, message: Input.Changed) -> None:
         message.stop()
-        row = next((node for node in message.input.ancestors if isinstance(node, FieldRow)), None)
+        row = next((node for node in message.input.ancestors if isinstance(node, InputRow)), None)
         if row is not None:
             row.complain("")
         if self._typing is not None:
@@ -195,7 +195,9 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self._typing = None
         if self.way is None:
             self._show(
-                Trouble("It has no artifact that could be compiled." if self._for_draft else "It has nothing to run.")
+                SkillProblem(
+                    "It has no artifact that could be compiled." if self._for_draft else "It has nothing to run."
+                )
             )
         elif self.way.script:
             self.plan, self.trouble = None, None
@@ -217,7 +219,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         self._draw()
         return True
 
-    def _show(self, trouble: Trouble) -> None:
+    def _show(self, trouble: SkillProblem) -> None:
         self.trouble = trouble
         self._draw()
 
@@ -258,7 +260,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
         """All that is missing is said at once; the focus goes to the first of it."""
         way = self.way
         assert way is not None
-        wrong: list[FieldRow] = []
+        wrong: list[InputRow] = []
         for row in self.rows:
             problem = "This is needed." if row.field.required and not row.value.strip() else self._problem(row)
             row.complain(problem)
@@ -280,7 +282,7 @@ class SkillForm(AskingDialog, inherit_bindings=False):
             Wish(self._skill.id, way, values, tuple(arguments_of(way, values)), self.plan, tuple(self._secrets()))
         )
 
-    def _problem(self, row: FieldRow) -> str:
+    def _problem(self, row: InputRow) -> str:
         if row.field is not ARGUMENTS:
             return ""
         assert self.way is not None

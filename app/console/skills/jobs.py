@@ -19,18 +19,18 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.progress import Tell
 from clawperator.engine.files.writing import open_regular
 from clawperator.engine.filters.grammar import NO_FILTER
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.skill_runs import Printed
 from clawperator.widgets.models.skills import (
-    Artifact,
-    Card,
-    Field,
-    Finding,
     LastResult,
-    Ruling,
-    Skill,
-    Trouble,
+    LintFinding,
+    PolicyDecision,
+    SkillArtifact,
+    SkillDetails,
+    SkillEntry,
+    SkillInput,
+    SkillProblem,
 )
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.engine.config.policy import Profile
@@ -52,9 +52,9 @@ class Found(NamedTuple):
     """A registry that was read; ``trouble`` says why it is not the one that was looked for."""
 
     registry: Registry
-    skills: tuple[Skill, ...]
+    skills: tuple[SkillEntry, ...]
     commit: str = ""
-    trouble: Trouble | None = None
+    trouble: SkillProblem | None = None
 
 
 class Library(Protocol):
@@ -63,8 +63,8 @@ class Library(Protocol):
     def find(self) -> Found: ...
     def places(self, skill_id: str) -> Sequence[str]: ...
     def signs(self, skill_id: str) -> Hashable: ...
-    def card(self, registry: Registry, skill: Skill) -> Card: ...
-    def findings(self, registry: Registry, skill_id: str) -> tuple[Finding, ...]: ...
+    def card(self, registry: Registry, skill: SkillEntry) -> SkillDetails: ...
+    def findings(self, registry: Registry, skill_id: str) -> tuple[LintFinding, ...]: ...
     def compile(self, registry: Registry, skill_id: str, way: Way, values: Mapping[str, str]) -> Plan: ...
     async def run(
         self, registry: Registry, skill_id: str, args: Sequence[str], device_id: str, tell: Callable[[Printed], object]
@@ -108,9 +108,11 @@ class SkillJobs:
             if "checked" not in exc.details:
                 raise
             path, source = builtin_path(), BUILTIN
-            trouble = Trouble("No registry of your own yet.", exc.code.value, "U fetches the skills of the repository.")
+            trouble = SkillProblem(
+                "No registry of your own yet.", exc.code.value, "U fetches the skills of the repository."
+            )
         registry = load_registry(path, source)
-        skills = tuple(Skill.of(entry) for entry in registry.skills)
+        skills = tuple(SkillEntry.of(entry) for entry in registry.skills)
         return Found(registry, skills, commit_of(registry.root), trouble)
 
     def places(self, skill_id: str) -> Sequence[str]:
@@ -140,13 +142,13 @@ class SkillJobs:
 
     # -- one skill
 
-    def card(self, registry: Registry, skill: Skill) -> Card:
+    def card(self, registry: Registry, skill: SkillEntry) -> SkillDetails:
         """Everything about a skill that its files say; what cannot be read says why in its own place."""
         text, problem = _text_of(registry, skill)
         artifacts = tuple(_artifact(registry, skill, path) for path in skill.artifacts)
         profile, trouble = self._policy()
         rulings = tuple(_rulings(profile, skill, artifacts)) if profile is not None else ()
-        return Card(
+        return SkillDetails(
             skill_id=skill.id,
             text=text,
             text_problem=problem,
@@ -156,7 +158,7 @@ class SkillJobs:
             policy_trouble=trouble,
         )
 
-    def _policy(self) -> tuple[Profile | None, Trouble | None]:
+    def _policy(self) -> tuple[Profile | None, SkillProblem | None]:
         from clawperator.engine.config.policy import load_profile
 
         try:
@@ -164,7 +166,7 @@ class SkillJobs:
         except EngineError as exc:
             return None, trouble_of(exc)
 
-    def findings(self, registry: Registry, skill_id: str) -> tuple[Finding, ...]:
+    def findings(self, registry: Registry, skill_id: str) -> tuple[LintFinding, ...]:
         from clawperator.engine.config.policy import load_profile
         from clawperator.engine.skills.blocked import load_blocked
         from clawperator.engine.skills.lint import lint_skill
@@ -175,7 +177,7 @@ class SkillJobs:
             found = lint_skill(registry, skill_id, blocked=blocked, profile=load_profile(self._settings), today=today)
         except OSError as exc:  # a file may go while it is looked at
             raise EngineError(ErrorCode.REGISTRY_READ_FAILED, f"{exc.filename}: {exc.strerror or exc}") from exc
-        return tuple(Finding(one.file, one.line, one.code, one.severity, one.message) for one in found)
+        return tuple(LintFinding(one.file, one.line, one.code, one.severity, one.message) for one in found)
 
     def compile(self, registry: Registry, skill_id: str, way: Way, values: Mapping[str, str]) -> Plan:
         from clawperator.engine.config.policy import load_profile
@@ -289,11 +291,11 @@ def _environment(settings: Settings, *, demo: bool) -> Mapping[str, str]:
     return {**own, **user_base, **settings.environment, "HOME": home}
 
 
-def trouble_of(error: EngineError) -> Trouble:
+def trouble_of(error: EngineError) -> SkillProblem:
     """An error with its place in a file and the input that it is about, where it has them."""
     details = error.details
     line = details.get("line")
-    return Trouble(
+    return SkillProblem(
         error.message,
         error.code.value,
         error.hint or "",
@@ -303,7 +305,7 @@ def trouble_of(error: EngineError) -> Trouble:
     )
 
 
-def _text_of(registry: Registry, skill: Skill) -> tuple[str, str]:
+def _text_of(registry: Registry, skill: SkillEntry) -> tuple[str, str]:
     """SKILL.md, and why it could not be read."""
     if not skill.skill_file:
         return "", "The registry names no SKILL.md."
@@ -324,21 +326,21 @@ def _read(registry: Registry, skill_id: str, relative: str) -> str:
         raise EngineError(ErrorCode.REGISTRY_READ_FAILED, f"{relative} cannot be read: {reason}") from exc
 
 
-def _artifact(registry: Registry, skill: Skill, path: str) -> Artifact:
+def _artifact(registry: Registry, skill: SkillEntry, path: str) -> SkillArtifact:
     from clawperator.engine.skills.artifact import describe_inputs
 
     name = path.rpartition("/")[2]
     if not path.lower().endswith(COMPILED):
-        return Artifact(name=name, about="not for compiling")
+        return SkillArtifact(name=name, about="not for compiling")
     try:
         inputs = tuple(
-            Field(one.name, one.type, one.required, _shown(one.default), tuple(map(str, one.values)), one.personal)
+            SkillInput(one.name, one.type, one.required, _shown(one.default), tuple(map(str, one.values)), one.personal)
             for one in describe_inputs(registry, skill.id, name)
         )
         about, capabilities, app = _nature(registry, skill, path)
     except EngineError as exc:
-        return Artifact(name=name, trouble=trouble_of(exc))
-    return Artifact(name=name, about=about, inputs=inputs, capabilities=capabilities, app=app)
+        return SkillArtifact(name=name, trouble=trouble_of(exc))
+    return SkillArtifact(name=name, about=about, inputs=inputs, capabilities=capabilities, app=app)
 
 
 def _shown(default: object) -> str:
@@ -347,7 +349,7 @@ def _shown(default: object) -> str:
     return str(default).lower() if isinstance(default, bool) else str(default)
 
 
-def _nature(registry: Registry, skill: Skill, path: str) -> tuple[str, tuple[str, ...], str]:
+def _nature(registry: Registry, skill: SkillEntry, path: str) -> tuple[str, tuple[str, ...], str]:
     """What kind of artifact it is, what it would do, and in which app."""
     text = _read(registry, skill.id, path)
     if not path.endswith(".md"):
@@ -377,12 +379,12 @@ def _of_template(text: str) -> Iterator[str]:
     yield from (name for name in CAPABILITIES if name in needed)
 
 
-def _rulings(profile: Profile, skill: Skill, artifacts: Sequence[Artifact]) -> Iterator[Ruling]:
+def _rulings(profile: Profile, skill: SkillEntry, artifacts: Sequence[SkillArtifact]) -> Iterator[PolicyDecision]:
     """What the policy says of everything that the artifacts declare, and of their apps."""
     names = dict.fromkeys(name for artifact in artifacts for name in artifact.capabilities)
-    yield from (Ruling("capability", name, profile.allows_capability(name)) for name in names)
+    yield from (PolicyDecision("capability", name, profile.allows_capability(name)) for name in names)
     apps = dict.fromkeys(app for app in (*(artifact.app for artifact in artifacts), skill.app) if app)
-    yield from (Ruling("package", app, profile.allows_package(app)) for app in apps)
+    yield from (PolicyDecision("package", app, profile.allows_package(app)) for app in apps)
 
 
 def commit_of(root: str) -> str:

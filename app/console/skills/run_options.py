@@ -9,14 +9,14 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clawperator.widgets.models.skills import Card, Field, Skill
+from clawperator.widgets.models.skills import SkillDetails, SkillEntry, SkillInput
 
 if TYPE_CHECKING:
     from clawperator.engine.skills.compiled import Compiled
 
 COMPILED = (".recipe.json", ".recipe.md")
 """Artifacts that become executions (skills.md#recipes); others are for people."""
-ARGUMENTS = Field("arguments", help="more words for the script, quoted as in a shell")
+ARGUMENTS = SkillInput("arguments", help="more words for the script, quoted as in a shell")
 """What a script is given beyond its declared inputs."""
 
 
@@ -25,7 +25,7 @@ class Way(NamedTuple):
 
     name: str
     artifact: str = ""
-    fields: tuple[Field, ...] = ()
+    fields: tuple[SkillInput, ...] = ()
 
     @property
     def script(self) -> bool:
@@ -50,7 +50,7 @@ class Wish(NamedTuple):
     secrets: Sequence[str] = ()
 
 
-def ways_of(skill: Skill, card: Card | None, *, for_draft: bool) -> tuple[Way, ...]:
+def ways_of(skill: SkillEntry, card: SkillDetails | None, *, for_draft: bool) -> tuple[Way, ...]:
     """What can run, the best first: the script, as on the command line, unless only its artifacts say what they need.
 
     Only artifacts can become a draft.
@@ -64,7 +64,7 @@ def ways_of(skill: Skill, card: Card | None, *, for_draft: bool) -> tuple[Way, .
     return (*artifacts, script) if unsaid else (script, *artifacts)
 
 
-def _artifacts(skill: Skill, card: Card | None) -> Iterator[Way]:
+def _artifacts(skill: SkillEntry, card: SkillDetails | None) -> Iterator[Way]:
     known = {artifact.name: artifact.inputs for artifact in card.artifacts} if card is not None else {}
     for path in skill.artifacts:
         if path.lower().endswith(COMPILED):
@@ -72,7 +72,7 @@ def _artifacts(skill: Skill, card: Card | None) -> Iterator[Way]:
             yield Way(name, artifact=name, fields=known.get(name, ()))
 
 
-def _of_script(skill: Skill, card: Card | None) -> tuple[Field, ...]:
+def _of_script(skill: SkillEntry, card: SkillDetails | None) -> tuple[SkillInput, ...]:
     """What the entry declares; else those inputs of the artifacts that SKILL.md shows as options, such as ``--room``."""
     if skill.inputs or card is None:
         return skill.inputs

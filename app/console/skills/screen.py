@@ -26,10 +26,10 @@ from clawperator.widgets.format.jobs import job_line
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.skill_output import run_row
 from clawperator.widgets.format.skills import SOURCES, finding_text, place_words, sign_of, summary_line
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.info_line import FindLine, InfoLine
-from clawperator.widgets.models.skill_runs import SkillRun
-from clawperator.widgets.models.skills import BUILTIN, Shelf, Skill, Trouble
+from clawperator.widgets.models.skill_runs import SkillRunState
+from clawperator.widgets.models.skills import BUILTIN, SkillEntry, SkillProblem, SkillsState
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.pane import Pane
 from clawperator.widgets.skill_card import SkillCard
 from clawperator.widgets.skill_list import SkillList
@@ -85,7 +85,7 @@ class SkillsScreen(TwoPaneScreen):
         return self.console.skilling
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> SkillsState:
         return self.session.skills
 
     def on_screen_resume(self) -> None:
@@ -172,7 +172,7 @@ class SkillsScreen(TwoPaneScreen):
         if shelf.run is not None:
             line.show(run_row(shelf.run, self.session.clock.now(), line.width, symbols, named=True))
 
-    def _summary_row(self, shelf: Shelf, width: int) -> Row:
+    def _summary_row(self, shelf: SkillsState, width: int) -> Row:
         symbols = self.console.symbols
         if shelf.sync is not None and shelf.sync.running:
             return job_line(shelf.sync, self.session.clock.now(), width, symbols)
@@ -302,7 +302,7 @@ class SkillsScreen(TwoPaneScreen):
         else:
             self.console.say(Status.IDLE, f"{sentence(skill.id)} has neither a recipe nor a SKILL.md to edit")
 
-    def _to_edit(self, skill: Skill) -> tuple[str, int]:
+    def _to_edit(self, skill: SkillEntry) -> tuple[str, int]:
         """The file of the finding under the cursor and its line, while that is looked at; else the recipe, else SKILL.md."""
         findings = self.query_one("#findings", FindingList)
         card = findings.card
@@ -353,13 +353,13 @@ class SkillsScreen(TwoPaneScreen):
         else:
             self._ask(skill, for_draft=True)
 
-    def _skill(self, what: str) -> Skill | None:
+    def _skill(self, what: str) -> SkillEntry | None:
         skill = self.skills.skill
         if skill is None:
             self.console.say(Status.IDLE, f"No skill under the cursor to {what}")
         return skill
 
-    def _ask(self, skill: Skill, *, for_draft: bool) -> None:
+    def _ask(self, skill: SkillEntry, *, for_draft: bool) -> None:
         self.show_detail()  # the cursor may not have come to rest
         card = self.shelf.card if self.shelf.card is not None and self.shelf.card.skill_id == skill.id else None
         form = SkillForm(
@@ -431,7 +431,7 @@ class SkillsScreen(TwoPaneScreen):
             finding = findings.card.findings[findings.finding]
             things["line"] = Copyable("the finding", lambda: finding_text(finding))
         elif output.run is not None:
-            run: SkillRun = output.run
+            run: SkillRunState = output.run
             things["command"] = Copyable("the command line", lambda: run.command)
             if self.focused is output and output.text_of_row():
                 things["line"] = Copyable("the line", output.text_of_row)
@@ -440,7 +440,7 @@ class SkillsScreen(TwoPaneScreen):
         return things
 
 
-def _sentence(trouble: Trouble) -> str:
+def _sentence(trouble: SkillProblem) -> str:
     code = f" ({trouble.code})" if trouble.code else ""
     return f"{place_words(trouble)}{trouble.message.rstrip('.')}{code}."
 

@@ -29,14 +29,14 @@ from clawperator.widgets import keys
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.lines import Line, Row, sentence
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.format.stream import TimeFormat
-from clawperator.widgets.format.times import duration, rate
 from clawperator.widgets.info_line import FindLine, InfoLine
 from clawperator.widgets.log_around import LogAround
-from clawperator.widgets.models.execution import NO_LINES, Execution, LineSpan, Mark
+from clawperator.widgets.models.execution import NO_LINES, ExecutionState, LineSpan, Mark
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.stream_view import StreamView
 from clawperator.widgets.pane import Pane
+from clawperator.widgets.text.times import duration, rate
 
 
 class StreamScreen(TwoPaneScreen):
@@ -314,7 +314,7 @@ class StreamScreen(TwoPaneScreen):
                 partial(self._repeat, execution, run=run), group="again", exclusive=True, exit_on_error=True
             )
 
-    async def _repeat(self, execution: Execution, *, run: bool) -> None:
+    async def _repeat(self, execution: ExecutionState, *, run: bool) -> None:
         to_draft(self.console, await of_execution(self.console, execution), run=run)
 
     def action_compare(self) -> None:

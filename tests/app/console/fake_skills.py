@@ -17,9 +17,18 @@ from clawperator.engine.skills.play import PlayReport
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.run import OutputLine, SkillRun
 from clawperator.engine.skills.sync import SyncResult
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.models.skill_runs import Printed
-from clawperator.widgets.models.skills import Artifact, Card, Field, Finding, LastResult, Ruling, Skill, Trouble
+from clawperator.widgets.models.skills import (
+    LastResult,
+    LintFinding,
+    PolicyDecision,
+    SkillArtifact,
+    SkillDetails,
+    SkillEntry,
+    SkillInput,
+    SkillProblem,
+)
+from clawperator.widgets.models.status import Status
 
 NOON = 1_700_000_940.0
 
@@ -86,18 +95,18 @@ clawperator skills run com.example.shop.read-price -- "Oat milk"
 > Prices change: read them again.
 """
 
-LABEL = Field("lamp_label", required=True, personal=True)
-TARGET = Field("target", "number", required=True)
-MODE = Field("mode", "enum", default="heat", values=("heat", "cool", "off"))
-NOTIFY = Field("notify", "boolean")
-ITEM = Field("item_name", required=True)
+LABEL = SkillInput("lamp_label", required=True, personal=True)
+TARGET = SkillInput("target", "number", required=True)
+MODE = SkillInput("mode", "enum", default="heat", values=("heat", "cool", "off"))
+NOTIFY = SkillInput("notify", "boolean")
+ITEM = SkillInput("item_name", required=True)
 
-CARDS: dict[str, Card] = {
-    PRICE["id"]: Card(
+CARDS: dict[str, SkillDetails] = {
+    PRICE["id"]: SkillDetails(
         skill_id=str(PRICE["id"]),
         text=TEXT,
         artifacts=(
-            Artifact(
+            SkillArtifact(
                 name="price.recipe.md",
                 about="flow 1.2.0",
                 inputs=(NOTIFY, ITEM),
@@ -106,16 +115,16 @@ CARDS: dict[str, Card] = {
             ),
         ),
         rulings=(
-            *(Ruling("capability", name, True) for name in ("observe", "navigate", "click", "type_text")),
-            Ruling("package", "com.example.shop", True),
+            *(PolicyDecision("capability", name, True) for name in ("observe", "navigate", "click", "type_text")),
+            PolicyDecision("package", "com.example.shop", True),
         ),
         profile="default",
     ),
-    THERMOSTAT["id"]: Card(
+    THERMOSTAT["id"]: SkillDetails(
         skill_id=str(THERMOSTAT["id"]),
         text="# Thermostat\n\nSets it.",
         artifacts=(
-            Artifact(
+            SkillArtifact(
                 name="set.recipe.md",
                 about="action 0.3.0",
                 inputs=(MODE, NOTIFY, LABEL, TARGET),
@@ -124,18 +133,21 @@ CARDS: dict[str, Card] = {
             ),
         ),
         rulings=(
-            *(Ruling("capability", name, name != "purchase_risk") for name in ("observe", "toggle", "purchase_risk")),
-            Ruling("package", "com.example.home", True),
+            *(
+                PolicyDecision("capability", name, name != "purchase_risk")
+                for name in ("observe", "toggle", "purchase_risk")
+            ),
+            PolicyDecision("package", "com.example.home", True),
         ),
         profile="default",
     ),
-    SETTINGS["id"]: Card(
+    SETTINGS["id"]: SkillDetails(
         skill_id=str(SETTINGS["id"]),
         text="# Overview",
         artifacts=(
-            Artifact(
+            SkillArtifact(
                 name="overview.recipe.json",
-                trouble=Trouble(
+                trouble=SkillProblem(
                     "A step needs a block of YAML after its heading",
                     "RECIPE_PARSE_FAILED",
                     "Correct the block that details names.",
@@ -149,17 +161,17 @@ CARDS: dict[str, Card] = {
 }
 
 FINDINGS = (
-    Finding(
+    LintFinding(
         "skills/com.example.shop.read-price/SKILL.md", 9, "L-LITERAL-EMAIL", "error", "looks like an e-mail address"
     ),
-    Finding(
+    LintFinding(
         "skills/com.example.shop.read-price/artifacts/price.recipe.md",
         31,
         "L-NO-WAIT-AFTER-OPEN",
         "warning",
         "The first step after opening the app neither waits for a node nor sleeps.",
     ),
-    Finding(
+    LintFinding(
         "skills/com.example.shop.read-price/artifacts/price.recipe.md",
         4,
         "L-STALE",
@@ -203,10 +215,10 @@ class FakeLibrary:
     """``calls`` lists what was asked for. ``hold`` keeps a run or a sync going until it is set; ``fail`` ends it so."""
 
     entries: Sequence[Mapping[str, Any]] = ENTRIES
-    cards: Mapping[str, Card] = field(default_factory=lambda: dict(CARDS))
-    lints: tuple[Finding, ...] | EngineError = ()
+    cards: Mapping[str, SkillDetails] = field(default_factory=lambda: dict(CARDS))
+    lints: tuple[LintFinding, ...] | EngineError = ()
     source: str = "installed"
-    trouble: Trouble | None = None
+    trouble: SkillProblem | None = None
     find_error: EngineError | None = None
     compile_error: EngineError | None = None
     past: Mapping[str, LastResult] = field(default_factory=dict)
@@ -232,7 +244,7 @@ class FakeLibrary:
             "/skills/skills/skills-registry.json", "/skills", tuple(map(dict, self.entries)), self.source
         )
         commit = "main @abc1234" if self.source == "installed" else ""
-        return Found(registry, tuple(map(Skill.of, self.entries)), commit, self.trouble)
+        return Found(registry, tuple(map(SkillEntry.of, self.entries)), commit, self.trouble)
 
     def places(self, skill_id: str) -> Sequence[str]:
         return ["/"]
@@ -240,13 +252,13 @@ class FakeLibrary:
     def signs(self, skill_id: str) -> Hashable:
         return self.version
 
-    def card(self, registry: Registry, skill: Skill) -> Card:
+    def card(self, registry: Registry, skill: SkillEntry) -> SkillDetails:
         self.calls.append(f"card {skill.id}")
         if self.gate is not None:
             self.gate.wait(10)
-        return self.cards.get(skill.id) or Card(skill_id=skill.id, text="# Nothing to say")
+        return self.cards.get(skill.id) or SkillDetails(skill_id=skill.id, text="# Nothing to say")
 
-    def findings(self, registry: Registry, skill_id: str) -> tuple[Finding, ...]:
+    def findings(self, registry: Registry, skill_id: str) -> tuple[LintFinding, ...]:
         self.calls.append(f"lint {skill_id}")
         if isinstance(self.lints, EngineError):
             raise self.lints

@@ -38,7 +38,7 @@ from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.guard import Guard
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, render_node
 from clawperator.engine.logcat.entries import LogEntry
-from clawperator.widgets.format.times import Clock
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_emulators import FakeEmulators, FakeOperatorApp
 from tests.app.console.fake_skills import FakeLibrary
 from tests.support import patience
@@ -65,8 +65,8 @@ class MovableClock:
         return self.at
 
     @property
-    def clock(self) -> Clock:
-        return Clock(self, UTC)
+    def clock(self) -> WallClock:
+        return WallClock(self, UTC)
 
 
 class FakeClipboard:

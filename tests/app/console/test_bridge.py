@@ -20,7 +20,7 @@ from clawperator.app.console.messages import (
 )
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import AdbServerLost, LogAttached, LogBatch, LogGap, SnapshotSeen
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 from tests.app.console.support import (
     CHECKS_OK,
     DEVICE,

@@ -26,10 +26,10 @@ from clawperator.widgets.doctor_panel import DoctorPanel
 from clawperator.widgets.envelope_log import EnvelopeLog, StreamView
 from clawperator.widgets.execution_detail import ExecutionDetail
 from clawperator.widgets.format.bounds import frame_for
-from clawperator.widgets.header import Header
+from clawperator.widgets.header import HeaderLine
 from clawperator.widgets.key_bar import KeyBar
 from clawperator.widgets.line_pane import LinePane
-from clawperator.widgets.models.tree_rows import View
+from clawperator.widgets.models.tree_rows import TreeView
 from clawperator.widgets.node_inspector import NodeInspector
 from clawperator.widgets.ui_tree import UiTreePane
 from tests.app.console.support import (
@@ -697,7 +697,7 @@ async def test_no_key_of_the_mode_works_under_a_dialog() -> None:
         await pilot.press("r", "2", "7", "t")
         assert app.current_mode == "inspect"
         assert engine.calls == calls
-        assert tree_of_mode(app).view is View.COMPACT
+        assert tree_of_mode(app).view is TreeView.COMPACT
 
 
 def tree_of_mode(app: ConsoleApp) -> UiTreePane:
@@ -775,7 +775,7 @@ async def test_resizing_keeps_the_cursor_on_screen_and_every_widget() -> None:
 
 async def test_clicks_on_header_and_key_bar_are_keys() -> None:
     async with console() as (app, pilot, _):
-        header = app.screen.query_one(Header)
+        header = app.screen.query_one(HeaderLine)
         start = next(start for start, _, action in header._hits if action == "mode('doctor')")
         await pilot.click("#header", offset=(start + 2, 0))
         await until(pilot, lambda: app.current_mode == "doctor")

@@ -20,7 +20,7 @@ from clawperator.engine.hierarchy.tree import build
 from clawperator.widgets.doctor_panel import DoctorReport
 from clawperator.widgets.format.symbols import ASCII, UNICODE
 from clawperator.widgets.header import Chip
-from clawperator.widgets.models.snapshot import Snapshot
+from clawperator.widgets.models.snapshot import TreeSnapshot
 from tests.app.console.support import CHECKS_FAILED, DEVICE, NOON, PHONE, SECOND, MovableClock, log_lines
 
 
@@ -60,8 +60,8 @@ def test_a_lost_server_keeps_the_devices_but_says_so() -> None:
 def test_news_of_another_device_do_not_redraw_the_tree() -> None:
     known = session()
     known.device_id = DEVICE.serial
-    assert known.absorb(SnapshotNews(Snapshot(serial=1, device_id="other"))) is Facet.NOTHING
-    assert known.absorb(SnapshotNews(Snapshot(serial=2, device_id=DEVICE.serial))) is Facet.TREE
+    assert known.absorb(SnapshotNews(TreeSnapshot(serial=1, device_id="other"))) is Facet.NOTHING
+    assert known.absorb(SnapshotNews(TreeSnapshot(serial=2, device_id=DEVICE.serial))) is Facet.TREE
 
 
 def test_the_operators_own_lines_are_kept_apart() -> None:
@@ -74,14 +74,14 @@ def test_the_operators_own_lines_are_kept_apart() -> None:
 def test_the_ring_of_trees_keeps_the_newest_and_the_place_of_whoever_looks_back() -> None:
     trees = Trees()
     for serial in range(1, 11):
-        trees.add(Snapshot(serial=serial))
+        trees.add(TreeSnapshot(serial=serial))
     trees.step(1)
     trees.step(1)
     assert trees.shown.serial == 8
-    trees.add(Snapshot(serial=11))
+    trees.add(TreeSnapshot(serial=11))
     assert trees.shown.serial == 8
     for serial in range(12, 12 + TREES_KEPT):
-        trees.add(Snapshot(serial=serial))
+        trees.add(TreeSnapshot(serial=serial))
     assert len(trees) == TREES_KEPT
     assert trees.shown.serial == 12, "the oldest that is left, once its own has gone"
     while trees.step(-1):
@@ -139,7 +139,7 @@ def test_a_trees_source_age_and_completeness_are_told() -> None:
     known = session()
     known.device_id = DEVICE.serial
     assert snapshot_words(known, UNICODE).plain == ""
-    seen = Snapshot(
+    seen = TreeSnapshot(
         serial=1, device_id=DEVICE.serial, source="stream", command_id="cmd-9", at=NOON - 42, tree=build([])
     )
     known.absorb(SnapshotNews(replace(seen, complete=False)))

@@ -7,7 +7,7 @@ from clawperator.engine.emulators.avds import Avd
 from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.widgets.emulator_list import AvdKey, EmulatorList
 from clawperator.widgets.format.devices import facts_of
-from clawperator.widgets.models.checkup import DoctorReport
+from clawperator.widgets.models.doctor_report import DoctorReport
 from tests.app.console.fake_emulators import NO_SDK, PIXEL, RUNS, SECOND_AVD, TABLET_AVD, FakeEmulators
 from tests.app.console.support import (
     CHECKS_OK,

@@ -29,7 +29,7 @@ from clawperator.engine.executions.steps import execution, step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.match import find_all
 from clawperator.engine.hierarchy.matcher import Matcher
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 from tests.app.console.support import (
     CHECKS_OK,
     DEVICE,

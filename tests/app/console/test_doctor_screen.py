@@ -23,7 +23,7 @@ from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.doctor.fix import Fixer
 from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
 from clawperator.widgets.fix_log import FixLog
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 from tests.app.console.support import (
     CHECK_IDS,
     CHECKS_FAILED,

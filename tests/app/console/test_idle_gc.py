@@ -8,7 +8,7 @@ import pytest
 from clawperator.app.console.idle_gc import LEAST_GARBAGE, QUIET_SECONDS, REST_SECONDS, Housekeeping
 from clawperator.app.console.session import RECENT_TREES, Trees
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.widgets.models.snapshot import Snapshot, pack, unpack
+from clawperator.widgets.models.snapshot import TreeSnapshot, pack, unpack
 from tests.app.console.support import DEVICE, ROWS, FakeEngine, make_app, settings_screen, settled, until
 
 
@@ -71,9 +71,9 @@ def test_what_was_taken_over_is_given_back(keeper: Housekeeping, monkeypatch: py
     assert frozen == [True, False], "a second console in the same process would keep the first one's objects for ever"
 
 
-def snapshot(serial: int) -> Snapshot:
+def snapshot(serial: int) -> TreeSnapshot:
     xml = settings_screen(ROWS[: 1 + serial % 9])
-    return Snapshot(serial=serial, device_id=DEVICE.serial, source="r", at=float(serial), xml=xml, tree=parse(xml))
+    return TreeSnapshot(serial=serial, device_id=DEVICE.serial, source="r", at=float(serial), xml=xml, tree=parse(xml))
 
 
 def test_a_packed_tree_comes_back_as_it_was() -> None:

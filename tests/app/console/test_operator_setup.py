@@ -23,9 +23,9 @@ from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEAS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.widgets.format.devices import VARIANTS
 from clawperator.widgets.format.setup import compared, file_rows, installed_rows
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.setup import ApkFile, Setup
+from clawperator.widgets.models.setup import ApkFile, SetupState
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_emulators import PIXEL, FakeEmulators, FakeOperatorApp, operator_status
 from tests.app.console.support import DEVICE, PHONE, SECOND, FakeEngine, drained, until
 from tests.app.console.test_provisioning import devices_mode, shown, to_avd
@@ -243,7 +243,7 @@ async def test_the_order_of_what_is_told() -> None:
         return True
 
     afterwards: list[str] = []
-    here = SettingUp(Rooms(), told.append, Clock(lambda: 1.0), start, afterwards.append)
+    here = SettingUp(Rooms(), told.append, WallClock(lambda: 1.0), start, afterwards.append)
     here.downloads = lambda: (FOLDER, FILES)
     here.look(DEVICE.serial)
     await asyncio.gather(*tasks)
@@ -279,19 +279,21 @@ def words(rows: object) -> str:
 
 
 def test_how_a_file_stands_to_what_is_installed() -> None:
-    setup = Setup(serial=DEVICE.serial, status=state_of(operator_status(version="0.3.1", code=301_900)), files=(NEWER,))
+    setup = SetupState(
+        serial=DEVICE.serial, status=state_of(operator_status(version="0.3.1", code=301_900)), files=(NEWER,)
+    )
     assert compared(NEWER, setup)[0] == "the same"
     assert compared(replace(NEWER, version_code=301_901), setup)[0] == "newer"
     assert compared(replace(NEWER, version_code=1), setup)[0] == "older"
     assert compared(replace(NEWER, version_code=-1), setup)[0] == ""
     assert compared(DEBUG, setup)[0] == "new"
-    assert compared(NEWER, Setup(serial="x"))[0] == ""
+    assert compared(NEWER, SetupState(serial="x"))[0] == ""
     assert "asks where the file is" in words(file_rows(None, setup, 60))
 
 
 def test_a_service_that_does_not_run_is_said() -> None:
     status = replace(state_of(operator_status()), running=False, notifications=False, listener=False)
-    said = words(installed_rows(Setup(serial="x", status=status), 100))
+    said = words(installed_rows(SetupState(serial="x", status=status), 100))
     for part in ("✗ service on, not running", "! no notifications", "! no listener"):
         assert part in said
 

@@ -29,9 +29,9 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.app import OperatorApp
 from clawperator.widgets import keys
 from clawperator.widgets.emulator_list import AvdKey
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.machines import Machines
+from clawperator.widgets.models.emulators import EmulatorsState
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_emulators import (
     NO_SDK,
     PIXEL,
@@ -64,7 +64,7 @@ class Room:
         self.news: list[News] = []
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.at = 1000.0
-        self.emulating = Emulating(self, self.news.append, Clock(lambda: self.at), self.start)
+        self.emulating = Emulating(self, self.news.append, WallClock(lambda: self.at), self.start)
 
     def start(self, name: str, job: Awaitable[None]) -> bool:
         running = self.tasks.get(name)
@@ -75,8 +75,10 @@ class Room:
         return True
 
     @property
-    def machines(self) -> Machines:
-        return next((news.machines for news in reversed(self.news) if isinstance(news, EmulatorsNews)), Machines.EMPTY)
+    def machines(self) -> EmulatorsState:
+        return next(
+            (news.machines for news in reversed(self.news) if isinstance(news, EmulatorsNews)), EmulatorsState.EMPTY
+        )
 
     @property
     def notices(self) -> list[tuple[Status, str, str]]:

@@ -9,7 +9,7 @@ import pytest
 from clawperator.app.console.skills.form import SkillForm
 from clawperator.app.console.skills.screen import SkillsScreen
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.widgets.skill_form import FieldRow
+from clawperator.widgets.skill_form import InputRow
 from tests.app.console.fake_skills import ALERT, PRICE, SETTINGS, THERMOSTAT, FakeLibrary
 from tests.app.console.skills_mode import form_of, list_of, press, shown, skills_mode, to_skill
 from tests.app.console.support import DEVICE, drained, until
@@ -28,7 +28,7 @@ async def test_what_is_missing_is_said_at_its_field() -> None:
         assert [row.field.name for row in form.rows] == ["lamp_label", "target", "mode", "notify"]
         await press(pilot, "enter")
         await drained(pilot)
-        wrong = [row.field.name for row in form.query(FieldRow) if row.has_class("-wrong")]
+        wrong = [row.field.name for row in form.query(InputRow) if row.has_class("-wrong")]
         assert wrong == ["lamp_label", "target"]
         assert form.focused is form.rows[0].entry
         assert isinstance(app.screen, SkillForm)

@@ -7,7 +7,7 @@ import asyncio
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.app.console.skills.screen import SkillsScreen
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.skill_output import SkillOutput
 from tests.app.console.fake_skills import ALERT, PRICE, SETTINGS, FakeLibrary
 from tests.app.console.skills_mode import SIZES, form_of, list_of, notice, press, shown, skills_mode, to_skill

@@ -13,7 +13,7 @@ import pytest
 from clawperator.app.console import navigation
 from clawperator.app.console.skills.screen import RefForm
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.widgets.models.skills import BUILTIN, Card, Trouble
+from clawperator.widgets.models.skills import BUILTIN, SkillDetails, SkillProblem
 from clawperator.widgets.skill_output import FindingList, SkillOutput
 from tests.app.console.fake_skills import ALERT, FINDINGS, PAST, PRICE, SETTINGS, FakeLibrary
 from tests.app.console.skills_mode import SIZES, form_of, list_of, notice, press, shown, skills_mode, to_skill
@@ -153,7 +153,9 @@ async def test_a_skill_without_artifacts_has_nothing_to_compile() -> None:
 
 
 async def test_the_skills_that_come_along_are_called_so() -> None:
-    none = Trouble("No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository.")
+    none = SkillProblem(
+        "No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository."
+    )
     async with skills_mode(FakeLibrary(source=BUILTIN, trouble=none)) as (app, _, _):
         assert "the skills that come along" in shown(app)
         assert "No registry of your own yet" in shown(app)
@@ -228,7 +230,7 @@ async def test_last_results_come_from_the_history() -> None:
 async def test_hostile_skills_stay_text() -> None:
     name = "[red]x[/] \x1b]0;owned\x07 \u202egpj"
     entry = {**PRICE, "id": name, "applicationId": name, "summary": name, "artifacts": [f"{name}.recipe.md"]}
-    cards = {name: Card(skill_id=name, text=f"# {name}\n{name}", profile=name)}
+    cards = {name: SkillDetails(skill_id=name, text=f"# {name}\n{name}", profile=name)}
     printed = (("stdout", f"RESULT|{name}={name}", 0.1), ("stderr", name, 0.2))
     library = FakeLibrary(entries=(entry,), cards=cards, printed=printed)
     async with skills_mode(library, size=(200, 60)) as (app, pilot, _):

@@ -15,8 +15,8 @@ from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.engine import Engine
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.steps import execution, step
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.execution import Execution, LiveLine
+from clawperator.widgets.models.execution import ExecutionState, LiveLine
+from clawperator.widgets.models.status import Status
 from tests.app.console.support import (
     CHECKS_OK,
     DEVICE,
@@ -61,7 +61,7 @@ def test_the_app_to_stop_is_the_one_that_the_plan_works_in(payload: Any, in_fron
 
 
 def test_the_words_say_until_when_it_may_act_and_how_long_the_lock_stays() -> None:
-    run = Execution("cmd-9", DEVICE.serial, 1, NOON)
+    run = ExecutionState("cmd-9", DEVICE.serial, 1, NOON)
     run.lines = [LiveLine(NOON, Status.RUNNING, "sent", ""), LiveLine(NOON, Status.RUNNING, "dispatched", "")]
     words = words_before_stopping(plan(BACK), run, NOON, CLOCK)
     assert words.startswith(

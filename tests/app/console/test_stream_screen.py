@@ -18,9 +18,10 @@ from clawperator.app.console.stream.screen import StreamScreen
 from clawperator.engine.events.types import LogAttached, LogGap
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.widgets.envelope_log import EnvelopeLog
-from clawperator.widgets.format.status import Status
 from clawperator.widgets.log_around import LogAround
-from clawperator.widgets.models.executions import WENT_AWAY, Execution, Mark
+from clawperator.widgets.models.execution import ExecutionState, Mark
+from clawperator.widgets.models.executions import WENT_AWAY
+from clawperator.widgets.models.status import Status
 from tests.app.console.support import (
     CHECKS_OK,
     DEVICE,
@@ -68,7 +69,7 @@ class Shown:
         session = self.app.session
         await until(self.pilot, lambda: session.last_notice is not None and words in session.last_notice.text)
 
-    def execution(self, command: str) -> Execution:
+    def execution(self, command: str) -> ExecutionState:
         found = self.app.session.log.find(command)
         assert found is not None
         return found

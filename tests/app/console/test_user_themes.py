@@ -21,7 +21,7 @@ from textual.widgets import Static
 from clawperator.app.console.stylesheet import KeptStylesheet
 from clawperator.app.console.user_themes import MAX_BYTES, MAX_FILES, UserThemes, contrast, read_theme, wear
 from clawperator.themes.claw import DARK, LIGHT
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 from tests.support import patience
 
 GOOD = """

@@ -6,7 +6,7 @@ import pytest
 
 from clawperator.app.console.stream.screen import StreamScreen
 from clawperator.widgets.execution_detail import ExecutionDetail
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 from tests.app.console.support import (
     CHECKS_OK,
     NOON,

@@ -17,8 +17,8 @@ from clawperator.engine import Engine
 from clawperator.engine.doctor.fix import Fixer
 from clawperator.engine.doctor.run import Doctor
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.models.checkup import DoctorReport, status_of
+from clawperator.widgets.models.doctor_report import DoctorReport, status_of
+from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice
 from tests.app.console.support import (
     CHECK_IDS,

@@ -26,11 +26,11 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.facade import Engine
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
-from clawperator.widgets.format.times import Clock
 from clawperator.widgets.picture import Picture
+from clawperator.widgets.text.times import WallClock
 from tests.support import running
 
-CLOCK = Clock(lambda: 1_700_000_940.0)
+CLOCK = WallClock(lambda: 1_700_000_940.0)
 HAS_EXTRA = importlib.util.find_spec("textual_image") is not None
 needs_extra = pytest.mark.skipif(not HAS_EXTRA, reason="the extra 'pictures' is not installed")
 

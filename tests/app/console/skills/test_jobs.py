@@ -24,9 +24,9 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.guard import Guard
 from clawperator.engine.skills.registry import BUILTIN
 from clawperator.engine.skills.run import OutputLine
-from clawperator.widgets.format.status import Status
-from clawperator.widgets.format.times import Clock
-from clawperator.widgets.models.skills import Field, Shelf, Skill
+from clawperator.widgets.models.skills import SkillEntry, SkillInput, SkillsState
+from clawperator.widgets.models.status import Status
+from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_skills import ALERT, CARDS, FakeLibrary
 from tests.engine.skills.made import alive, until
 from tests.support import patience
@@ -101,7 +101,9 @@ def jobs_with(tmp_path: Path, path: Path, **more: Any) -> SkillJobs:
     return jobs_of(tmp_path, env={"CLAWPERATOR_SKILLS_REGISTRY": str(path)}, **more)
 
 
-WAY = Way("greet.recipe.md", artifact="greet.recipe.md", fields=(Field("person_name", required=True, personal=True),))
+WAY = Way(
+    "greet.recipe.md", artifact="greet.recipe.md", fields=(SkillInput("person_name", required=True, personal=True),)
+)
 
 # -- finding
 
@@ -306,7 +308,7 @@ class Desk:
         self.told: list[News] = []
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Future[None]] = set()
-        self.skilling = Skilling(jobs, self._hear, Clock(), self._start, lambda on: on)
+        self.skilling = Skilling(jobs, self._hear, WallClock(), self._start, lambda on: on)
 
     def _hear(self, news: News) -> None:
         self.told.append(news)
@@ -317,7 +319,7 @@ class Desk:
         return True
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> SkillsState:
         return self.skilling.shelf
 
     async def until(self, holds: Callable[[], object]) -> None:
@@ -406,17 +408,17 @@ async def test_signs_change_with_the_files(tmp_path: Path) -> None:
 
 
 def test_the_script_comes_first_unless_only_the_recipe_says_what_it_needs() -> None:
-    skill = Skill.of({**ALERT, "artifacts": ["skills/x/artifacts/a.recipe.md", "skills/x/artifacts/notes.md"]})
+    skill = SkillEntry.of({**ALERT, "artifacts": ["skills/x/artifacts/a.recipe.md", "skills/x/artifacts/notes.md"]})
     assert [way.name for way in ways_of(skill, None, for_draft=False)] == ["script read_price.py", "a.recipe.md"]
     assert [way.name for way in ways_of(skill, None, for_draft=True)] == ["a.recipe.md"]
     thermostat = CARDS["com.example.home.thermostat-set"]
-    bare = Skill(id=thermostat.skill_id, scripts=("s/run.js", "s/run.sh"), artifacts=("a/set.recipe.md",))
+    bare = SkillEntry(id=thermostat.skill_id, scripts=("s/run.js", "s/run.sh"), artifacts=("a/set.recipe.md",))
     assert [way.name for way in ways_of(bare, thermostat, for_draft=False)] == ["set.recipe.md", "script"]
 
 
 def test_inputs_that_skill_md_shows_as_options_are_options() -> None:
     card = replace(CARDS["com.example.home.thermostat-set"], text="run -- --lamp_label x --mode heat --targets")
-    skill = Skill(id=card.skill_id, scripts=("s/run.js",), artifacts=("a/set.recipe.md",))
+    skill = SkillEntry(id=card.skill_id, scripts=("s/run.js",), artifacts=("a/set.recipe.md",))
     script = ways_of(skill, card, for_draft=False)[0]
     assert [field.name for field in script.fields] == ["mode", "lamp_label"]
     values = {"mode": "cool", "lamp_label": "Bed side", "arguments": "-v 'a b'"}
@@ -424,7 +426,13 @@ def test_inputs_that_skill_md_shows_as_options_are_options() -> None:
 
 
 def test_values_get_the_types_that_were_declared() -> None:
-    fields = (Field("a", "integer"), Field("b", "number"), Field("c", "boolean"), Field("d", "integer"), Field("e"))
+    fields = (
+        SkillInput("a", "integer"),
+        SkillInput("b", "number"),
+        SkillInput("c", "boolean"),
+        SkillInput("d", "integer"),
+        SkillInput("e"),
+    )
     way = Way("x", artifact="x", fields=fields)
     typed = {"a": "3", "b": "2.5", "c": "true", "d": "three", "e": "4", "other": "?"}
     assert variables_of(way, typed) == {"a": 3, "b": 2.5, "c": True, "d": "three", "e": "4"}
@@ -432,7 +440,7 @@ def test_values_get_the_types_that_were_declared() -> None:
 
 
 def test_the_command_line_that_does_the_same() -> None:
-    way = Way("a.recipe.md", artifact="a.recipe.md", fields=(Field("x"),))
+    way = Way("a.recipe.md", artifact="a.recipe.md", fields=(SkillInput("x"),))
     assert command_words("id", way, {"x": "it's"}, "serial") == (
         """clawperator skills run id --artifact a.recipe.md --vars '{"x": "it'"'"'s"}' --device-id serial"""
     )
@@ -445,6 +453,6 @@ def test_the_command_line_that_does_the_same() -> None:
 
 
 def test_a_shelf_knows_its_skills() -> None:
-    shelf = Shelf(skills=(Skill(id="a"),))
+    shelf = SkillsState(skills=(SkillEntry(id="a"),))
     assert shelf.skill("a") is not None
     assert shelf.skill("b") is None

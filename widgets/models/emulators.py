@@ -23,13 +23,13 @@ class RunningDevice(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machines:
+class EmulatorsState:
     """``known``: somebody has looked. ``problem`` is one sentence, ``code`` and ``hint`` belong to it; what could be read is there all the same.
 
     ``abis`` are those that a supported one may have. ``job`` is the work on one of them that runs or ended last.
     """
 
-    EMPTY: ClassVar[Machines]
+    EMPTY: ClassVar[EmulatorsState]
 
     avds: tuple[Avd, ...] = ()
     running: tuple[RunningDevice, ...] = ()
@@ -71,4 +71,4 @@ class Machines:
         return "stopped"
 
 
-Machines.EMPTY = Machines()
+EmulatorsState.EMPTY = EmulatorsState()

@@ -8,7 +8,7 @@ from clawperator.widgets.format.lines import Row
 from clawperator.widgets.line_pane import LinePane
 
 
-class FoldedText(LinePane):
+class WrappedText(LinePane):
     """Subclasses give ``folded``; call ``fold`` when what it is made from has changed."""
 
     SHOWS_CURSOR = False

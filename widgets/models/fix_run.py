@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from clawperator.engine.events.progress import Stage
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 
 FixState = Literal["waiting", "running", "ok", "failed", "stopped"]
 
@@ -21,7 +21,7 @@ STAGES_KEPT = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
+class FixRun:
     """One step of a check: ``preview`` are the commands behind it, ``output`` is what came of them, as text from outside.
 
     ``began`` and ``ended`` are moments, 0 while they have not come.
@@ -45,7 +45,7 @@ class Fix:
     def over(self) -> bool:
         return self.state in ("ok", "failed", "stopped")
 
-    def told(self, stage: Stage) -> Fix:
+    def told(self, stage: Stage) -> FixRun:
         """With the newest word of a stage; each stage is one line."""
         others = [known for known in self.stages if known.name != stage.name]
         place = next((index for index, known in enumerate(self.stages) if known.name == stage.name), len(others))

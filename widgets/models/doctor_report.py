@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from clawperator.engine.doctor.verdict import Verdict, verdict_of
-from clawperator.widgets.format.status import Status
+from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.parse import DeviceEntry

@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 
-class Clock(NamedTuple):
+class WallClock(NamedTuple):
     """Where the console gets the time from: ``now`` in seconds since the epoch, ``zone`` (``None``: the local one)."""
 
     now: Callable[[], float] = time.time

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clawperator.widgets.models.execution import Execution, Step, TreeMark
+    from clawperator.widgets.models.execution import ExecutionState, StepState, TreeMark
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TreeTaken:
     """A tree, and ``of``: the step that took it, in words."""
 
     mark: TreeMark
@@ -20,7 +20,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class StepsBetween:
     """The steps that ran between two trees, in words; ``before`` and ``after`` are the trees' keys, empty at the ends."""
 
     steps: tuple[str, ...]
@@ -28,38 +28,38 @@ class Between:
     after: str = ""
 
 
-def snapshots_of(execution: Execution) -> list[Seen | Between]:
+def snapshots_of(execution: ExecutionState) -> list[TreeTaken | StepsBetween]:
     """Trees and what lies between; steps without a moment stand where their number puts them."""
     marks = sorted(execution.trees, key=lambda mark: mark.at)
     taken_by = {mark.step_id for mark in marks}
     rest = [(number, step) for number, step in enumerate(execution.steps, 1) if step.id not in taken_by]
-    entries: list[Seen | Between] = []
+    entries: list[TreeTaken | StepsBetween] = []
     before = ""
     for mark in marks:
         number = _number_of(execution, mark)
         ran = [item for item in rest if _ran_before(item, mark, number)]
         rest = [item for item in rest if item not in ran]
         if ran or before:
-            entries.append(Between(tuple(_words(ran)), before, mark.key))
-        entries.append(Seen(mark, _taken_by(execution, mark, number)))
+            entries.append(StepsBetween(tuple(_words(ran)), before, mark.key))
+        entries.append(TreeTaken(mark, _taken_by(execution, mark, number)))
         before = mark.key
     if rest:
-        entries.append(Between(tuple(_words(rest)), before))
+        entries.append(StepsBetween(tuple(_words(rest)), before))
     return entries
 
 
-def _number_of(execution: Execution, mark: TreeMark) -> int:
+def _number_of(execution: ExecutionState, mark: TreeMark) -> int:
     return next((number for number, step in enumerate(execution.steps, 1) if step.id == mark.step_id), 0)
 
 
-def _ran_before(item: tuple[int, Step], mark: TreeMark, number: int) -> bool:
+def _ran_before(item: tuple[int, StepState], mark: TreeMark, number: int) -> bool:
     place, step = item
     if number:
         return place < number
     return not math.isnan(step.started) and step.started <= mark.at
 
 
-def _taken_by(execution: Execution, mark: TreeMark, number: int) -> str:
+def _taken_by(execution: ExecutionState, mark: TreeMark, number: int) -> str:
     if number:
         return f"step {number}  {mark.step_id}"
     if mark.step_id:
@@ -69,5 +69,5 @@ def _taken_by(execution: Execution, mark: TreeMark, number: int) -> str:
     return f"before step {following}" if following else "outside of a step"
 
 
-def _words(items: list[tuple[int, Step]]) -> Iterator[str]:
+def _words(items: list[tuple[int, StepState]]) -> Iterator[str]:
     return (f"{number} {step.type or step.id}" for number, step in items)

@@ -1,0 +1,28 @@
+"""Short names of UI nodes, safe to draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clawperator.widgets.text.safe import shorten
+
+if TYPE_CHECKING:
+    from clawperator.engine.hierarchy.tree import UiNode
+
+
+def short_class(name: str) -> str:
+    """``android.widget.TextView`` → ``TextView``."""
+    return name.replace("$", ".").rpartition(".")[2] or "?"
+
+
+def short_id(resource_id: str) -> str:
+    """``com.android.settings:id/title`` → ``title``; anything else stays as it is."""
+    return resource_id.partition(":id/")[2] or resource_id
+
+
+def name_of(node: UiNode, width: int = 40) -> str:
+    """A node in a sentence: ``TextView "Wi-Fi"`` or ``TextView #title``, safe to draw."""
+    name = shorten(short_class(node.cls), width)
+    if node.label:
+        return f'{name} "{shorten(node.label, width)}"'
+    return f"{name} #{shorten(short_id(node.resource_id), width)}" if node.resource_id else name
