@@ -60,6 +60,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_configure() -> None:
     hear_signals()
+    # The tests start hundreds of programs, and each would compile everything again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 @pytest.hookimpl(wrapper=True)

@@ -76,6 +76,7 @@ def test_every_command_line_is_understood(words: tuple[str, ...], capsys: pytest
     assert "usage: clawperator" in answer
 
 
+@pytest.mark.ci
 def test_the_tutorial_and_the_example_of_an_agent_run(tmp_path: Path) -> None:
     install, simulator, *shell, clean_up = blocks(DOCS / "tutorial.md", "sh")
     port = str(free_port())

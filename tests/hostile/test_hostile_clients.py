@@ -24,15 +24,16 @@ Start = Callable[..., Attacked]
 POST = b"POST /observe/snapshot HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 MCP = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
 TOKEN = "right-token-0123456789"
+PARSERS = [IMPLEMENTATIONS[0], *(pytest.param(name, marks=pytest.mark.ci) for name in IMPLEMENTATIONS[1:])]
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
+@pytest.fixture(params=PARSERS)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attacked]:
     with attacked(tmp_path, request.param, "serve", "--port", "auto") as found:
         yield found
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
+@pytest.fixture(params=PARSERS)
 def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attacked]:
     """Asks for a token."""
     tokens = tmp_path / "tokens"
@@ -42,7 +43,7 @@ def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attacked
         yield found
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
+@pytest.fixture(params=PARSERS)
 def agents(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Attacked]:
     """The server of MCP."""
     with attacked(tmp_path, request.param, "mcp", "--http", "--port", "auto") as found:

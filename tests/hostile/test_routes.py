@@ -89,10 +89,8 @@ def test_every_route_stays_small(simulator: int, serve: Serve, name: str) -> Non
         assert megabytes(served.child.pid) < MOST_MEGABYTES
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["live lines", *(pytest.param(name, marks=pytest.mark.ci) for name in ("dump", "doubtful records", "envelopes"))],
-)
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["live lines", "dump", "doubtful records", "envelopes"])
 def test_a_log_without_end(simulator: int, serve: Serve, name: str) -> None:
     """With a client of the event stream that reads nothing."""
     with (

@@ -71,6 +71,7 @@ async def test_an_internal_fault_after_dispatch(connect: Connect, monkeypatch: p
 async def test_a_muted_log_dispatches_nothing(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = await connect()
     monkeypatch.setattr(bench.world.log, "write", lambda **_: None)
+    monkeypatch.setattr(log_stream, "ATTACH_SECONDS", 2.0)
     error = await failure(bench.engine, build.press_key("home"))
     assert (error["code"], error["broadcastDispatchStatus"]) == (ErrorCode.LOGCAT_UNAVAILABLE, "not_sent")
     assert "nothing was dispatched" in error["hint"]
@@ -231,6 +232,7 @@ async def test_words_before_a_picture_are_no_part_of_it(
 # -- the doctor
 
 
+@pytest.mark.ci
 async def test_a_handshake_waits_for_seven_seconds_and_leaves_the_device_to_settle(connect: Connect) -> None:
     bench = await connect(faults=[{"kind": "silence"}])
     checks = {check.id: check async for check in bench.engine.doctor().checks()}
@@ -283,6 +285,7 @@ async def test_a_device_that_comes_back_is_asked_anew_who_its_operator_is(connec
 # -- the last look before giving up
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_what_was_seen_live_is_told_though_the_buffer_has_rolled_past_it(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,6 +302,7 @@ async def test_what_was_seen_live_is_told_though_the_buffer_has_rolled_past_it(
     assert any("stage-start" in line for line in error["lastCorrelatedEvents"])
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_an_envelope_that_the_stream_lost_is_found_in_the_buffer(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

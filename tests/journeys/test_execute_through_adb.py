@@ -84,6 +84,7 @@ async def test_a_plan_that_fails_says_what_became_of_each_step(connect: Connect)
     assert finished.result["outcome"] == outcome
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_an_execution_without_an_answer_carries_what_is_known(connect: Connect) -> None:
     bench = await connect(**fault("silence"))
     error, (finished,) = await outcome_of(bench, plan({"type": "sleep", "params": {"durationMs": 0}}, timeout_ms=1_000))

@@ -66,6 +66,7 @@ async def test_those_who_watch_see_nothing_twice(connect: Connect) -> None:
     assert len([line for line in lines if line.startswith("[Clawperator-Result]")]) == 1
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_what_the_buffer_has_lost_is_lost(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     """The envelope among it: the wait goes on to its end, and says that the command was sent."""
     bench = await connect(faults=[ends(1)])

@@ -102,6 +102,7 @@ async def test_a_service_that_is_being_started_is_waited_for(
     assert (len(reads), bench.world.commands) == (2, 1)
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_read_that_fails_decides_nothing(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(*_: Any, **__: Any) -> DeviceState:
         raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, "oops")
@@ -188,6 +189,7 @@ async def test_a_snapshot_that_begins_at_once_and_takes_long_says_so_too(connect
     assert (result.succeeded, [warning["code"] for warning in result.warnings]) == (True, ["SCREEN_LOCKED"])
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_timeout_on_a_locked_device_says_so(connect: Connect) -> None:
     bench = await connect(device={"locked": True}, faults=[{"kind": "silence"}])
     error = await failure(bench.engine, build.snapshot(), timeout_ms=1_000)

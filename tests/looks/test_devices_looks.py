@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from clawperator.app.console.app import ConsoleApp
 from clawperator.app.console.devices.provisioning_dialogs import PlanDialog
 from clawperator.app.console.devices.setup_screen import SetupDialog
@@ -114,6 +116,7 @@ def test_provisioning(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=run)
 
 
+@pytest.mark.ci
 @TWO_SIZES
 def test_download_unfolded(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console(FakeEmulators(present=(TABLET_AVD,), hold="install_image"))
@@ -139,6 +142,7 @@ def test_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=run)
 
 
+@pytest.mark.ci
 @TWO_SIZES
 def test_cancelled(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console(FakeEmulators(present=(TABLET_AVD,), hold="wait_boot"))
@@ -152,6 +156,7 @@ def test_cancelled(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=run)
 
 
+@pytest.mark.ci
 def test_in_another_mode(snap_compare: Compare) -> None:
     app, _ = console(FakeEmulators(present=(TABLET_AVD,), hold="wait_boot"))
 
@@ -168,11 +173,13 @@ def test_delete(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=mode_7("delete", on=TABLET_AVD.name))
 
 
+@pytest.mark.ci
 def test_stop(snap_compare: Compare) -> None:
     app, _ = console()
     assert snap_compare(app, terminal_size=(80, 24), run_before=mode_7("S", on=SECOND_AVD.name))
 
 
+@pytest.mark.ci
 def test_create(snap_compare: Compare) -> None:
     app, _ = console()
     assert snap_compare(app, terminal_size=(80, 24), run_before=mode_7("n"))
@@ -191,18 +198,21 @@ def test_without_sdk_and_devices(snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(80, 24), run_before=run)
 
 
+@pytest.mark.ci
 def test_booting_in_ascii(snap_compare: Compare) -> None:
     up = (RunningEmulator(PIXEL.name, "emulator-5556", False), RUNS)
     app, _ = console(FakeEmulators(present=(PIXEL, SECOND_AVD, TABLET_AVD), up=up), ascii_only=True)
     assert snap_compare(app, terminal_size=(120, 36), run_before=mode_7(on=PIXEL.name))
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_setup_before(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console()
     assert snap_compare(app, terminal_size=size, run_before=mode_7("o"))
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_setup_at_work(snap_compare: Compare, size: tuple[int, int]) -> None:
     app, _ = console(operator=FakeOperatorApp(hold="install"))

@@ -78,6 +78,7 @@ def test_compare(snap_compare: Compare, engine: FakeEngine, size: tuple[int, int
     assert snap_compare(make_app(engine), terminal_size=size, run_before=run)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("key", ["y", "g"], ids=["copy", "go"])
 def test_menu(snap_compare: Compare, engine: FakeEngine, key: str) -> None:
     async def pose(pilot: Any) -> None:
@@ -87,11 +88,13 @@ def test_menu(snap_compare: Compare, engine: FakeEngine, key: str) -> None:
     assert snap_compare(make_app(engine), terminal_size=(80, 24), run_before=pose)
 
 
+@pytest.mark.ci
 def test_marked(snap_compare: Compare, engine: FakeEngine) -> None:
     run = before("4", "j", "space", "j", "space", "slash", Typed("task:morning"), "enter")
     assert snap_compare(make_app(engine), terminal_size=(80, 24), run_before=run)
 
 
+@pytest.mark.ci
 def test_interrupted(snap_compare: Compare, engine: FakeEngine) -> None:
     """Of which little is known."""
     run = before("4", *"j" * 5, "enter")
@@ -116,6 +119,7 @@ def test_off(snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(80, 24), run_before=before("4"))
 
 
+@pytest.mark.ci
 def test_saved_dumps_have_none(snap_compare: Compare, tmp_path: Path) -> None:
     app = make_app(FakeEngine(present=()), files=[str(tmp_path / "none.xml")])
 

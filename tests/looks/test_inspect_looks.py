@@ -71,6 +71,7 @@ def test_filtered(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=run)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("key", ["a", "i", "backslash", "g"])
 def test_menus(snap_compare: Compare, key: str) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=(80, 24), run_before=before(key, on=BLUETOOTH))
@@ -86,6 +87,7 @@ def test_what_would_be_sent(snap_compare: Compare, size: tuple[int, int]) -> Non
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=ask)
 
 
+@pytest.mark.ci
 def test_text_to_enter(snap_compare: Compare) -> None:
     run = before("a", "e", Typed("tea"), on=BLUETOOTH)
     assert snap_compare(make_app(plain_engine()), terminal_size=(80, 24), run_before=run)
@@ -134,6 +136,7 @@ def test_picture(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(engine), terminal_size=size, run_before=take)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("keys", [(), ("full_stop",)], ids=["unreadable", "repaired"])
 def test_saved_dump(snap_compare: Compare, keys: Sequence[str]) -> None:
     files = [DUMPS / "malformed" / name for name in ("derived-empty-file.xml", "derived-two-dumps-in-one-file.xml")]
@@ -154,6 +157,7 @@ def test_hostile_node_in_the_workbench(snap_compare: Compare, size: tuple[int, i
     assert snap_compare(make_app(engine), terminal_size=size, run_before=before("j", "enter"))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("look", ["claw-light", "claw-mono", "ascii"])
 def test_workbench_in_other_looks(snap_compare: Compare, look: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mono = look == "claw-mono"

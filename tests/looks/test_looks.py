@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from tests.app.console.support import (
     CHECK_IDS,
     CHECKS_NO_SERVER,
@@ -66,6 +68,7 @@ def test_inspect_with_changes_marked(snap_compare: Compare, size: tuple[int, int
     assert snap_compare(make_app(engine), terminal_size=size, run_before=change)
 
 
+@pytest.mark.ci
 def test_inspect_drawer(snap_compare: Compare) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=(80, 24), run_before=before(*"jjj", "g", "n"))
 
@@ -91,6 +94,7 @@ def test_doctor(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(engine), terminal_size=size, run_before=before("6", "right_square_bracket"))
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_doctor_waiting(snap_compare: Compare, size: tuple[int, int]) -> None:
     """Half of the checks have been made; the console watches the devices."""
@@ -121,6 +125,7 @@ def test_doctor_fix_dialog(snap_compare: Compare, size: tuple[int, int]) -> None
     assert snap_compare(app, terminal_size=size, run_before=ask)
 
 
+@pytest.mark.ci
 @AT_SIZES
 def test_doctor_fix_log(snap_compare: Compare, size: tuple[int, int]) -> None:
     engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OFF, fixed=CHECKS_ON, check_ids=CHECK_IDS)

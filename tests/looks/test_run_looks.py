@@ -146,6 +146,7 @@ def test_three_problems(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=pose)
 
 
+@pytest.mark.ci
 def test_steps_with_problems(snap_compare: Compare) -> None:
     async def pose(pilot: Any) -> None:
         await composed(pilot, wrong())
@@ -153,6 +154,7 @@ def test_steps_with_problems(snap_compare: Compare) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=(80, 24), run_before=pose)
 
 
+@pytest.mark.ci
 def test_no_json(snap_compare: Compare) -> None:
     async def pose(pilot: Any) -> None:
         await composed(pilot, PAYLOAD, "tab", "home", "delete", "escape")
@@ -175,6 +177,7 @@ def test_completion(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=pose)
 
 
+@pytest.mark.ci
 def test_as_sent(snap_compare: Compare) -> None:
     """An alias is sent by its own name."""
     plan = json.loads(json.dumps(PAYLOAD))
@@ -187,6 +190,7 @@ def test_as_sent(snap_compare: Compare) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=(120, 36), run_before=pose)
 
 
+@pytest.mark.ci
 def test_from_the_tree(snap_compare: Compare) -> None:
     async def compose(pilot: Any) -> None:
         await before(*"itiwin", on=BLUETOOTH)(pilot)
@@ -278,6 +282,7 @@ def test_step_failed(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(engine), terminal_size=size, run_before=sent)
 
 
+@pytest.mark.ci
 def test_silence(snap_compare: Compare) -> None:
     """No result within its time."""
     silence = EngineError(
@@ -290,6 +295,7 @@ def test_silence(snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(80, 24), run_before=sent)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("state", ["held", "settling"])
 @TWO_SIZES
 def test_lock(snap_compare: Compare, size: tuple[int, int], state: str) -> None:

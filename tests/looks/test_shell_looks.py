@@ -23,11 +23,13 @@ def test_help(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=size, run_before=before("question_mark"))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mode", ["2", "4"], ids=["stream", "history"])
 def test_help_of(snap_compare: Compare, mode: str) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=(120, 36), run_before=before(mode, "question_mark"))
 
 
+@pytest.mark.ci
 def test_help_with_the_menus(snap_compare: Compare) -> None:
     """Its end, where the second keys of the prefix menus are."""
     run = before("question_mark", "end")
@@ -39,6 +41,7 @@ def test_copy_menu(snap_compare: Compare) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=(80, 24), run_before=run)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("keys", ["2x", "2y", "3y", "3g"], ids=["export", "stream", "run", "go"])
 def test_menu_of(snap_compare: Compare, keys: str) -> None:
     """The menus of the stream at an execution, and those of a draft."""
@@ -93,6 +96,7 @@ def test_too_small(snap_compare: Compare) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=(58, 14), run_before=before())
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("keys", ["a", "3R"], ids=["inspect", "run"])
 def test_read_only(snap_compare: Compare, keys: str) -> None:
     """What acts is dimmed, and says why when it is pressed."""

@@ -88,6 +88,7 @@ def test_list_and_card(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(console(), terminal_size=size, run_before=mode_5(on=PRICE["id"]))
 
 
+@pytest.mark.ci
 def test_card_over_the_list(snap_compare: Compare) -> None:
     assert snap_compare(console(), terminal_size=(80, 24), run_before=mode_5("enter", on=THERMOSTAT["id"]))
 
@@ -109,6 +110,7 @@ def test_compile_preview(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(console(), terminal_size=size, run_before=pose)
 
 
+@pytest.mark.ci
 @TWO_SIZES
 def test_compile_error(snap_compare: Compare, size: tuple[int, int]) -> None:
     wrong = EngineError(
@@ -144,6 +146,7 @@ def test_lint(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(console(library), terminal_size=size, run_before=mode_5("v", on=PRICE["id"]))
 
 
+@pytest.mark.ci
 def test_what_comes_along(snap_compare: Compare) -> None:
     none = SkillProblem(
         "No registry of your own yet.", "REGISTRY_READ_FAILED", "U fetches the skills of the repository."
@@ -161,6 +164,7 @@ def test_broken_registry(snap_compare: Compare) -> None:
     assert snap_compare(console(FakeLibrary(find_error=broken)), terminal_size=(80, 24), run_before=mode_5())
 
 
+@pytest.mark.ci
 def test_fetching(snap_compare: Compare) -> None:
     library = FakeLibrary(past=PAST, hold=asyncio.Event())
 
@@ -173,6 +177,7 @@ def test_fetching(snap_compare: Compare) -> None:
     assert snap_compare(console(library), terminal_size=(120, 36), run_before=pose)
 
 
+@pytest.mark.ci
 def test_running_in_another_mode_in_ascii(snap_compare: Compare) -> None:
     library = FakeLibrary(past=PAST, hold=asyncio.Event())
 
@@ -183,25 +188,22 @@ def test_running_in_another_mode_in_ascii(snap_compare: Compare) -> None:
     assert snap_compare(console(library, ascii_only=True), terminal_size=(120, 36), run_before=pose)
 
 
-@pytest.mark.parametrize(
-    "theme",
-    [
-        "claw-light",
-        *(pytest.param(name, marks=pytest.mark.ci) for name in ("claw-contrast", "claw-cvd-dark", "claw-cvd-light")),
-    ],
-)
+@pytest.mark.ci
+@pytest.mark.parametrize("theme", ["claw-light", "claw-contrast", "claw-cvd-dark", "claw-cvd-light"])
 def test_themes(snap_compare: Compare, theme: str) -> None:
     library = FakeLibrary(past=PAST)
     pose = mode_5(on=SETTINGS["id"], run=True, over=True)
     assert snap_compare(console(library, theme=theme), terminal_size=(120, 36), run_before=pose)
 
 
+@pytest.mark.ci
 def test_without_colour(snap_compare: Compare) -> None:
     pose = mode_5(on=SETTINGS["id"], run=True, over=True)
     app = console(theme="claw-mono", no_colour=True)
     assert snap_compare(app, terminal_size=(120, 36), run_before=pose)
 
 
+@pytest.mark.ci
 def test_in_ascii(snap_compare: Compare) -> None:
     pose = mode_5(on=THERMOSTAT["id"])
     assert snap_compare(console(ascii_only=True), terminal_size=(120, 36), run_before=pose)

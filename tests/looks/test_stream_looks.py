@@ -86,6 +86,7 @@ def test_bad_news(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=tell)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("key", ["j", "jj", "jjjj"], ids=["malformed", "late", "foreign"])
 def test_bad_news_in_full(snap_compare: Compare, key: str) -> None:
     engine = plain_engine()
@@ -135,6 +136,7 @@ def test_nothing_yet(snap_compare: Compare) -> None:
     assert snap_compare(make_app(plain_engine()), terminal_size=(80, 24), run_before=before("2", "t", "t"))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("tab", [1, 3, 4], ids=["trees", "payload", "phases"])
 def test_detail_tabs(snap_compare: Compare, tab: int) -> None:
     """A run of this console, with everything that can be known of one."""
@@ -212,6 +214,7 @@ def test_device_log(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app, terminal_size=size, run_before=look)
 
 
+@pytest.mark.ci
 def test_device_log_filtered(snap_compare: Compare) -> None:
     engine = plain_engine()
     app = make_app(engine)

@@ -32,6 +32,9 @@ THEMES = [
     *(pytest.param(name, marks=pytest.mark.ci) for name in ("claw-contrast", "claw-cvd-dark", "claw-cvd-light")),
 ]
 MODES = {"inspect": "j" * 13, "stream": "2kkk", "run": "3j", "history": "4jt", "doctor": "6]", "devices": "7j"}
+IN_MODES = pytest.mark.parametrize(
+    "mode", [mode if mode in ("inspect", "stream") else pytest.param(mode, marks=pytest.mark.ci) for mode in MODES]
+)
 
 
 def an_engine(path: Path, mode: str) -> FakeEngine:
@@ -67,24 +70,25 @@ def pictured(snap_compare: Compare, path: Path, mode: str, **look: Any) -> bool:
     return same
 
 
-@pytest.mark.parametrize("mode", MODES)
+@IN_MODES
 @pytest.mark.parametrize("theme", THEMES)
 def test_theme(snap_compare: Compare, tmp_path: Path, theme: str, mode: str) -> None:
     assert pictured(snap_compare, tmp_path, mode, theme=theme)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@IN_MODES
 def test_mono(snap_compare: Compare, tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """``NO_COLOR``: bold, dim, underline and reverse only."""
     monkeypatch.setenv("NO_COLOR", "1")
     assert pictured(snap_compare, tmp_path, mode, theme="claw-mono", no_colour=True)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@IN_MODES
 def test_ascii(snap_compare: Compare, tmp_path: Path, mode: str) -> None:
     assert pictured(snap_compare, tmp_path, mode, ascii_only=True)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("look", ["mono", "ascii"])
 def test_small(snap_compare: Compare, look: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small, and with a menu open, in the two looks that have least to draw with."""
@@ -101,6 +105,7 @@ def test_small(snap_compare: Compare, look: str, monkeypatch: pytest.MonkeyPatch
     assert snap_compare(app, terminal_size=(80, 24), run_before=run)
 
 
+@pytest.mark.ci
 def test_help_without_colour(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK)

@@ -222,6 +222,7 @@ async def test_it_listens_on_the_loopback_interface_only(tmp_path: Path) -> None
             assert other.connect_ex(("127.0.0.2", port)) != 0
 
 
+@pytest.mark.ci
 async def test_what_a_page_sends_is_not_believed(tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         for nonsense in ("{", "3", "[]", '["resize", 3]', '["stdin"]', '["stdin", 4]'):

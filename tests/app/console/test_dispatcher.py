@@ -46,7 +46,7 @@ from tests.app.console.support import (
 )
 
 WIFI = Subject(Matcher(text_equals="Wi‑Fi"), node_name='TextView "Wi‑Fi"', matches=1, first_name='"Wi‑Fi"')
-SIZES = [(80, 24), (120, 36)]
+SIZES = [(80, 24), pytest.param((120, 36), marks=pytest.mark.ci)]
 
 
 @dataclass

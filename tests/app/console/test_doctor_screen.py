@@ -49,6 +49,7 @@ from tests.app.console.support import (
 from tests.app.console.test_console_journeys import copied, go, text_of
 
 SMALL, MIDDLE, WIDE = (80, 24), (120, 36), (200, 60)
+LARGER = [pytest.param(size, marks=pytest.mark.ci) for size in (MIDDLE, WIDE)]
 Screen = tuple[ConsoleApp, Pilot[int], FakeEngine]
 
 
@@ -94,7 +95,7 @@ async def idle(app: ConsoleApp, pilot: Pilot[int]) -> None:
 # -- job 11
 
 
-@pytest.mark.parametrize("size", [(60, 16), SMALL, MIDDLE, pytest.param(WIDE, marks=pytest.mark.ci)], ids=str)
+@pytest.mark.parametrize("size", [(60, 16), SMALL, *LARGER], ids=str)
 async def test_four_keys_make_a_device_ready(size: tuple[int, int]) -> None:
     engine = off()
     app = make_app(engine)
@@ -314,7 +315,7 @@ async def test_nothing_to_fix_says_why() -> None:
         assert not any(call.startswith("fix") for call in engine.calls)
 
 
-@pytest.mark.parametrize("size", [SMALL, MIDDLE, pytest.param(WIDE, marks=pytest.mark.ci)], ids=str)
+@pytest.mark.parametrize("size", [SMALL, *LARGER], ids=str)
 async def test_the_log_keeps_what_fixes_said_and_g_f_goes_there(size: tuple[int, int]) -> None:
     async with doctor(size=size) as (app, pilot, _):
         await pilot.press("g", "f")

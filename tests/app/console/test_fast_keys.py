@@ -82,7 +82,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("mode", [*"136", *(pytest.param(mode, marks=pytest.mark.ci) for mode in "2457")])
+@pytest.mark.parametrize("mode", ["1", *(pytest.param(mode, marks=pytest.mark.ci) for mode in "234567")])
 async def test_no_burst_of_keys_ends_the_console(mode: str) -> None:
     chance = random.Random(f"mode {mode}")
     async with console() as (app, pilot, _):

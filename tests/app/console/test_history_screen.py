@@ -44,7 +44,7 @@ from tests.app.console.support import (
 from tests.past_runs import a_history, a_run, a_summary, failed, put
 
 ROOT = Path(__file__).parents[3]
-SIZES = [(80, 24), (120, 36), pytest.param((200, 60), marks=pytest.mark.ci)]
+SIZES = [(80, 24), *(pytest.param(size, marks=pytest.mark.ci) for size in ((120, 36), (200, 60)))]
 FIRST, SECOND = settings_screen(), settings_screen(ROWS[:4])
 HOSTILE = "\x1b[31mred\x1b[0m\x1b]0;owned\x07 [bold]x[/] $state-fail \u202egpj.exe\u202c 中文 👩‍👩‍👧\n\ttab"
 

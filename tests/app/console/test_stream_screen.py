@@ -322,7 +322,10 @@ async def test_lines_the_ring_or_one_execution_are_exported(folder: Path) -> Non
         await until(shown.pilot, lambda: len(list(folder.iterdir())) == 3)
 
 
-async def test_an_export_goes_where_it_is_told_and_overwrites_nothing(tmp_path: Path) -> None:
+async def test_an_export_goes_where_it_is_told_and_overwrites_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     async with showing() as shown:
         shown.engine.publish(*finished_run("cmd-1", NOON))
         await shown.seen("cmd-1")
@@ -330,7 +333,7 @@ async def test_an_export_goes_where_it_is_told_and_overwrites_nothing(tmp_path: 
         for words in ("Wrote 2 rows", "exists already. Nothing was written"):
             await shown.press("x", "f")
             await shown.press("ctrl+u")
-            await shown.press(*str(target), "enter")
+            await shown.press(*target.name, "enter")
             await shown.noticed(words)
         assert len(read(target)) == 2
 

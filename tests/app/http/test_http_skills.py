@@ -56,6 +56,7 @@ async def test_an_unknown_skill_keeps_its_id(served: Served) -> None:
         assert response.json()["error"]["skillId"] == "com.example.absent"
 
 
+@pytest.mark.ci
 async def test_a_script_cannot_widen_its_callers_profile(serve: Serve, tmp_path: Path) -> None:
     """The server's own profile allows everything; the token's does not."""
     policy, tokens = tmp_path / "server.toml", tmp_path / "tokens"

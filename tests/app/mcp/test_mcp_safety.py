@@ -137,6 +137,7 @@ async def test_a_broken_device_is_an_answer(visit: Visit) -> None:
         assert second["broadcastDispatchStatus"] in ("sent", "not_sent")
 
 
+@pytest.mark.ci
 async def test_a_script_cannot_widen_its_callers_profile(visit: Visit, tmp_path: Path) -> None:
     place = await visit()
     policy = tmp_path / "narrow.toml"
