@@ -84,7 +84,7 @@ def describe_inputs(registry: Registry, skill_id: str, artifact: str) -> tuple[I
 
         return template_inputs(text)
     from clawperator.engine.skills.recipe.inputs import inputs_of
-    from clawperator.engine.skills.recipe.model import read_recipe
+    from clawperator.engine.skills.recipe.rules import read_recipe
     from clawperator.engine.skills.recipe.source import read_source
 
     return inputs_of(read_recipe(read_source(text, found.path)))

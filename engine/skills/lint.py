@@ -115,7 +115,7 @@ def _blocked(text: str, blocked: Blocked) -> Iterator[Remark]:
 
 
 def _recipe(text: str, file: str, rules: Rules) -> Iterator[Remark]:
-    from clawperator.engine.skills.recipe.model import read_recipe
+    from clawperator.engine.skills.recipe.rules import read_recipe
 
     try:
         source = read_source(text, file)

@@ -17,7 +17,8 @@ from clawperator.engine.skills.recipe.templates import names
 
 if TYPE_CHECKING:
     from clawperator.engine.skills.recipe.model import Recipe
-    from clawperator.engine.skills.recipe.source import Block, Source
+    from clawperator.engine.skills.recipe.site import Block
+    from clawperator.engine.skills.recipe.source import Source
 
 STALE_DAYS = 180
 _OF_SOMEBODY = ("USER_SPECIFIC", "VARIABLE")

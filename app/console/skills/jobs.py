@@ -354,7 +354,7 @@ def _nature(registry: Registry, skill: SkillEntry, path: str) -> tuple[str, tupl
     text = _read(registry, skill.id, path)
     if not path.endswith(".md"):
         return "template", tuple(_of_template(text)), skill.app
-    from clawperator.engine.skills.recipe.model import read_recipe
+    from clawperator.engine.skills.recipe.rules import read_recipe
     from clawperator.engine.skills.recipe.source import read_source
 
     recipe = read_recipe(read_source(text, path))

@@ -21,7 +21,8 @@ from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.skills.compiled import Choice, Compiled, Confirm, Output, with_matcher
 from clawperator.engine.skills.recipe.drafts import Draft, payload, sleep
 from clawperator.engine.skills.recipe.inputs import Told, check_filled, resolve
-from clawperator.engine.skills.recipe.model import Recipe, read_recipe
+from clawperator.engine.skills.recipe.model import Recipe
+from clawperator.engine.skills.recipe.rules import read_recipe
 from clawperator.engine.skills.recipe.source import read_source
 from clawperator.engine.skills.recipe.steps import CONFIRM, Step
 from clawperator.engine.skills.recipe.templates import fill, fill_in, texts

@@ -1,4 +1,4 @@
-"""The front matter of a recipe and its steps as values (skills.md#front-matter). ``read_recipe`` checks all that needs no inputs."""
+"""The front matter of a recipe and its steps as values (skills.md#front-matter)."""
 
 # Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
 
@@ -16,11 +16,10 @@ from clawperator.engine.contracts.limits import (
 )
 from clawperator.engine.contracts.strict import problem, unknown
 from clawperator.engine.skills.recipe.patterns import pattern_problem
-from clawperator.engine.skills.recipe.rules import check
-from clawperator.engine.skills.recipe.schema import Table, read
+from clawperator.engine.skills.recipe.schema import Table
 from clawperator.engine.skills.recipe.site import Site
 from clawperator.engine.skills.recipe.source import Source
-from clawperator.engine.skills.recipe.steps import Step, read_step
+from clawperator.engine.skills.recipe.steps import Step
 from clawperator.engine.skills.recipe.templates import INPUT_NAME
 
 NAME = r"^[A-Za-z0-9._-]+$"
@@ -208,17 +207,3 @@ def value_problem(kind: str, value: object, values: list[Any] | tuple[str, ...])
     if kind == "integer":
         return "" if number and value == int(value) else "an integer"  # type: ignore[call-overload]
     return "" if number else "a number"
-
-
-def read_recipe(source: Source) -> Recipe:
-    """The recipe that stands in ``source``, checked but for its inputs and its session policy (skills.md#rules).
-
-    Raises ``EngineError`` with ``details.{file, line, stepId?}``: RECIPE_SCHEMA_INVALID, RECIPE_STEP_UNSUPPORTED,
-    RECIPE_SELECTOR_INVALID, RECIPE_SELECTOR_UNSUPPORTED, RECIPE_CAPABILITY_UNDECLARED, RECIPE_VERIFICATION_MISSING,
-    RECIPE_LITERAL_FORBIDDEN, RECIPE_INPUT_UNDECLARED.
-    """
-    head = read(FrontMatter, source.frontmatter.value, Site(source.file, source.frontmatter))
-    steps = tuple(read_step(block, source.file, head.application_id) for _, block in source.steps)
-    recipe = Recipe.model_construct(**dict(head), source=source, steps=steps)
-    check(recipe)
-    return recipe

@@ -8,28 +8,41 @@ from typing import TYPE_CHECKING
 from clawperator.engine.config.policy import capabilities_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.literals import WORDS, literals
-from clawperator.engine.skills.recipe.schema import invalid
+from clawperator.engine.skills.recipe.model import FrontMatter, Recipe
+from clawperator.engine.skills.recipe.schema import invalid, read
 from clawperator.engine.skills.recipe.site import Site
-from clawperator.engine.skills.recipe.steps import VERIFYING, Step
+from clawperator.engine.skills.recipe.steps import VERIFYING, Step, read_step
 from clawperator.engine.skills.recipe.templates import names, undeclared
 
 if TYPE_CHECKING:
-    from clawperator.engine.skills.recipe.model import Recipe
+    from clawperator.engine.skills.recipe.source import Source
 
 _EFFECTS = {"toggle": "toggle", "purchase": "purchase_risk"}
 _VERIFIED = frozenset(("toggle", "type_text", "purchase_risk"))
 _CLICKING = ("click", "scroll_and_click")
 
 
-def check(recipe: Recipe) -> None:
-    """Raises the first broken rule: ids, outputs, capabilities, verification, literals, names of inputs."""
-    _check_ids(recipe)
-    _check_outputs(recipe)
-    _check_kind(recipe)
-    _check_capabilities(recipe)
-    _check_verification(recipe)
-    _check_literals(recipe)
-    _check_names(recipe)
+def read_recipe(source: Source) -> Recipe:
+    """The recipe that stands in ``source``, checked but for its inputs and its session policy (skills.md#rules).
+
+    Raises ``EngineError`` with ``details.{file, line, stepId?}``: RECIPE_SCHEMA_INVALID, RECIPE_STEP_UNSUPPORTED,
+    RECIPE_SELECTOR_INVALID, RECIPE_SELECTOR_UNSUPPORTED, RECIPE_CAPABILITY_UNDECLARED, RECIPE_VERIFICATION_MISSING,
+    RECIPE_LITERAL_FORBIDDEN, RECIPE_INPUT_UNDECLARED.
+    """
+    head = read(FrontMatter, source.frontmatter.value, Site(source.file, source.frontmatter))
+    steps = tuple(read_step(block, source.file, head.application_id) for _, block in source.steps)
+    recipe = Recipe.model_construct(**dict(head), source=source, steps=steps)
+    for rule in (
+        _check_ids,
+        _check_outputs,
+        _check_kind,
+        _check_capabilities,
+        _check_verification,
+        _check_literals,
+        _check_names,
+    ):
+        rule(recipe)
+    return recipe
 
 
 def capabilities_of_step(step: Step) -> Iterator[tuple[str, Site]]:

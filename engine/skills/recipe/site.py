@@ -9,9 +9,25 @@ from clawperator.engine.contracts.issues import joined, shown
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
-    from clawperator.engine.skills.recipe.source import Block
+    from collections.abc import Mapping
 
 _LONGEST_PATH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One YAML mapping; ``line`` is the 1-based line of the file where its text begins, ``lines`` that of every value."""
+
+    value: dict[str, Any]
+    line: int
+    lines: Mapping[tuple[str | int, ...], int]
+
+    def line_of(self, *path: str | int) -> int:
+        """The line in the file of that key or item; of the nearest one around it where there is none."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return self.line
 
 
 @dataclass(frozen=True, slots=True)

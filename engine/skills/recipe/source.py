@@ -7,15 +7,15 @@ the same steps: a heading inside of a comment, a quotation or another fence is n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.contracts.limits import MAX_EXECUTION_ACTIONS
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.skills.recipe.site import fault
+from clawperator.engine.skills.recipe.site import Block, fault
 from clawperator.engine.skills.recipe.yaml_bounded import YamlError, load
 
 if TYPE_CHECKING:
@@ -27,22 +27,6 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARK = "---"
 _STEP = re.compile(r"[*_`~\s]*step", re.IGNORECASE)
 _HEADING_SHOWN = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One YAML mapping; ``line`` is the 1-based line of the file where its text begins, ``lines`` that of every value."""
-
-    value: dict[str, Any]
-    line: int
-    lines: Mapping[tuple[str | int, ...], int]
-
-    def line_of(self, *path: str | int) -> int:
-        """The line in the file of that key or item; of the nearest one around it where there is none."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
-        return self.line
 
 
 @dataclass(frozen=True, slots=True)

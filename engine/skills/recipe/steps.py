@@ -18,8 +18,7 @@ from clawperator.engine.skills.recipe.drafts import Draft, check_draft, sleep
 from clawperator.engine.skills.recipe.patterns import pattern_problem
 from clawperator.engine.skills.recipe.schema import invalid, read
 from clawperator.engine.skills.recipe.selectors import Lowered, lower, lower_container
-from clawperator.engine.skills.recipe.site import Site
-from clawperator.engine.skills.recipe.source import Block
+from clawperator.engine.skills.recipe.site import Block, Site
 from clawperator.engine.skills.recipe.templates import check, fill, names, texts
 
 _SELECTING = ("wait_for_node", "click", "scroll_and_click", "read_text", "enter_text")

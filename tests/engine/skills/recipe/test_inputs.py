@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.skills.recipe.inputs import Input, inputs_of, is_personal
-from clawperator.engine.skills.recipe.model import read_recipe
+from clawperator.engine.skills.recipe.rules import read_recipe
 from clawperator.engine.skills.recipe.source import read_source
 from tests.engine.skills.recipe.support import CONFIRM, READ, TYPE, actions, compiled, line_of, params, recipe, refusal
 
