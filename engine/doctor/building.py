@@ -7,12 +7,14 @@ from collections.abc import Mapping
 
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.doctor.check import ANSWER_SECONDS, Check, manual
-from clawperator.engine.doctor.tools import run_tool
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.process.child import CannotStartError, capture
+from clawperator.engine.process.output import BoundedOutput
 
 BUILD_SECONDS = 1_800.0
 """How long Gradle may take: the first build downloads everything it needs."""
 ACTIVITY = "clawperator.activity.MainActivity"
+_TAIL_BYTES = 64 * 1024
 _TAIL_LINES = 20
 _TAIL_CHARACTERS = 3_000
 _STEPS = {
@@ -41,18 +43,26 @@ async def gradle(
         where = f"There is no gradlew in {project}" if project else "The Android project's folder is unknown"
         step = "Pass --project <folder of the Operator's Android project>, or set CLAWPERATOR_ANDROID_PROJECT."
         return Check(check_id, "fail", failed, code, where, "Specify the Android project", manual(step))
-    surroundings = {**env, **({"ANDROID_SERIAL": device_id} if device_id else {})}
     title, fix = "Read Gradle's output", manual(f"Run ./gradlew {task} in {project} and read its output.")
     try:
-        ran = await run_tool(["./gradlew", task], surroundings, seconds=seconds, folder=project)
-    except OSError as exc:
-        why = f"./gradlew cannot be run: {exc.strerror}"
+        done = await capture(
+            ["./gradlew", task],
+            {**env, **({"ANDROID_SERIAL": device_id} if device_id else {})},
+            stdout=BoundedOutput(0, _TAIL_BYTES),
+            stderr=BoundedOutput(0),
+            merge_stderr=True,
+            seconds=seconds,
+            patience=0.0,
+            folder=project,
+        )
+    except CannotStartError as exc:
+        why = f"./gradlew cannot be run: {getattr(exc.reason, 'strerror', None) or exc}"
         return Check(check_id, "fail", failed, code, why, "Make gradlew executable", manual(f"chmod +x {script}"))
     except TimeoutError:
         return Check(check_id, "fail", failed, code, f"Gradle took more than {seconds:.0f} s", title, fix)
-    if ran.exit_code:
-        evidence = {"exitCode": ran.exit_code, "project": project}
-        return Check(check_id, "fail", failed, code, tail(ran.output), title, fix, evidence=evidence)
+    if done.exit_code:
+        evidence = {"exitCode": done.exit_code, "project": project}
+        return Check(check_id, "fail", failed, code, tail(done.stdout.ending), title, fix, evidence=evidence)
     return Check(check_id, "pass", passed, evidence={"task": task, "project": project})
 
 

@@ -16,16 +16,18 @@ from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.config.policy import SETUP_OPERATOR
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.fix_words import Words, understand
-from clawperator.engine.doctor.tools import run_tool
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.progress import Stage, Tell, untold
+from clawperator.engine.process.child import CannotStartError, capture
+from clawperator.engine.process.output import BoundedOutput
 from clawperator.engine.text.suggestions import adb_line
 
 if TYPE_CHECKING:
     from clawperator.engine.facade import Engine
 
 SERVER_SECONDS = 15.0
-"""How long ending an adb server may take."""
+"""How long stopping an adb server may take."""
+_OUTPUT_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +141,24 @@ class Fixer:
         adb = find_adb(settings.environment, settings.adb_path or None)
         command = [adb, *self._server_flags(), "kill-server"]
         try:
-            ran = await run_tool(command, settings.environment, seconds=SERVER_SECONDS)
-        except OSError as exc:
-            raise EngineError(ErrorCode.ADB_NOT_FOUND, f"{adb} cannot be run: {exc.strerror}") from exc
+            done = await capture(
+                command,
+                settings.environment,
+                stdout=BoundedOutput(0, _OUTPUT_BYTES),
+                stderr=BoundedOutput(0),
+                merge_stderr=True,
+                seconds=SERVER_SECONDS,
+                patience=0.0,
+            )
+        except CannotStartError as exc:
+            raise EngineError(ErrorCode.ADB_NOT_FOUND, f"{adb} cannot be run: {exc}") from exc
         except TimeoutError as exc:
             message = f"The adb server did not stop within {SERVER_SECONDS:.0f} s"
             raise EngineError(ErrorCode.ADB_SERVER_FAILED, message) from exc
-        said = ran.output.strip()
-        if ran.exit_code:
-            raise EngineError(ErrorCode.ADB_SERVER_FAILED, said or f"adb kill-server ended with {ran.exit_code}")
-        return said or f"The adb server at {server.address} was stopped"
+        output = done.stdout.ending.strip()
+        if done.exit_code:
+            raise EngineError(ErrorCode.ADB_SERVER_FAILED, output or f"adb kill-server exited with {done.exit_code}")
+        return output or f"The adb server at {server.address} was stopped"
 
     async def _look(self, words: Words) -> str:
         result = await self._engine.snapshot(

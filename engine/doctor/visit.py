@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,9 +20,10 @@ from clawperator.engine.doctor.adb_servers import ServerProcess, running_servers
 from clawperator.engine.doctor.check import ANSWER_SECONDS, Check
 from clawperator.engine.doctor.device import discovery
 from clawperator.engine.doctor.readiness import Send
-from clawperator.engine.doctor.tools import version_of
 from clawperator.engine.errors import EngineError
 from clawperator.engine.operator.batch import Part, ask_all
+from clawperator.engine.process.child import CannotStartError, capture
+from clawperator.engine.process.output import BoundedOutput
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -47,6 +49,33 @@ SETTINGS = (
 )
 SERVICES = (accessibility.DUMP, ("ps", "-A", "-o", "PID,USER,ARGS"), ("ps",))
 """The second ``ps`` is for Android before 8, which knows no options."""
+
+
+TOOL_SECONDS = 5.0
+"""How long a program may take to print its version."""
+_VERSION_BYTES = 64 * 1024
+
+
+async def version_of(name: str, *arguments: str, env: Mapping[str, str], both: bool = False) -> str | None:
+    """Return what a program prints about itself, with ``both`` on stderr too; ``None`` if it is missing, fails or times out."""
+    path = shutil.which(name, path=env.get("PATH", os.defpath))
+    if path is None:
+        return None
+    output, ignored = BoundedOutput(0, _VERSION_BYTES), BoundedOutput(0)
+    try:
+        done = await capture(
+            [path, *arguments],
+            env,
+            stdout=output,
+            stderr=ignored,
+            merge_stderr=both,
+            seconds=TOOL_SECONDS,
+            patience=0.0,
+            survives_us=True,
+        )
+    except (CannotStartError, TimeoutError):
+        return None
+    return output.ending if done.exit_code == 0 else None
 
 
 class BlockedError(Exception):

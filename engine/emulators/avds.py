@@ -1,4 +1,4 @@
-"""AVDs as their files describe them: INI text, compatibility, and where the files are (emulators.md#which-avds-are-supported). No tool is run."""
+"""AVDs as their files describe them, and whether they are supported (emulators.md#which-avds-are-supported). Runs no tool."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.writing import read_file
 
 DEFAULT_NAME = "clawperator-pixel"
 API_LEVEL = 35
@@ -27,22 +28,19 @@ UNSUPPORTED_ABI = "unsupported_abi"
 UNSUPPORTED_DEVICE_PROFILE = "unsupported_device_profile"
 
 MAX_INI_BYTES = 1024 * 1024
-"""Real ones have two kilobytes; a larger file is treated as unreadable."""
+"""A real file has two kilobytes; a larger one is treated as unreadable."""
 _LONGEST_NAME = 128
 _NAME = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 _API = re.compile(r"android-(\d+)", re.ASCII)
 _LONGEST_NUMBER = 9
 _CHARSET = re.compile(r"(windows-|cp|ms|iso-?8859|gb|big5|shift|euc|koi8)[\w-]{0,20}", re.ASCII | re.IGNORECASE)
-"""What old tools wrote: the charset of the computer. Python's other codecs are none of a file's business."""
+"""Character sets that old tools wrote: no other codec of Python may be chosen by a file."""
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 
 @dataclass(frozen=True, slots=True)
 class Avd:
-    """One AVD (emulators.md#which-avds-are-supported). ``api_level``, ``abi``, ``device_profile``, ``system_image``: ``None`` where unknown.
-
-    ``running`` is only true where the caller looked. ``unsupported_reasons`` are in the contract's order.
-    """
+    """One AVD; unknown properties are ``None``. ``running`` is false unless the caller checked it."""
 
     name: str
     exists: bool = False
@@ -87,23 +85,23 @@ def machine_abi(machine: str = "") -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether ``text`` can be the name of an AVD: it becomes part of paths and of command lines (http.md#routes)."""
+    """Return whether ``text`` can be an AVD name: it becomes part of paths and command lines (http.md#routes)."""
     return len(text) <= _LONGEST_NAME and _NAME.fullmatch(text) is not None and text[0] != "-" and text.strip(".") != ""
 
 
 def checked_name(text: str) -> str:
-    """``text``, if it can be a name. Raises ``EngineError`` (INVALID_NAME)."""
+    """Return ``text`` if it can be an AVD name. Raises ``EngineError`` (INVALID_NAME)."""
     if is_name(text):
         return text
     raise EngineError(
         ErrorCode.INVALID_NAME,
-        f"not a name for a virtual device: {text[:_LONGEST_NAME]!r}",
-        hint="Use letters, digits, dots, dashes and underscores, with no dash in front.",
+        f"Invalid AVD name: {text[:_LONGEST_NAME]!r}",
+        hint="Use letters, digits, dots, hyphens and underscores. The first character must not be a hyphen.",
     )
 
 
 def avd_home(env: Mapping[str, str]) -> str:
-    """The folder of the AVD files: ``ANDROID_AVD_HOME``, ``ANDROID_USER_HOME/avd``, else ``~/.android/avd``."""
+    """Return the folder of the AVD files: ``ANDROID_AVD_HOME``, ``ANDROID_USER_HOME/avd``, else ``~/.android/avd``."""
     if chosen := env.get("ANDROID_AVD_HOME"):
         return chosen
     if user := env.get("ANDROID_USER_HOME"):
@@ -115,7 +113,7 @@ def avd_home(env: Mapping[str, str]) -> str:
 
 
 def parse_ini(text: str) -> dict[str, str]:
-    """``key=value`` lines: first ``=``, both sides trimmed, the last of several wins; every other line is ignored."""
+    """Parse ``key=value`` lines: both sides trimmed, the last of several values wins, other lines are ignored."""
     values: dict[str, str] = {}
     for line in re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff")):
         key, equals, value = line.partition("=")
@@ -126,7 +124,7 @@ def parse_ini(text: str) -> dict[str, str]:
 
 
 def decode_ini(data: bytes) -> str:
-    """The text of an INI file: as its byte order mark says, else UTF-8, else what it names itself, else Latin-1."""
+    """Decode an INI file by its byte order mark, else as UTF-8, else by ``avd.ini.encoding``, else as Latin-1."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
@@ -142,23 +140,15 @@ def decode_ini(data: bytes) -> str:
 
 
 def read_ini(path: str) -> dict[str, str]:
-    """The values of the file at ``path``; empty where it is missing, unreadable or larger than ``MAX_INI_BYTES``."""
+    """Return the values of the file at ``path``; empty if it is missing, unreadable or larger than ``MAX_INI_BYTES``."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe in its place answers at once
-        try:
-            data = os.read(descriptor, MAX_INI_BYTES + 1)
-        finally:
-            os.close(descriptor)
-    except (OSError, ValueError):
+        return parse_ini(decode_ini(read_file(path, MAX_INI_BYTES)))
+    except OSError:
         return {}
-    return parse_ini(decode_ini(data)) if len(data) <= MAX_INI_BYTES else {}
 
 
 def read_avd(home: str, name: str, supported_abis: Sequence[str], running: bool = False) -> Avd:
-    """The AVD ``name`` as the files in ``home`` describe it; one without files does not exist and is not supported.
-
-    ``name`` may be any text: one that could not be a name has no files.
-    """
+    """Return the AVD ``name`` as the files in ``home`` describe it; ``name`` may be any text."""
     if not is_name(name):
         return Avd(name, running=running)
     config = read_ini(os.path.join(home, f"{name}.avd", "config.ini"))
@@ -174,7 +164,7 @@ def describe(
     *,
     running: bool = False,
 ) -> Avd:
-    """What ``config.ini`` and ``<name>.ini`` say (emulators.md#which-avds-are-supported)."""
+    """Return the AVD that ``config.ini`` and ``<name>.ini`` (``pointer``) describe."""
     folder = config.get("image.sysdir.1")
     image = folder.replace("\\", "/").rstrip("/").replace("/", ";") if folder else None
     level = _api_level(config.get("target", ""), pointer.get("target", ""), folder or "")
@@ -205,7 +195,7 @@ def describe(
 
 
 def required(reason: str, supported_abis: Sequence[str]) -> str:
-    """What a supported AVD has in the place of an unsupported ``reason``, in words; '' for an unknown one."""
+    """Return what a supported AVD has instead of an unsupported ``reason``, in words; '' for an unknown reason."""
     return {
         MISSING_PLAY_STORE: f"a system image with {PLAY_STORE_TAG}",
         UNSUPPORTED_API_LEVEL: f"API level {API_LEVEL}",
@@ -215,19 +205,16 @@ def required(reason: str, supported_abis: Sequence[str]) -> str:
 
 
 def _api_level(*places: str) -> int | None:
-    """The number after the first ``android-`` of the first place that has one."""
+    """Return the number after the first ``android-`` of the first text that has one."""
     for text in places:
         if (found := _API.search(text)) and len(found[1]) <= _LONGEST_NUMBER:
             return int(found[1])
     return None
 
 
-# -- what is to be made
-
-
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a new AVD is made of."""
+    """The properties of a new AVD."""
 
     name: str
     image: str
@@ -246,7 +233,7 @@ def recipe(
     abi: str | None = None,
     play_store: bool | None = None,
 ) -> Recipe:
-    """A supported AVD, or what the caller wants instead (emulators.md#limits). The ABI is the first supported one.
+    """Return the properties of a supported AVD, changed as the caller asks (emulators.md#limits).
 
     Raises ``EngineError`` INVALID_NAME, or EXECUTION_VALIDATION_FAILED for values that no image or profile can have.
     """
@@ -264,7 +251,6 @@ def recipe(
 
 
 def _impossible(path: str, value: object) -> EngineError:
-    message = f"{path} cannot be {str(value)[:_LONGEST_NAME]!r}"
-    return EngineError(
-        ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=f"Give another value for {path}.", details={"path": path}
-    )
+    message = f"Invalid {path}: {str(value)[:_LONGEST_NAME]!r}"
+    hint = f"Choose another value for {path}."
+    return EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": path})

@@ -1,4 +1,4 @@
-"""The emulator's console: a text port on this computer that names the AVD and ends the emulator (android-facts 5c)."""
+"""The emulator console: a TCP port on this computer that names the AVD and stops the emulator."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from clawperator.engine.files.writing import open_regular
 
 HOST = "127.0.0.1"
 TOKEN_FILE = ".emulator_console_auth_token"  # noqa: S105 - the name of a file
-_OPEN_TO_ALL = ("avd name",)
-"""Answered before anybody has shown a token."""
+_UNAUTHENTICATED = ("avd name",)
+"""Commands that need no token."""
 _LONGEST_LINE = 4096
 _MOST_LINES = 200
 _LONGEST_TOKEN = 256
 
 
 def console_port(serial: str) -> int:
-    """The console's port of ``emulator-NNNN``; 0 where the serial is no emulator's."""
+    """Return the console port of ``emulator-NNNN``; 0 for any other serial."""
     number = serial.removeprefix("emulator-")
     port = int(number) if number != serial and number.isascii() and number.isdigit() and len(number) <= 5 else 0
     return port if port < 65_536 else 0
 
 
 async def ask(serial: str, command: str, env: Mapping[str, str], *, timeout: float) -> list[str]:
-    """Lines that the console of ``serial`` answers before its ``OK``; ``adb -s <serial> emu <command>`` asks the same.
+    """Send a command to the console of ``serial``, as ``adb emu`` does, and return the lines before its ``OK``.
 
     Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE): no console, no answer within ``timeout`` seconds, or a refusal (``KO``).
     """
@@ -41,39 +41,39 @@ async def ask(serial: str, command: str, env: Mapping[str, str], *, timeout: flo
 
 
 async def avd_name(serial: str, env: Mapping[str, str], *, timeout: float) -> str:
-    """The AVD's name: the first line that says something. Raises like ``ask``."""
+    """Return the AVD's name. Raises as ``ask`` does."""
     for line in await ask(serial, "avd name", env, timeout=timeout):
         if line.strip():
             return line.strip()
-    raise _failed(serial, "it names no AVD")
+    raise _failed(serial, "it reported no AVD name")
 
 
 async def _converse(serial: str, command: str, env: Mapping[str, str]) -> list[str]:
     port = console_port(serial)
     if not port:
-        raise ValueError("the serial names no console")
+        raise ValueError("this serial has no console port")
     reader, writer = await asyncio.open_connection(HOST, port, limit=_LONGEST_LINE)
     try:
         greeting = await _answer(reader)
-        if command not in _OPEN_TO_ALL and any("auth <auth_token>" in line for line in greeting):
+        if command not in _UNAUTHENTICATED and any("auth <auth_token>" in line for line in greeting):
             writer.write(f"auth {_token(env)}\n".encode())
             await _answer(reader)
         writer.write(f"{command}\nquit\n".encode())
-        return await _answer(reader, last_words=command == "kill")
+        return await _answer(reader, may_close=command == "kill")
     finally:
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
 
 
-async def _answer(reader: asyncio.StreamReader, *, last_words: bool = False) -> list[str]:
-    """Lines up to ``OK``. ``last_words``: the end of the connection is an answer, too."""
+async def _answer(reader: asyncio.StreamReader, *, may_close: bool = False) -> list[str]:
+    """Return the lines before ``OK``. ``may_close``: a closed connection ends the answer, too."""
     lines: list[str] = []
     while len(lines) < _MOST_LINES:
         try:
             raw = await reader.readuntil(b"\n")
         except (asyncio.IncompleteReadError, ConnectionError):
-            if last_words:
+            if may_close:
                 return lines
             raise
         line = raw.decode("utf-8", "replace").strip("\r\n")
@@ -82,11 +82,11 @@ async def _answer(reader: asyncio.StreamReader, *, last_words: bool = False) -> 
         if line.startswith("KO"):
             raise ValueError(line)
         lines.append(line)
-    raise ValueError("its answer does not end")
+    raise ValueError(f"its answer has more than {_MOST_LINES} lines")
 
 
 def _token(env: Mapping[str, str]) -> str:
-    """Of the user's own file; empty where there is none (the console then asks for none)."""
+    """Return the token from the user's file; empty without one (then the console requires none)."""
     path = os.path.join(env.get("HOME") or os.path.expanduser("~"), TOKEN_FILE)
     try:
         with open_regular(path) as stream:
@@ -96,5 +96,5 @@ def _token(env: Mapping[str, str]) -> str:
 
 
 def _failed(serial: str, reason: str) -> EngineError:
-    message = f"the console of {serial} cannot be used: {reason}"
+    message = f"The console of {serial} cannot be used: {reason}"
     return EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, message, details={"deviceId": serial})

@@ -1,36 +1,44 @@
-"""Making sure that a system image is there: installed already, or licences and download (emulators.md#limits)."""
+"""Install a system image: accept the licenses and download it, unless it is installed (emulators.md#limits)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from clawperator.engine.emulators.limits import Limits
-from clawperator.engine.emulators.progress import INSTALL_IMAGE, Running, Telling
-from clawperator.engine.emulators.sdk import Ran, Sdk, ToolTimeoutError
-from clawperator.engine.emulators.words import advice, complaint, misfortune
+from clawperator.engine.emulators.sdk import Sdk, ToolResult, ToolTimeoutError
+from clawperator.engine.emulators.stages import INSTALL_IMAGE
+from clawperator.engine.emulators.tool_errors import failure_hint, failure_message, known_error
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.stages import JobProgress
 
 TOOL = "sdkmanager"
 YES = b"y\n" * 100
 _SHORT_LINE = 100
+_LICENSE_STATE = re.compile(r"licen[cs]es?\b.*\baccepted|accept\?", re.IGNORECASE)
 
 
-async def ensure_image(sdk: Sdk, image: str, limits: Limits, telling: Telling) -> None:
-    """Return when ``image`` (``system-images;…``) is installed.
+async def ensure_image(sdk: Sdk, image: str, limits: Limits, progress: JobProgress) -> None:
+    """Install ``image`` (``system-images;…``) unless it is installed.
 
     Raises ``EngineError`` ANDROID_SDK_TOOL_MISSING, ANDROID_SYSTEM_IMAGE_INSTALL_FAILED.
     """
-    with telling.stage(INSTALL_IMAGE, limits.install_image) as stage:
-        stage.going_on(f"looking for {image}")
+    with progress.stage(INSTALL_IMAGE, limits.install_image) as stage:
+        stage.update(f"checking for {image}")
         listed = await _manage(sdk, image, ["--list_installed"], limits.list_images)
         if is_listed(image, listed.stdout):
-            stage.result = "installed already"
+            stage.result = "already installed"
             return
-        stage.going_on("accepting the licences")
-        await _manage(sdk, image, ["--licenses"], limits.licences, stdin=YES, stage=_Licences(stage))
-        stage.going_on(f"installing {image}")
-        done = await _manage(sdk, image, [image], limits.install_image, stage=stage)
-        if misfortune(done.words):  # some versions end with 0 although nothing was installed
+        stage.update("accepting the licenses")
+
+        def license_line(text: str) -> None:  # not the pages of license text
+            if len(text) <= _SHORT_LINE and _LICENSE_STATE.search(text):
+                stage.line(text)
+
+        await _manage(sdk, image, ["--licenses"], limits.licences, stdin=YES, on_line=license_line)
+        stage.update(f"installing {image}")
+        done = await _manage(sdk, image, [image], limits.install_image, on_line=stage.line)
+        if known_error(done.output):  # some versions exit with 0 although nothing was installed
             listed = await _manage(sdk, image, ["--list_installed"], limits.list_images)
             if not is_listed(image, listed.stdout):
                 raise _failed(image, done)
@@ -38,19 +46,8 @@ async def ensure_image(sdk: Sdk, image: str, limits: Limits, telling: Telling) -
 
 
 def is_listed(image: str, listing: str) -> bool:
-    """Whether the listing names exactly this image: an ``x86`` one is no ``x86_64`` one."""
+    """Return whether the listing names exactly this image: ``x86`` is a prefix of ``x86_64``."""
     return re.search(rf"(?<![\w;.-]){re.escape(image)}(?![\w;.-])", listing) is not None
-
-
-class _Licences:
-    """Of pages of licences, only the lines that say what happens."""
-
-    def __init__(self, stage: Running) -> None:
-        self._stage = stage
-
-    def line(self, text: str) -> None:
-        if len(text) <= _SHORT_LINE and re.search(r"licen[cs]es?\b.*\baccepted|accept\?", text, re.IGNORECASE):
-            self._stage.line(text)
 
 
 async def _manage(
@@ -60,10 +57,10 @@ async def _manage(
     timeout: float,
     *,
     stdin: bytes = b"",
-    stage: Running | _Licences | None = None,
-) -> Ran:
+    on_line: Callable[[str], object] | None = None,
+) -> ToolResult:
     try:
-        done = await sdk.run(TOOL, arguments, timeout=timeout, stdin=stdin, tell=stage.line if stage else None)
+        done = await sdk.run(TOOL, arguments, timeout=timeout, stdin=stdin, on_line=on_line)
     except ToolTimeoutError as exc:
         code = ErrorCode.ANDROID_SYSTEM_IMAGE_INSTALL_FAILED
         raise EngineError(code, str(exc), details={"systemImage": image}) from exc
@@ -72,10 +69,10 @@ async def _manage(
     return done
 
 
-def _failed(image: str, done: Ran) -> EngineError:
+def _failed(image: str, done: ToolResult) -> EngineError:
     return EngineError(
         ErrorCode.ANDROID_SYSTEM_IMAGE_INSTALL_FAILED,
-        complaint(TOOL, done),
-        hint=advice(done),
+        failure_message(TOOL, done),
+        hint=failure_hint(done),
         details={"systemImage": image},
     )

@@ -7,21 +7,21 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.emulators import console, progress
-from clawperator.engine.emulators.attempt import Attempt
+from clawperator.engine.emulators import console, stages
 from clawperator.engine.emulators.avds import Avd, Recipe, checked_name, read_avd
+from clawperator.engine.emulators.boot_process import BootProcess
 from clawperator.engine.emulators.image import ensure_image
-from clawperator.engine.emulators.process import Detached
 from clawperator.engine.emulators.running import RunningEmulator, waiting
 from clawperator.engine.emulators.sdk import ToolTimeoutError, tool_missing
-from clawperator.engine.emulators.words import advice, complaint
+from clawperator.engine.emulators.tool_errors import failure_hint, failure_message
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.process.detached import Detached
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.limits import Limits
-    from clawperator.engine.emulators.progress import Running, Telling
     from clawperator.engine.emulators.running import Scanner
-    from clawperator.engine.emulators.sdk import Ran, Sdk
+    from clawperator.engine.emulators.sdk import Sdk, ToolResult
+    from clawperator.engine.events.stages import JobProgress, StageProgress
 
 START_FLAGS = ("-no-snapshot-load", "-no-boot-anim")
 SETTINGS = ("development_settings_enabled", "adb_enabled")
@@ -31,7 +31,7 @@ NO_HARDWARE_PROFILE = b"no\n"
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """An emulator that was told to end. ``gone``: its serial has left adb's list within the time for that."""
+    """An emulator that was stopped. ``gone``: its serial has left adb's list."""
 
     avd_name: str
     serial: str
@@ -45,7 +45,7 @@ class Stopped:
 
 
 class Lifecycle:
-    """The four things that are done to an AVD. ``home`` is the folder of the AVD files."""
+    """Creates, starts, stops and deletes AVDs. ``home`` is the folder of the AVD files."""
 
     def __init__(self, sdk: Sdk, scanner: Scanner, home: str, supported_abis: tuple[str, ...], limits: Limits) -> None:
         self.sdk = sdk
@@ -59,8 +59,8 @@ class Lifecycle:
 
     # -- create and delete
 
-    async def create(self, recipe: Recipe, told: Telling, *, force: bool) -> Avd:
-        """Make the AVD, its system image first. One of that name is overwritten only with ``force``, and never while it runs.
+    async def create(self, recipe: Recipe, progress: JobProgress, *, force: bool) -> Avd:
+        """Install the system image and create the AVD. ``force`` overwrites an existing AVD, never a running one.
 
         Raises ``EngineError`` ANDROID_AVD_CREATE_FAILED, ANDROID_SYSTEM_IMAGE_INSTALL_FAILED, ANDROID_SDK_TOOL_MISSING,
         EMULATOR_ALREADY_RUNNING.
@@ -68,28 +68,28 @@ class Lifecycle:
         if self.avd(recipe.name).exists:
             if not force:
                 message = f"AVD {recipe.name} already exists"
-                raise _not_created(recipe, message, "Choose another name, or overwrite it with --force.")
+                raise _not_created(recipe, message, "Choose another name, or overwrite the AVD with --force.")
             await self._refuse_running(recipe.name)
-        await ensure_image(self.sdk, recipe.image, self.limits, told)
-        with told.stage(progress.CREATE_AVD, self.limits.create, left=_unfinished_avd) as stage:
+        await ensure_image(self.sdk, recipe.image, self.limits, progress)
+        with progress.stage(stages.CREATE_AVD, self.limits.create, left=_unfinished_avd) as stage:
             done = await self._manage(create_arguments(recipe), recipe, stage)
             if not done.ok:
-                raise _not_created(recipe, complaint("avdmanager", done), advice(done))
+                raise _not_created(recipe, failure_message("avdmanager", done), failure_hint(done))
             made = self.avd(recipe.name)
             if not made.exists:
-                message = f"avdmanager reported success, but there is no AVD {recipe.name} in {self._home}"
-                raise _not_created(recipe, message, "Point ANDROID_AVD_HOME at the folder that avdmanager uses.")
+                message = f"avdmanager reported success, but AVD {recipe.name} is not in {self._home}"
+                raise _not_created(recipe, message, "Set ANDROID_AVD_HOME to the folder that avdmanager uses.")
             stage.result = f"created {recipe.name}"
         return made
 
-    async def _manage(self, arguments: list[str], recipe: Recipe, stage: Running) -> Ran:
+    async def _manage(self, arguments: list[str], recipe: Recipe, stage: StageProgress) -> ToolResult:
         try:
             return await self.sdk.run(
                 "avdmanager",
                 arguments,
                 timeout=self.limits.create,
                 stdin=NO_HARDWARE_PROFILE,
-                tell=stage.line,
+                on_line=stage.line,
             )
         except ToolTimeoutError as exc:
             raise _not_created(recipe, str(exc)) from exc
@@ -108,16 +108,16 @@ class Lifecycle:
         except ToolTimeoutError as exc:
             raise EngineError(ErrorCode.EMULATOR_DELETE_FAILED, str(exc), details=details) from exc
         if not done.ok:
-            message = complaint("avdmanager", done)
-            raise EngineError(ErrorCode.EMULATOR_DELETE_FAILED, message, hint=advice(done), details=details)
+            message = failure_message("avdmanager", done)
+            raise EngineError(ErrorCode.EMULATOR_DELETE_FAILED, message, hint=failure_hint(done), details=details)
         if self.avd(name).exists:
             message = f"avdmanager reported success, but AVD {name} is still in {self._home}"
             raise EngineError(ErrorCode.EMULATOR_DELETE_FAILED, message, details=details)
 
     # -- start and stop
 
-    async def start(self, name: str, told: Telling, *, log: str = "") -> RunningEmulator:
-        """Start the AVD and return when it has booted; its process is stopped again where that does not come about.
+    async def start(self, name: str, progress: JobProgress, *, log: str = "") -> RunningEmulator:
+        """Start the AVD and return when it has booted; stops its process if it does not boot.
 
         Raises ``EngineError`` EMULATOR_NOT_FOUND, EMULATOR_ALREADY_RUNNING, EMULATOR_START_FAILED, EMULATOR_BOOT_TIMEOUT,
         ANDROID_SDK_TOOL_MISSING.
@@ -125,21 +125,24 @@ class Lifecycle:
         if not self.avd(checked_name(name)).exists:
             raise not_found(name)
         await self._refuse_running(name)
-        with told.stage(progress.START) as stage:
-            attempt = Attempt(name, self._spawn(name, log))
-            stage.result = f"process {attempt.process.pid}"
+        with progress.stage(stages.START) as stage:
+            boot = BootProcess(name, self._spawn(name, log))
+            stage.result = f"process {boot.process.pid}"
         try:
-            serial = await self.registered(name, told, attempt)
-            await self.boot(serial, told, attempt)
-            attempt.up = True
-            await self.enable(serial, told, attempt)
+            serial = await self.registered(name, progress, boot)
+            await self.boot(serial, progress, boot)
+            boot.booted = True
+            await self.enable(serial, progress, boot)
         except BaseException as error:
-            if not attempt.is_ended_by(error):
+            if not boot.is_ended_by(error):
                 raise
-            lived = attempt.process.exit_code is None
-            await attempt.process.end(patience=self.limits.end)
-            if lived and isinstance(error, EngineError):
-                raise _with_news(error, "the emulator that was started has been stopped") from error
+            was_running = boot.process.exit_code is None
+            await boot.process.end(patience=self.limits.end)
+            if was_running and isinstance(error, EngineError):
+                message = f"{error.message}; the emulator was stopped"
+                raise EngineError(
+                    error.code, message, hint=error.hint, details=error.details, extra=error.extra
+                ) from error
             raise
         return RunningEmulator(name, serial, True, self.avd(name).unsupported_reasons)
 
@@ -149,23 +152,23 @@ class Lifecycle:
         except (OSError, ValueError) as exc:
             raise tool_missing(("emulator",)) from exc
 
-    async def registered(self, name: str, told: Telling, attempt: Attempt | None = None) -> str:
-        """The serial of the emulator, once adb lists it as a device that takes commands.
+    async def registered(self, name: str, progress: JobProgress, boot: BootProcess | None = None) -> str:
+        """Wait until adb lists the emulator as a device that takes commands, and return its serial.
 
         Raises ``EngineError`` (EMULATOR_START_FAILED).
         """
-        with told.stage(progress.WAIT_ADB, self.limits.register, left=attempt.fate if attempt else None) as stage:
-            looking = self._in_adb(name, stage)
-            stage.result = await (attempt.alive(looking) if attempt else looking)
+        with progress.stage(stages.WAIT_ADB, self.limits.register, left=boot.remains if boot else None) as stage:
+            search = self._in_adb(name, stage)
+            stage.result = await (boot.while_running(search) if boot else search)
         return stage.result
 
-    async def _in_adb(self, name: str, stage: Running) -> str:
+    async def _in_adb(self, name: str, stage: StageProgress) -> str:
         offline: list[str] = []
         try:
             async with asyncio.timeout(self.limits.register), aclosing(self.scanner.lists()) as lists:
                 async for entries in lists:
                     offline = waiting(entries)
-                    stage.going_on(f"adb lists {', '.join(offline)} as offline" if offline else "")
+                    stage.update(f"adb lists {', '.join(offline)} as offline" if offline else "")
                     if serial := await self.scanner.find(entries, name):
                         return serial
         except TimeoutError as exc:
@@ -173,49 +176,48 @@ class Lifecycle:
             raise EngineError(
                 ErrorCode.EMULATOR_START_FAILED,
                 f"{name} did not appear in adb within {self.limits.register:g} s{seen}",
-                hint="Compare `adb devices` with `clawperator emulator status`, restart the adb server, and start again.",
+                hint="Compare `adb devices` with `clawperator emulator status`, restart the adb server and try again.",
                 details={"name": name, "timeoutMs": round(self.limits.register * 1000)},
             ) from exc
         raise AssertionError("adb's lists do not end")
 
-    async def boot(self, serial: str, told: Telling, attempt: Attempt | None = None) -> None:
-        """Return when it has booted. Raises ``EngineError`` EMULATOR_BOOT_TIMEOUT; EMULATOR_START_FAILED if it ends instead."""
-        with told.stage(progress.WAIT_BOOT, self.limits.boot, left=attempt.fate if attempt else None) as stage:
+    async def boot(self, serial: str, progress: JobProgress, boot: BootProcess | None = None) -> None:
+        """Wait until it has booted. Raises ``EngineError`` EMULATOR_BOOT_TIMEOUT; EMULATOR_START_FAILED if it exits."""
+        with progress.stage(stages.WAIT_BOOT, self.limits.boot, left=boot.remains if boot else None) as stage:
             polling = self._until_booted(serial, stage)
             try:
                 async with asyncio.timeout(self.limits.boot):
-                    await (attempt.alive(polling) if attempt else polling)
+                    await (boot.while_running(polling) if boot else polling)
             except TimeoutError as exc:
                 message = f"{serial} did not finish booting within {self.limits.boot:g} s"
                 details = {"serial": serial, "timeoutMs": round(self.limits.boot * 1000)}
                 raise EngineError(ErrorCode.EMULATOR_BOOT_TIMEOUT, message, details=details) from exc
 
-    async def _until_booted(self, serial: str, stage: Running) -> None:
+    async def _until_booted(self, serial: str, stage: StageProgress) -> None:
         while not await self.scanner.booted(serial):
-            stage.going_on()
+            stage.update()
             await asyncio.sleep(self.limits.poll)
 
-    async def enable(self, serial: str, told: Telling, attempt: Attempt | None = None) -> None:
-        """Switch on what debugging needs. Raises ``EngineError`` EMULATOR_START_FAILED; the emulator runs on then."""
+    async def enable(self, serial: str, progress: JobProgress, boot: BootProcess | None = None) -> None:
+        """Enable the settings for debugging. Raises ``EngineError`` EMULATOR_START_FAILED; the emulator keeps running."""
         device = self.scanner.server.device(serial)
-        with told.stage(progress.ENABLE_SETTINGS, left=attempt.fate if attempt else None):
+        with progress.stage(stages.ENABLE_SETTINGS, left=boot.remains if boot else None):
             for name in SETTINGS:
-                trouble = ""
                 try:
                     done = await device.shell(["settings", "put", "global", name, "1"], timeout=self.limits.device)
-                    trouble = "" if done.ok else done.error_text or f"exit code {done.exit_code}"
+                    problem = "" if done.ok else done.error_text or f"exit code {done.exit_code}"
                 except EngineError as exc:
-                    trouble = exc.message
-                if trouble:
+                    problem = exc.message
+                if problem:
                     raise EngineError(
                         ErrorCode.EMULATOR_START_FAILED,
-                        f"{serial} has booted, but {name} could not be set: {trouble}",
-                        hint="It is running; stop it and start it again.",
-                        details={"serial": serial, "stderr": trouble},
+                        f"{serial} has booted, but {name} could not be set: {problem}",
+                        hint="The emulator is running. Stop it and start it again.",
+                        details={"serial": serial, "stderr": problem},
                     )
 
-    async def stop(self, name: str, told: Telling) -> Stopped:
-        """End the emulator of the AVD and wait for its serial to leave adb's list.
+    async def stop(self, name: str, progress: JobProgress) -> Stopped:
+        """Stop the emulator of the AVD and wait until its serial has left adb's list.
 
         Raises ``EngineError`` EMULATOR_NOT_RUNNING, EMULATOR_STOP_FAILED.
         """
@@ -223,7 +225,7 @@ class Lifecycle:
         if found is None:
             raise EngineError(ErrorCode.EMULATOR_NOT_RUNNING, f"AVD {name} is not running", details={"name": name})
         serial = found[0]
-        with told.stage(progress.STOP, self.limits.vanish) as stage:
+        with progress.stage(stages.STOP, self.limits.vanish) as stage:
             try:
                 await console.ask(serial, "kill", self.sdk.env, timeout=self.limits.device)
             except EngineError as exc:
@@ -280,11 +282,5 @@ def _not_created(recipe: Recipe, message: str, hint: str | None = None) -> Engin
 
 
 def _unfinished_avd(error: BaseException) -> str:
-    """The tool was cut off: what it had written by then stays."""
-    return "what it had written stays" if isinstance(error, asyncio.CancelledError) else ""
-
-
-def _with_news(error: EngineError, news: str) -> EngineError:
-    return EngineError(
-        error.code, f"{error.message}; {news}", hint=error.hint, details=error.details, extra=error.extra
-    )
+    """Return the note that a cancelled avdmanager leaves files behind."""
+    return "partly written files remain" if isinstance(error, asyncio.CancelledError) else ""

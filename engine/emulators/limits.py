@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds. ``poll`` is the pause between two looks at what can only be polled, the rest are upper bounds."""
+    """Seconds. ``poll`` is the interval of polling, the others are upper bounds."""
 
     tool_help: float = 5.0
     list_names: float = 10.0
@@ -17,7 +17,7 @@ class Limits:
     create: float = 120.0
     delete: float = 60.0
     device: float = 30.0
-    """One question to a device or to its console."""
+    """One request to a device or to its console."""
     register: float = 60.0
     """From the start of the emulator to its entry in adb."""
     boot: float = 180.0
@@ -27,4 +27,4 @@ class Limits:
     vanish: float = 20.0
     """How long a stopped emulator's serial may stay in adb's list."""
     end: float = 5.0
-    """From asking a process to end to ending it."""
+    """Between SIGTERM and SIGKILL."""

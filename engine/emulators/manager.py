@@ -1,4 +1,4 @@
-"""What the faces of the product use: one object for the virtual devices of this computer."""
+"""The virtual devices of this computer: the one object that the front ends use."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from clawperator.engine.emulators.avds import (
 )
 from clawperator.engine.emulators.lifecycle import Lifecycle, Stopped
 from clawperator.engine.emulators.limits import Limits
-from clawperator.engine.emulators.progress import Telling
 from clawperator.engine.emulators.provision import Provisioned, Provisioning, ProvisionPlan
 from clawperator.engine.emulators.running import RunningEmulator, Scanner
 from clawperator.engine.emulators.sdk import Sdk, ToolTimeoutError
-from clawperator.engine.emulators.words import advice, complaint
+from clawperator.engine.emulators.tool_errors import failure_hint, failure_message
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.guard import Guard
 
-_LISTING = "Run `emulator -list-avds` to see what it reports."
+_LISTING = "Run `emulator -list-avds` to see its output."
 
 _LOG_LINES = ("INFO", "WARNING", "HAX")
 
 
 class EmulatorManager:
-    """The AVDs of this computer and the emulators that run. ``home`` is the folder of the AVD files.
+    """The AVDs of this computer and the running emulators. ``home`` is the folder of the AVD files.
 
-    All methods raise ``EngineError``: INVALID_NAME for what cannot be a name, READ_ONLY and CAPABILITY_DENIED for
-    changes that are not allowed, and the codes that each method names. A cancelled call ends every process that it started.
+    All methods raise ``EngineError``: INVALID_NAME, READ_ONLY and CAPABILITY_DENIED for changes that are not allowed, and the
+    codes that each method names. A cancelled call ends every process that it started.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class EmulatorManager:
         own = machine_abi()
         self.supported_abis = tuple(settings.emulator_supported_abis) or (own,)
         self.abi_note = ""
-        """Why the default ABI is not the documented one; empty where it is, or where the settings choose."""
+        """Why the default ABI is not the documented one; empty if it is, or if the settings choose."""
         if own != DOCUMENTED_ABI and not settings.emulator_supported_abis:
-            self.abi_note = f"{DOCUMENTED_ABI} images do not run on this computer: its own ABI is used, {own}"
+            self.abi_note = f"{DOCUMENTED_ABI} images do not run on this computer: using its own ABI, {own}"
         self.limits = limits or Limits(install_image=settings.emulator_image_seconds)
         self._guard = guard or Guard(settings)
         self._sdk = Sdk(env, settings.adb_path)
@@ -62,30 +62,30 @@ class EmulatorManager:
         self._provisioning = asyncio.Lock()
 
     def under(self, guard: Guard) -> Self:
-        """Return a copy bound to the caller of ``guard``."""
+        """Return a copy for the caller of ``guard``."""
         bound = copy(self)
-        bound._guard = guard  # noqa: SLF001 -- a copy of our own
+        bound._guard = guard  # noqa: SLF001 -- the same class
         return bound
 
-    # -- looking
+    # -- reading
 
     async def avds(self) -> tuple[Avd, ...]:
-        """Every AVD that the emulator lists, in its order. Raises ``EngineError`` ANDROID_SDK_TOOL_MISSING, UNKNOWN."""
+        """Return every AVD in the order of ``emulator -list-avds``. Raises ``EngineError`` ANDROID_SDK_TOOL_MISSING, UNKNOWN."""
         names, running = await asyncio.gather(self._names(), self._running_names())
         return tuple(self._lifecycle.avd(name, running=name in running) for name in names)
 
     async def inspect(self, name: str) -> Avd:
-        """One AVD as its files describe it; of an unknown one ``exists`` is false."""
+        """Return one AVD as its files describe it; ``exists`` is false for an unknown name."""
         checked_name(name)
         return self._lifecycle.avd(name, running=name in await self._running_names())
 
     async def status(self) -> tuple[RunningEmulator, ...]:
-        """Every emulator that takes commands, in adb's order. Raises ``EngineError`` as the adb server does."""
+        """Return every emulator that takes commands, in adb's order. Raises the errors of the adb server."""
         return await self._scanner.running()
 
     async def plan(self, name: str = "") -> ProvisionPlan:
-        """What ``provision`` would do now. Raises ``EngineError`` EMULATOR_UNSUPPORTED, ANDROID_SDK_TOOL_MISSING."""
-        return await self._wish(name).plan()
+        """Return what ``provision`` would do now. Raises ``EngineError`` EMULATOR_UNSUPPORTED, ANDROID_SDK_TOOL_MISSING."""
+        return await self._request(name).plan()
 
     # -- changing
 
@@ -100,9 +100,9 @@ class EmulatorManager:
         abi: str | None = None,
         play_store: bool | None = None,
     ) -> Avd:
-        """Create an AVD and install its system image; '' is the default name, ``None`` what is supported.
+        """Create an AVD and install its system image; '' is the default name, ``None`` the supported value.
 
-        Raises ``EngineError`` ANDROID_AVD_CREATE_FAILED (also where it exists and ``force`` is not given),
+        Raises ``EngineError`` ANDROID_AVD_CREATE_FAILED (also for an existing AVD without ``force``),
         ANDROID_SYSTEM_IMAGE_INSTALL_FAILED, ANDROID_SDK_TOOL_MISSING, EXECUTION_VALIDATION_FAILED.
         """
         wanted = recipe(
@@ -114,24 +114,24 @@ class EmulatorManager:
             play_store=play_store,
         )
         with self._acting("create", wanted.name):
-            return await self._lifecycle.create(wanted, Telling("create", tell), force=force)
+            return await self._lifecycle.create(wanted, JobProgress("create", tell), force=force)
 
     async def start(self, name: str, *, tell: Tell = untold, log: str = "") -> RunningEmulator:
-        """Start an AVD and wait until it has booted; ``log`` is a file for what the emulator says.
+        """Start an AVD and wait until it has booted; the emulator's output is appended to the file ``log``.
 
         Raises ``EngineError`` EMULATOR_NOT_FOUND, EMULATOR_ALREADY_RUNNING, EMULATOR_START_FAILED, EMULATOR_BOOT_TIMEOUT,
         ANDROID_SDK_TOOL_MISSING.
         """
         with self._acting("start", name), self._guard.writing(log) if log else nullcontext():
-            return await self._lifecycle.start(name, Telling("start", tell), log=log)
+            return await self._lifecycle.start(name, JobProgress("start", tell), log=log)
 
     async def stop(self, name: str, *, tell: Tell = untold) -> Stopped:
         """Stop a running AVD. Raises ``EngineError`` EMULATOR_NOT_RUNNING, EMULATOR_STOP_FAILED."""
         with self._acting("stop", name):
-            return await self._lifecycle.stop(name, Telling("stop", tell))
+            return await self._lifecycle.stop(name, JobProgress("stop", tell))
 
     async def delete(self, name: str) -> None:
-        """Delete an AVD that does not run.
+        """Delete an AVD that is not running.
 
         Raises ``EngineError`` EMULATOR_ALREADY_RUNNING, EMULATOR_NOT_FOUND, EMULATOR_DELETE_FAILED, ANDROID_SDK_TOOL_MISSING.
         """
@@ -139,18 +139,16 @@ class EmulatorManager:
             await self._lifecycle.delete(name)
 
     async def provision(self, name: str = "", *, tell: Tell = untold) -> Provisioned:
-        """Get a supported, booted emulator: reuse, else start, else create the AVD ``name`` ('' is the default name).
+        """Return a supported, booted emulator: reuse, else start, else create the AVD ``name`` ('' is the default name).
 
         Raises ``EngineError`` EMULATOR_UNSUPPORTED, and what ``create`` and ``start`` raise.
         """
-        wish = self._wish(name)
+        request = self._request(name)
         with self._acting("provision", name or DEFAULT_NAME):
-            async with self._provisioning:  # of two wishes at once, the second reuses what the first has got
-                return await wish.provision(Telling("provision", tell))
+            async with self._provisioning:  # a second request at the same time reuses the emulator of the first
+                return await request.provision(JobProgress("provision", tell))
 
-    # -- what they share
-
-    def _wish(self, name: str) -> Provisioning:
+    def _request(self, name: str) -> Provisioning:
         wanted = recipe(name or DEFAULT_NAME, self.supported_abis)
         return Provisioning(self._lifecycle, self._names, wanted)
 
@@ -160,11 +158,11 @@ class EmulatorManager:
         except ToolTimeoutError as exc:
             raise EngineError(ErrorCode.UNKNOWN, str(exc), hint=_LISTING) from exc
         if not done.ok:
-            raise EngineError(ErrorCode.UNKNOWN, complaint("emulator", done), hint=advice(done) or _LISTING)
+            raise EngineError(ErrorCode.UNKNOWN, failure_message("emulator", done), hint=failure_hint(done) or _LISTING)
         return listed_names(done.stdout)
 
     async def _running_names(self) -> set[str]:
-        """Nothing runs where there is no adb to ask: files can be read all the same."""
+        """Return the names of running AVDs; none without adb, so that AVD files can still be read."""
         with suppress(EngineError):
             return {emulator.avd_name for emulator in await self._scanner.running()}
         return set()
@@ -174,6 +172,6 @@ class EmulatorManager:
 
 
 def listed_names(text: str) -> list[str]:
-    """The names that ``emulator -list-avds`` prints, without the lines that it logs among them (emulators.md#limits)."""
+    """Return the names that ``emulator -list-avds`` prints, without its log lines (emulators.md#limits)."""
     lines = (line.strip() for line in text.splitlines())
     return list(dict.fromkeys(line for line in lines if is_name(line) and not line.startswith(_LOG_LINES)))

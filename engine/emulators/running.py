@@ -1,4 +1,4 @@
-"""What runs: emulators in adb's list with the names of their AVDs and whether they have booted (emulators.md#which-avds-are-supported)."""
+"""Running emulators: those in adb's list, their AVD names, and whether they have booted (emulators.md#which-avds-are-supported)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class RunningEmulator:
-    """One running emulator; ``unsupported_reasons`` are those of its AVD's files, all four where the AVD is not known."""
+    """One running emulator; ``unsupported_reasons`` are those of its AVD, all four for an unknown AVD."""
 
     avd_name: str
     serial: str
@@ -44,12 +44,12 @@ class RunningEmulator:
         }
 
     def started(self) -> dict[str, Any]:
-        """The result of a start (emulators.md#limits)."""
+        """Return the JSON result of a start (emulators.md#limits)."""
         return {"type": "emulator", "avdName": self.avd_name, "serial": self.serial, "booted": self.booted}
 
 
 class Scanner:
-    """Asks adb and its emulators. ``home`` is the folder of the AVD files."""
+    """Finds emulators through adb. ``home`` is the folder of the AVD files."""
 
     def __init__(
         self, server: AdbServer, env: Mapping[str, str], home: str, supported_abis: Sequence[str], limits: Limits
@@ -61,24 +61,24 @@ class Scanner:
         self._limits = limits
 
     async def running(self) -> tuple[RunningEmulator, ...]:
-        """Every emulator that takes commands, in adb's order."""
+        """Return every emulator that takes commands, in adb's order."""
         serials = ready(await self.server.devices(timeout=self._limits.device))
         return tuple(await asyncio.gather(*map(self.emulator, serials)))
 
     async def emulator(self, serial: str) -> RunningEmulator:
-        """What runs behind ``serial``; nothing it does or says makes this fail."""
+        """Return the emulator with this ``serial``; never fails."""
         name, booted = await self._identity(serial)
         reasons = (read_avd(self._home, name, self._abis) if name else Avd("")).unsupported_reasons
         return RunningEmulator(name or UNKNOWN_NAME, serial, booted, reasons)
 
     async def booted(self, serial: str) -> bool:
-        """Whether both properties say so; an emulator that does not answer has not booted."""
+        """Return whether both boot properties are set; an emulator that does not answer has not booted."""
         return (await self._properties(serial, BOOT_PROPERTIES)) == ["1", "1"]
 
     async def named(self, name: str) -> tuple[str, bool] | None:
-        """Serial of the emulator of the AVD ``name``, and whether it takes commands; ``None`` where it does not run.
+        """Return the serial of the AVD ``name`` and whether it takes commands; ``None`` if it is not running.
 
-        One that is still booting is offline in adb's list, but its console has a name for it.
+        A booting emulator is offline in adb's list, but its console tells its name.
         """
         entries = await self.server.devices(timeout=self._limits.device)
         for serial in ready(entries):
@@ -90,16 +90,16 @@ class Scanner:
         return None
 
     async def find(self, entries: Iterable[DeviceEntry], name: str) -> str:
-        """The first serial of the list that takes commands and runs the AVD ``name``; '' where none does."""
+        """Return the first serial of the list that takes commands and runs the AVD ``name``; '' for none."""
         for serial in ready(entries):
             if (await self._identity(serial))[0] == name:
                 return serial
         return ""
 
     async def lists(self) -> AsyncGenerator[tuple[DeviceEntry, ...]]:
-        """The list of adb whenever it changes, and the last one again after ``poll`` seconds without a change."""
+        """Yield adb's device list at every change, and again after ``poll`` seconds without a change."""
         async with aclosing(self.server.track_devices(reconnect=True)) as pushed:
-            latest: tuple[DeviceEntry, ...] | None = None  # as long as adb has sent no list, nothing is known
+            latest: tuple[DeviceEntry, ...] | None = None
             coming = asyncio.ensure_future(anext(pushed))
             try:
                 while True:
@@ -115,7 +115,7 @@ class Scanner:
                     await coming
 
     async def _identity(self, serial: str) -> tuple[str, bool]:
-        """The AVD's name ('' where nobody says it) and whether it has booted, in one round trip where the device answers."""
+        """Return the AVD's name ('' if unknown) and whether it has booted; one round trip if the device answers."""
         answers = await self._properties(serial, (*NAME_PROPERTIES, *BOOT_PROPERTIES))
         names, booted = answers[: len(NAME_PROPERTIES)], answers[len(NAME_PROPERTIES) :] == ["1", "1"]
         name = next((name for name in names if name), "") or await self._console_name(serial)
@@ -127,7 +127,7 @@ class Scanner:
         return ""
 
     async def _properties(self, serial: str, names: Sequence[str]) -> list[str]:
-        """``getprop`` of each, trimmed; nothing where the device does not answer that question in so many lines."""
+        """Return the trimmed values of properties; empty unless the device answers with one line each."""
         script = "; ".join(device_command(["getprop", name]) for name in names)
         with suppress(EngineError):
             done = await self.server.device(serial).script(script, timeout=self._limits.device)
@@ -138,10 +138,10 @@ class Scanner:
 
 
 def ready(entries: Iterable[DeviceEntry]) -> list[str]:
-    """Serials of the emulators that take commands, in adb's order."""
+    """Return the serials of emulators that take commands, in adb's order."""
     return [entry.serial for entry in entries if entry.is_emulator and entry.usable]
 
 
 def waiting(entries: Iterable[DeviceEntry]) -> list[str]:
-    """Serials of the emulators that boot, or have lost their connection."""
+    """Return the serials of emulators that are booting or have lost their connection."""
     return [entry.serial for entry in entries if entry.is_emulator and entry.state == DeviceState.OFFLINE]

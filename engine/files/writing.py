@@ -31,6 +31,31 @@ def open_regular(path: str) -> BinaryIO:
         raise
 
 
+def read_file(path: str, limit: int) -> bytes:
+    """Return the content of the regular file ``path``. Raises ``OSError``, also for a file larger than ``limit`` bytes.
+
+    A path that no file can have (with a NUL, or half of a surrogate pair) raises ``OSError`` too.
+    """
+    try:
+        with open_regular(path) as stream:
+            size = min(os.fstat(stream.fileno()).st_size, limit)  # no more memory than the file needs
+            content = stream.read(size + 1)
+            if len(content) > size:  # it grew meanwhile, or is a file of /proc, whose size is 0
+                content += stream.read(limit - size)
+    except ValueError as exc:
+        raise OSError(errno.EINVAL, str(exc)) from exc
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, f"it is larger than {limit} bytes", path)
+    return content
+
+
+def read_tail(path: str, size: int) -> bytes:
+    """Return the last ``size`` bytes of the regular file ``path``. Raises ``OSError``."""
+    with open_regular(path) as stream:
+        stream.seek(max(os.fstat(stream.fileno()).st_size - size, 0))
+        return stream.read(size)
+
+
 def require_regular(descriptor: int) -> None:
     """Raise ``OSError`` unless an open file is a regular one."""
     found = os.fstat(descriptor).st_mode

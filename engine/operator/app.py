@@ -11,9 +11,9 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.config.policy import SETUP_OPERATOR
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.guard import Guard
 from clawperator.engine.operator.reports import CrashLog, GrantReport, OperatorStatus, SetupReport
-from clawperator.engine.operator.stages import stage
 
 if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope
@@ -109,7 +109,7 @@ class OperatorApp:
                 report = await granting.grant_alone(device, report.package, force=True, tell=tell)
             report = replace(report, repaired=True)
             stopped = await verifying.stopped_service(device, report.package, wait=True)
-        with stage("grant", "handshake", tell):
+        with JobProgress("grant", tell).stage("handshake"):
             return await verifying.verified(report, stopped, self._send)
 
     async def status(self) -> OperatorStatus:

@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
-from clawperator.engine.events.progress import Stage, Tell
+from clawperator.engine.events.progress import Tell
+from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.files.writing import PRIVATE, check_target, private_folder
 from clawperator.engine.operator.apk import MAX_APK, read_apk, refused
 from clawperator.engine.operator.downloads import DEBUG_FILE, RELEASE_FILE, folder
-from clawperator.engine.operator.stages import stage
 
 _BLOCK = 256 * 1024
 _SECONDS = 30.0
@@ -67,12 +67,11 @@ async def fetch(source: str, digest: str, env: Mapping[str, str], tell: Tell) ->
     if "://" in source:
         _check_https(source)
     loop, stop = asyncio.get_running_loop(), threading.Event()
+    with JobProgress("fetch", tell).stage("download") as stage:
 
-    def progress(done: int, size: int) -> None:
-        news = Stage("fetch", "download", "running", fraction=done / size if size else None)
-        loop.call_soon_threadsafe(tell, news)
+        def progress(done: int, size: int) -> None:
+            loop.call_soon_threadsafe(stage.update, "", done / size if size else None)
 
-    with stage("fetch", "download", tell):
         try:
             return await asyncio.to_thread(_Fetch(source, digest, folder(env), progress, stop).run)
         finally:

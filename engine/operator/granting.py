@@ -12,11 +12,11 @@ from clawperator.engine.adb.quote import quote
 from clawperator.engine.contracts.operator_identity import listener_of, service_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.operator import secure_list
 from clawperator.engine.operator.batch import Part, ask_all
 from clawperator.engine.operator.choosing import choose, installed, list_command
 from clawperator.engine.operator.reports import GrantReport, ListGrant, NotificationGrant, Permissions
-from clawperator.engine.operator.stages import stage
 from clawperator.engine.text.suggestions import adb_line
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def command_lines(serial: str, package: str) -> tuple[str, ...]:
 
 async def grant_alone(device: AdbDevice, package: str, *, force: bool, tell: Tell = untold) -> GrantReport:
     """``grant-device-permissions``: choose the package, grant. Raises as ``OperatorApp.grant``."""
-    with stage("grant", "permissions", tell):
+    with JobProgress("grant", tell).stage("permissions"):
         (listed,) = await ask_all(device, [list_command(package)])
         chosen = choose(package, installed(listed, device.serial), device.serial)
         permissions = await grant(device, chosen, force=force)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import InstallResult
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, Tell
+from clawperator.engine.events.stages import StageProgress
 from clawperator.engine.operator.apk import ApkFacts
 from clawperator.engine.text.suggestions import adb_line
 
@@ -91,21 +89,18 @@ _TEXTS = (
 """Words of refusals without a constant."""
 
 
-async def install(device: AdbDevice, apk: ApkFacts, tell: Tell, *, seconds: float = INSTALL_SECONDS) -> None:
-    """Install ``apk`` over what is there, telling how much of it has been sent.
+async def install(device: AdbDevice, apk: ApkFacts, stage: StageProgress, *, seconds: float = INSTALL_SECONDS) -> None:
+    """Install ``apk``, replacing an installed version, and report how much was sent.
 
-    A cancelled installation leaves nothing behind: the device abandons a session whose bytes end early.
+    A cancelled installation leaves nothing behind: the device abandons a session whose data ends early.
 
-    Raises ``EngineError``: OPERATOR_INSTALL_FAILED with ``install`` in ``extra``; the transport's own errors where there is
-    no device any more.
+    Raises ``EngineError``: OPERATOR_INSTALL_FAILED with ``install`` in ``extra``; transport errors if the device is gone.
     """
-    began = time.monotonic()
 
     def sent(size: int) -> None:
         fraction = size / apk.size if apk.size else 1.0
         message = "the device is installing it" if size >= apk.size else ""
-        elapsed = (time.monotonic() - began) * 1000
-        tell(Stage("setup", "install", "running", elapsed, seconds * 1000, min(fraction, 1.0), message))
+        stage.update(message, min(fraction, 1.0))
 
     try:
         result = await device.install(apk.path, progress=sent, timeout=seconds)

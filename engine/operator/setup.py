@@ -13,6 +13,7 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.progress import Tell
+from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.executions import probe
 from clawperator.engine.operator.apk import ApkFacts, read_apk, refused, sha256_of
 from clawperator.engine.operator.batch import ask_all
@@ -21,7 +22,6 @@ from clawperator.engine.operator.downloads import choose_apk
 from clawperator.engine.operator.granting import grant
 from clawperator.engine.operator.installing import INSTALL_SECONDS, install
 from clawperator.engine.operator.reports import UNKNOWN_PACKAGE, Permissions, SetupReport
-from clawperator.engine.operator.stages import stage
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _INSTALLED = {"ok": True}
@@ -40,7 +40,7 @@ async def set_up(
 ) -> SetupReport:
     """See ``OperatorApp.setup``; ``package`` is the chosen Operator app, '' for whichever the file holds."""
     wanted = checked_digest(sha256)
-    with stage("setup", "check", tell):
+    with JobProgress("setup", tell).stage("check"):
         try:
             facts = await asyncio.to_thread(_checked, apk, package, wanted, env)
         except EngineError as exc:
@@ -52,15 +52,14 @@ async def set_up(
 
 async def _install_and_grant(device: AdbDevice, facts: ApkFacts, tell: Tell, seconds: float) -> SetupReport:
     try:
-        with stage(
-            "setup", "install", tell, limit=seconds, message=f"{facts.package} {facts.version_name} to {device.serial}"
-        ):
-            await install(device, facts, tell, seconds=seconds)
+        target = f"{facts.package} {facts.version_name} to {device.serial}"
+        with JobProgress("setup", tell).stage("install", seconds, target) as stage:
+            await install(device, facts, stage, seconds=seconds)
     except EngineError as exc:
         raise _with_phases(exc, facts.package) from exc
     finally:
         probe.forget(device.serial)  # even a cancelled or failed installation may have changed the app
-    with stage("setup", "permissions", tell):
+    with JobProgress("setup", tell).stage("permissions"):
         await _verify(device, facts.package)
         try:
             permissions = await grant(device, facts.package)
@@ -68,7 +67,7 @@ async def _install_and_grant(device: AdbDevice, facts: ApkFacts, tell: Tell, sec
             raise _phase_error(ErrorCode.OPERATOR_GRANT_FAILED, exc.message, facts.package, None) from exc
         if not permissions.ok:
             raise _phase_error(ErrorCode.OPERATOR_GRANT_FAILED, permissions.error, facts.package, permissions)
-    with stage("setup", "verify", tell):
+    with JobProgress("setup", tell).stage("verify"):
         await _verify(device, facts.package, permissions)
     return SetupReport(device.serial, facts.package, facts.path, facts.version_name, permissions)
 

@@ -1,7 +1,7 @@
-"""A skill's program: in a session of its own, heard while it speaks, and nothing of it left behind.
+"""Programs that run to their end in a session of their own, of which nothing is left behind.
 
-The session is what belongs to a run: the program, what it started, and what a shell or ``timeout`` put into groups of their
-own. Only who leaves the session on purpose outlives the run, as the adb server and an emulator do: they are everybody's.
+The session is what belongs to a run: the program, what it started, and what a shell or ``timeout`` put into other process
+groups. Only a process that leaves the session on purpose outlives the run, such as the adb server and an emulator.
 """
 
 from __future__ import annotations
@@ -9,22 +9,23 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Required, TypedDict, Unpack
 
 from clawperator.engine.process import sessions
+from clawperator.engine.process.output import BoundedOutput, TerminalLines
 
 _LEFTOVER_SECONDS = 1.0
-"""How long a finished program's output may stay open: something that it left behind holds it."""
+"""How long the output of a finished program may stay open: a process that it left behind may hold it."""
 
 Stream = Literal["stdout", "stderr"]
-Take = Callable[[Stream, bytes], object]
+OnOutput = Callable[[Stream, bytes], object]
 _NAMES: dict[int, Stream] = {1: "stdout", 2: "stderr"}
 
 
 class CannotStartError(Exception):
-    """The program does not start: ``reason`` is the ``OSError``, or the ``ValueError`` of an argument that cannot be one."""
+    """The program cannot be started: ``reason`` is the ``OSError``, or the ``ValueError`` of an invalid argument."""
 
     def __init__(self, reason: OSError | ValueError) -> None:
         super().__init__(str(reason))
@@ -32,85 +33,163 @@ class CannotStartError(Exception):
 
 
 class Ended(NamedTuple):
-    """How a program ended: ``exit_code`` is negative where a signal did it; ``too_late``: it had to be stopped at its limit."""
+    """How a program ended: ``exit_code`` is negative after a signal; ``timed_out``: it was stopped at its time limit."""
 
     exit_code: int
-    too_late: bool
+    timed_out: bool
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments of ``run_child``."""
+
+    seconds: Required[float]
+    patience: float
+    stdin: bytes
+    folder: str | None
+    merge_stderr: bool
+    survives_us: bool
+
+
+class Captured(NamedTuple):
+    """A program that has ended, and the parts of its output that were kept."""
+
+    exit_code: int
+    stdout: BoundedOutput
+    stderr: BoundedOutput
 
 
 async def run_child(
-    command: Sequence[str], env: Mapping[str, str], take: Take, *, seconds: float, patience: float = sessions.PATIENCE
+    command: Sequence[str],
+    env: Mapping[str, str],
+    on_output: OnOutput,
+    *,
+    seconds: float,
+    patience: float = sessions.PATIENCE,
+    stdin: bytes = b"",
+    folder: str | None = None,
+    merge_stderr: bool = False,
+    survives_us: bool = False,
 ) -> Ended:
-    """Run ``command`` with nothing on its stdin; ``take`` gets what it writes, as it comes, and must not keep all of it.
+    """Run ``command`` in ``folder`` and pass on its output as it comes.
 
-    When this returns or raises, nothing of the session lives; nor where this process is killed meanwhile. Raises ``CannotStartError``, and what ``take`` raises; being
-    cancelled asks the session to end, like its limit of ``seconds`` does.
+    When this returns or raises, no process of the session is alive. Nor is one after this process was killed, unless
+    ``survives_us``, which saves short programs the watchdog. A limit of ``seconds`` and a cancellation send SIGTERM, and
+    SIGKILL after ``patience`` seconds. Raises ``CannotStartError``, and what ``on_output`` raises.
     """
-    watch = _Watch(take)
-    transport = await _started(command, env, watch)
+    protocol = _Protocol(on_output, merge_stderr=merge_stderr, watched=not survives_us)
+
+    async def start() -> asyncio.SubprocessTransport:
+        transport, _ = await asyncio.get_running_loop().subprocess_exec(
+            lambda: protocol,
+            *command,
+            cwd=folder,
+            env=dict(env),
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
+            start_new_session=True,
+        )
+        return transport
+
+    transport = await _started(start(), protocol)
     try:
-        too_late = await _attend(transport.get_pid(), watch, seconds, patience)
+        _feed(transport, stdin)
+        timed_out = await _wait(transport.get_pid(), protocol, seconds, patience)
     finally:
-        sessions.forget(transport.get_pid())
+        sessions.unregister(transport.get_pid())
         transport.close()
-    watch.complain()
+    protocol.raise_error()
     exit_code = transport.get_returncode()
-    return Ended(-signal.SIGKILL if exit_code is None else exit_code, too_late)
+    return Ended(-signal.SIGKILL if exit_code is None else exit_code, timed_out)
 
 
-async def _attend(leader: int, watch: _Watch, seconds: float, patience: float) -> bool:
-    """Wait for the program, and see to it that nothing of its session is left; whether it had to be stopped at its limit."""
-    try:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await watch.over.wait()
-    except BaseException:
-        await _end(leader, watch, patience)
-        raise
-    too_late = not watch.over.is_set()
-    await (_clear(leader, watch) if watch.exited.is_set() else _end(leader, watch, patience))
-    return too_late
+async def capture(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    stdout: BoundedOutput,
+    stderr: BoundedOutput,
+    on_line: Callable[[str], object] | None = None,
+    line_streams: Sequence[Stream] = ("stdout", "stderr"),
+    **options: Unpack[Options],
+) -> Captured:
+    """Run ``command`` as ``run_child`` does and keep its output in ``stdout`` and ``stderr``.
+
+    ``on_line`` gets every line of ``line_streams`` that is not blank. Raises ``CannotStartError``, and ``TimeoutError``.
+    """
+    kept: dict[Stream, tuple[BoundedOutput, TerminalLines]] = {
+        "stdout": (stdout, TerminalLines()),
+        "stderr": (stderr, TerminalLines()),
+    }
+
+    def report(stream: Stream, data: bytes) -> None:
+        if on_line and stream in line_streams:
+            for line in kept[stream][1].add(data):
+                on_line(line)
+
+    def take(stream: Stream, data: bytes) -> None:
+        kept[stream][0].add(data)
+        report(stream, data)
+
+    ended = await run_child(command, env, take, **options)
+    for stream in _NAMES.values():
+        report(stream, b"\n")
+    if ended.timed_out:
+        raise TimeoutError(f"it did not end within {options['seconds']:g} s and was stopped")
+    return Captured(ended.exit_code, stdout, stderr)
 
 
-class _Watch(asyncio.SubprocessProtocol):
-    """Hands its output on and notices its end. ``over``: it has exited, or whoever takes the output cannot any more."""
+class _Protocol(asyncio.SubprocessProtocol):
+    """Pass output on and note the end. ``finished``: the program has exited, or ``on_output`` has raised."""
 
-    def __init__(self, take: Take) -> None:
-        self._take = take
-        self._open = len(_NAMES)
-        self._trouble: Exception | None = None
-        self.over, self.exited, self.silent = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    def __init__(self, on_output: OnOutput, *, merge_stderr: bool, watched: bool) -> None:
+        self._on_output = on_output
+        self._open = 1 if merge_stderr else 2
+        self._watched = watched
+        self._error: Exception | None = None
+        self.finished, self.exited, self.closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
-        sessions.watch(transport.get_pid())
+        if self._watched:
+            sessions.register(transport.get_pid())
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if self._trouble is None:
+        if self._error is None:
             try:
-                self._take(_NAMES[fd], data)
-            except Exception as exc:  # noqa: BLE001 -- a callback of the loop: it is raised where the program is waited for
-                self._trouble = exc
-                self.over.set()
+                self._on_output(_NAMES[fd], data)
+            except Exception as exc:  # noqa: BLE001 -- a callback of the loop: ``run_child`` raises it
+                self._error = exc
+                self.finished.set()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 -- asyncio's signature
-        self._open -= 1
+        self._open -= fd in _NAMES
         if not self._open:
-            self.silent.set()
+            self.closed.set()
 
     def process_exited(self) -> None:
         self.exited.set()
-        self.over.set()
+        self.finished.set()
 
-    def complain(self) -> None:
-        """Raise what taking the output raised."""
-        if self._trouble is not None:
-            raise self._trouble
+    def raise_error(self) -> None:
+        """Raise what ``on_output`` raised."""
+        if self._error is not None:
+            raise self._error
+
+    async def gone(self) -> None:
+        """Wait until the program has exited and its output is closed."""
+        await self.exited.wait()
+        await self.closed.wait()
 
 
-async def _started(command: Sequence[str], env: Mapping[str, str], watch: _Watch) -> asyncio.SubprocessTransport:
-    """The running program. Cancelled meanwhile, it is started to the end first, which takes a moment, and then ended."""
-    starting = asyncio.ensure_future(_start(command, env, watch))
+async def _started(
+    start: Coroutine[None, None, asyncio.SubprocessTransport], protocol: _Protocol
+) -> asyncio.SubprocessTransport:
+    """Return the running program. A cancellation waits until it has started, and then ends it.
+
+    asyncio's own cancellation may reap the program behind the back of its watcher, which then logs an error.
+    """
+    starting = asyncio.ensure_future(start)
     try:
         return await asyncio.shield(starting)
     except (OSError, ValueError) as exc:
@@ -119,53 +198,56 @@ async def _started(command: Sequence[str], env: Mapping[str, str], watch: _Watch
         with suppress(OSError, ValueError):
             transport = await starting
             try:
-                await _end(transport.get_pid(), watch, 0.0)
+                await _end(transport.get_pid(), protocol, 0.0)
             finally:
-                sessions.forget(transport.get_pid())
+                sessions.unregister(transport.get_pid())
                 transport.close()
         raise
 
 
-async def _start(command: Sequence[str], env: Mapping[str, str], watch: _Watch) -> asyncio.SubprocessTransport:
-    transport, _ = await asyncio.get_running_loop().subprocess_exec(
-        lambda: watch,
-        *command,
-        env=dict(env),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    return transport
+def _feed(transport: asyncio.SubprocessTransport, stdin: bytes) -> None:
+    """Write ``stdin`` and close it; what the program does not read is dropped."""
+    if stdin:
+        pipe = transport.get_pipe_transport(0)
+        assert isinstance(pipe, asyncio.WriteTransport)
+        pipe.write(stdin)
+        pipe.close()
 
 
-async def _end(leader: int, watch: _Watch, patience: float) -> None:
-    """Ask the session to end, and end it after ``patience`` seconds; being cancelled meanwhile ends it at once."""
-    sessions.send(leader, signal.SIGTERM)
+async def _wait(leader: int, protocol: _Protocol, seconds: float, patience: float) -> bool:
+    """Wait for the program and end what is left of its session; return whether the program reached its time limit."""
     try:
         with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
-                await watch.exited.wait()
-                await watch.silent.wait()
+            async with asyncio.timeout(seconds):
+                await protocol.finished.wait()
+    except BaseException:
+        await _end(leader, protocol, patience)
+        raise
+    timed_out = not protocol.finished.is_set()
+    if protocol.exited.is_set():
+        await _kill_after(_LEFTOVER_SECONDS, protocol.closed.wait(), leader, protocol)
+    else:
+        await _end(leader, protocol, patience)
+    return timed_out
+
+
+async def _end(leader: int, protocol: _Protocol, patience: float) -> None:
+    """Send SIGTERM to the session, and SIGKILL after ``patience`` seconds; a cancellation sends SIGKILL at once."""
+    sessions.send(leader, signal.SIGTERM)
+    await _kill_after(patience, protocol.gone(), leader, protocol)
+
+
+async def _kill_after(seconds: float, event: Coroutine[None, None, object], leader: int, protocol: _Protocol) -> None:
+    """Wait for ``event``, at most ``seconds``, then kill the session and wait until it is gone.
+
+    That wait has a limit because the kernel itself may be stuck with a process.
+    """
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await event
     finally:
         sessions.kill(leader)
-        await _settle(watch)  # whoever waits for the process has to be the one who reaps it
-
-
-async def _clear(leader: int, watch: _Watch) -> None:
-    """The program is done: hear the end of what it said, and end what it left behind in its session."""
-    try:
         with suppress(TimeoutError):
             async with asyncio.timeout(_LEFTOVER_SECONDS):
-                await watch.silent.wait()
-    finally:
-        sessions.kill(leader)
-        await _settle(watch)
-
-
-async def _settle(watch: _Watch) -> None:
-    """Killed processes are gone in a moment, unless the kernel itself is stuck with one: nobody waits for that."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_LEFTOVER_SECONDS):
-            await watch.exited.wait()
-            await watch.silent.wait()
+                await protocol.gone()

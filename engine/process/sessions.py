@@ -1,7 +1,7 @@
-"""Programs in a session of their own: signalled as a whole, and ended even where this process is killed.
+"""Sessions of child processes: signalled as a whole, and ended even when this process is killed.
 
-For the latter, this file runs as a program of its own, once per process that needs it: a pipe tells it the leaders of the
-sessions, and the end of the pipe that we are gone. It must import nothing but the standard library.
+For the latter, this file runs as a program of its own, one watchdog per process: a pipe tells it the session leaders, and the
+end of the pipe tells it that the process is gone. It must import nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ import time
 from contextlib import suppress
 
 PATIENCE = 5.0
-"""Seconds between being asked to end and being ended (skills.md#running-a-script)."""
+"""Seconds between SIGTERM and SIGKILL (skills.md#running-a-script)."""
 _SCANS = 100
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _LOCK = threading.Lock()
 _pipe = -1
 
 
-def watch(leader: int) -> None:
-    """From now on the session of ``leader`` ends when this process does. Does nothing where the system cannot do it."""
-    global _pipe  # noqa: PLW0603 -- one watcher per process
+def register(leader: int) -> None:
+    """End the session of ``leader`` when this process ends, where the system supports it."""
+    global _pipe  # noqa: PLW0603 -- one watchdog per process
     with _LOCK, suppress(OSError, NotImplementedError, AttributeError):
         if _pipe < 0:
             _pipe = _start()
         os.write(_pipe, b"+%d\n" % leader)
 
 
-def forget(leader: int) -> None:
-    """The session of ``leader`` has ended, or may outlive us."""
+def unregister(leader: int) -> None:
+    """Let the session of ``leader`` outlive this process, or note that it has ended."""
     with _LOCK, suppress(OSError):
         if _pipe >= 0:
             os.write(_pipe, b"-%d\n" % leader)
 
 
 def _start() -> int:
-    """Start the watcher; its pipe's other end is inherited by nothing that is started later."""
+    """Start the watchdog and return our end of its pipe, which no child inherits."""
     theirs, ours = os.pipe()
     try:
         nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
@@ -53,7 +53,7 @@ def _start() -> int:
 
 
 def members(leader: int) -> set[int]:
-    """Return the processes of the session that ``leader`` led, whatever group they are in; empty where there is no ``/proc``."""
+    """Return the processes in the session of ``leader``, in any group; empty on systems without ``/proc``."""
     found: set[int] = set()
     with suppress(OSError):
         for name in os.listdir("/proc"):
@@ -65,7 +65,11 @@ def members(leader: int) -> set[int]:
 
 
 def send(leader: int, number: signal.Signals) -> None:
-    """Send the signal once to every process of the session: some take a second SIGTERM for impatience."""
+    """Send the signal once to every process of the session: some programs take a second SIGTERM as an order to hurry."""
+    if not hasattr(os, "killpg"):  # Windows has no process groups that can be signalled
+        with suppress(OSError):
+            os.kill(leader, signal.SIGTERM)
+        return
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, number)
     for pid in members(leader):
@@ -75,18 +79,18 @@ def send(leader: int, number: signal.Signals) -> None:
 
 
 def kill(leader: int) -> None:
-    """End the session at once, also what is being forked in these very moments."""
+    """End the session at once, including processes that are being forked meanwhile."""
     seen: set[int] = set()
     for _ in range(_SCANS):
-        send(leader, signal.SIGKILL)
+        send(leader, getattr(signal, "SIGKILL", signal.SIGTERM))
         found = members(leader)
-        if found <= seen:  # what has been killed may be listed until somebody reaps it
+        if found <= seen:  # killed processes are listed until they are reaped
             return
         seen |= found
 
 
-def _attend() -> None:
-    """Read which sessions there are until the pipe ends, then end those that are left."""
+def _watchdog() -> None:
+    """Read session leaders until the pipe ends, then end the sessions that are left."""
     leaders: set[int] = set()
     for line in sys.stdin.buffer:
         leader = int(line[1:])
@@ -95,10 +99,10 @@ def _attend() -> None:
         send(leader, signal.SIGTERM)
     deadline = time.monotonic() + PATIENCE
     while any(map(members, leaders)) and time.monotonic() < deadline:
-        time.sleep(_LOOK_SECONDS)  # they are not our children: nothing tells when they end
+        time.sleep(_POLL_SECONDS)  # they are not our children: polling is the only way
     for leader in leaders:
         kill(leader)
 
 
 if __name__ == "__main__":
-    _attend()
+    _watchdog()

@@ -37,7 +37,7 @@ async def install_hook(
 
 async def _install(env: Mapping[str, str], folder: str, terms_file: str | None) -> tuple[str, bool]:
     await require_git(env)
-    git = Git(env, folder, surrounded=True)
+    git = Git(env, folder, inherit=True)
     try:
         hooks = (await git.run("rev-parse", "--git-path", "hooks", seconds=QUICK_SECONDS)).text
     except GitError as exc:

@@ -16,13 +16,13 @@ from typing import Any
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.guard import Guard
 from clawperator.engine.process.child import CannotStartError, Ended, Stream, run_child
+from clawperator.engine.process.output import BoundedOutput, LineSplitter, StreamSearch
 from clawperator.engine.skills.environment import surroundings
 from clawperator.engine.skills.frames import Frame, parse_frames
 from clawperator.engine.skills.own_command import own_command
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.run_log import RunLog
 from clawperator.engine.skills.script import Script, choose_script
-from clawperator.engine.skills.script_output import Kept, Lines, Search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ async def run_skill(
 
 def _require_success(skill_id: str, ended: Ended, limit: int, expected: str | None, hearing: _Hearing) -> None:
     """Raise what was wrong with the end of a script."""
-    if ended.too_late:
+    if ended.timed_out:
         raise EngineError(
             ErrorCode.SKILL_EXECUTION_TIMEOUT,
             f"Skill {skill_id} timed out after {limit}ms",
@@ -183,12 +183,12 @@ class _Hearing:
     """Everything that happens to a script's output while it comes."""
 
     def __init__(self, expected: str | None, tell: Callable[[OutputLine], object], log: RunLog) -> None:
-        self.stdout, self.stderr = Kept(MAX_OUTPUT, _TAIL), Kept(0, MAX_ERRORS)
-        self.expected = Search(expected or "")
+        self.stdout, self.stderr = BoundedOutput(MAX_OUTPUT, _TAIL), BoundedOutput(0, MAX_ERRORS)
+        self.expected = StreamSearch(expected or "")
         self.log = log
         self.warnings: list[dict[str, Any]] = []
         self._tell = tell
-        self._lines: dict[Stream, Lines] = {"stdout": Lines(), "stderr": Lines()}
+        self._lines: dict[Stream, LineSplitter] = {"stdout": LineSplitter(), "stderr": LineSplitter()}
 
     def take(self, stream: Stream, data: bytes) -> None:
         """What ``run_child`` hands on."""

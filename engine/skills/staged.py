@@ -52,7 +52,7 @@ async def committed_lines(env: Mapping[str, str], folder: str = "") -> tuple[lis
     """
     options = ("--all", "-p", "--unified=0", f"--format={_COMMIT}", *_PLAIN)
     try:
-        said = await Git(env, folder, surrounded=True).run("-c", "core.quotePath=false", "log", *options)
+        said = await Git(env, folder, inherit=True).run("-c", "core.quotePath=false", "log", *options)
     except GitError as exc:
         raise EngineError(ErrorCode.USAGE, f"The history cannot be read: {exc}") from exc
     parts = _HEAD.split(said.raw)
@@ -82,7 +82,7 @@ async def staged_files(env: Mapping[str, str], folder: str = "") -> list[StagedF
 
     Raises ``EngineError``: SKILLS_GIT_NOT_FOUND, and USAGE where there is no repository or more is staged than can be looked at.
     """
-    git = Git(env, folder, surrounded=True)
+    git = Git(env, folder, inherit=True)
     try:
         listed = await git.run("diff", *_STAGED, "--raw", "--abbrev=40", "-z")
         changes = await git.run("-c", "diff.suppressBlankEmpty=false", "diff", *_STAGED, f"--unified={_WHOLE_FILE}")

@@ -15,9 +15,9 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from clawperator.engine.config.settings import Settings
-from clawperator.engine.emulators.progress import Running, Telling
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.events.stages import JobProgress, StageProgress
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.guard import Guard
 from clawperator.engine.skills.checkout import StoppedError, Workshop
@@ -94,17 +94,17 @@ async def sync(
     ref = checked_ref(ref)
     url, chosen = repository(settings.environment)
     folder = await asyncio.to_thread(os.path.realpath, checkout_folder(settings.environment))
-    telling, began = Telling(JOB, tell), monotonic()
+    progress, began = JobProgress(JOB, tell), monotonic()
     with (guard or Guard(settings)).writing(folder):
-        with telling.stage("check_git", seconds):
+        with progress.stage("check_git", seconds):
             await require_git(settings.environment)
         async with _workshop(folder) as workshop:
-            job = _Job(settings.environment, workshop, telling, ref, seconds)
+            job = _Job(settings.environment, workshop, progress, ref, seconds)
             if await _in_thread(workshop.is_checkout):
                 result = await job.update(url if chosen else "", url)
             else:
                 result = await job.clone(url)
-    telling.done(result.message, monotonic() - began)
+    progress.done(result.message, monotonic() - began)
     return result
 
 
@@ -176,10 +176,12 @@ async def _in_thread(work: Callable[[], T]) -> T:
 class _Job:
     """One synchronisation inside an open workshop."""
 
-    def __init__(self, env: Mapping[str, str], workshop: Workshop, telling: Telling, ref: str, seconds: float) -> None:
+    def __init__(
+        self, env: Mapping[str, str], workshop: Workshop, progress: JobProgress, ref: str, seconds: float
+    ) -> None:
         self._env = env
         self._shop = workshop
-        self._telling = telling
+        self._progress = progress
         self._ref = ref
         self._seconds = seconds
         self._git = Git(env, workshop.new)
@@ -304,10 +306,10 @@ class _Job:
             message = f"{self._ref} has no usable registry at {path}: {why}"
             raise _failed(message, folder, path=path, reason=why) from exc
 
-    async def _remote(self, stage: Running, git: Git, *arguments: str) -> None:
+    async def _remote(self, stage: StageProgress, git: Git, *arguments: str) -> None:
         """A command that talks to the repository, told as it goes on."""
         try:
-            await git.run(*arguments, seconds=self._seconds, tell=stage.line)
+            await git.run(*arguments, seconds=self._seconds, on_line=stage.line)
         except GitError as exc:
             raise _failed(str(exc), self._shop.folder) from exc
 
@@ -318,7 +320,7 @@ class _Job:
             raise _failed(str(exc).replace(self._shop.new, self._shop.folder), self._shop.folder) from exc
 
     def _stage(self, name: str) -> Any:
-        return self._telling.stage(name, self._seconds)
+        return self._progress.stage(name, self._seconds)
 
 
 def _failed(message: str, folder: str, *, hint: str | None = None, **details: Any) -> EngineError:

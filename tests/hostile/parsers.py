@@ -42,8 +42,7 @@ from clawperator.engine.diagnostics import safe_logs
 from clawperator.engine.doctor import accessibility, adb_servers, condition, fix_words, host, readiness
 from clawperator.engine.doctor.check import Check, manual
 from clawperator.engine.doctor.junit import junit_xml, xml_text
-from clawperator.engine.emulators import avds, image, manager, words
-from clawperator.engine.emulators.sdk import Heard
+from clawperator.engine.emulators import avds, image, manager, tool_errors
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.screenshot import CaptureError, _png
@@ -71,6 +70,7 @@ from clawperator.engine.operator import (
     zip_index,
 )
 from clawperator.engine.operator.batch import Part
+from clawperator.engine.process.output import BoundedOutput, LineSplitter, TerminalLines
 from clawperator.engine.recordings import reading, step_log
 from clawperator.engine.recordings.drafting import draft_recipe
 from clawperator.engine.runtime import payload
@@ -80,7 +80,6 @@ from clawperator.engine.skills.checking import validate_all
 from clawperator.engine.skills.json_template import compile_template, template_inputs
 from clawperator.engine.skills.recipe import patterns, source, yaml_bounded
 from clawperator.engine.skills.recipe.compile import compile_recipe
-from clawperator.engine.skills.script_output import Kept, Lines
 from clawperator.engine.skills.search import search
 from clawperator.engine.text import redact
 from tests.engine.operator import apks
@@ -318,7 +317,7 @@ def shell_words(data: bytes) -> None:
 
 
 def skill_output(data: bytes) -> None:
-    lines, kept = Lines(), Kept(100, 100)
+    lines, kept = LineSplitter(), BoundedOutput(100, 100)
     for at in range(0, len(data), 97):
         drained(lines.add(data[at : at + 97]))
         kept.add(data[at : at + 97])
@@ -367,11 +366,10 @@ def mcp_lines(path: str) -> None:
 
 
 def tool_said(data: bytes) -> None:
-    heard: list[str] = []
-    one = Heard(1_000, heard.append, tail=True)
-    one.take(data)
-    one.end()
-    words.misfortune(one.text)
+    kept, lines = BoundedOutput(0, 1_000), TerminalLines()
+    kept.add(data)
+    assert all((*lines.add(data), *lines.add(b"\n")))
+    tool_errors.known_error(kept.ending)
 
 
 # -- the table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Protocol
 
-from clawperator.engine.emulators.progress import STAGES as PROVISIONING
+from clawperator.engine.emulators.stages import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError
 from clawperator.engine.events.progress import Stage, Tell, untold
 from clawperator.widgets.models.job import Job, done_in

@@ -222,7 +222,7 @@ class PlanDialog(AskingDialog):
         elif self.plan is None:
             yield Row(Line(width).add(" Looking at what there is…", "muted"))
         else:
-            words = self.plan.words[:1].upper() + self.plan.words[1:]
+            words = self.plan.summary[:1].upper() + self.plan.summary[1:]
             for text in wrap(f"{words.rstrip('.')}.", max(10, width - 2), limit=8):
                 yield Row(Line(width).add(" ").add(text, "strong"))
             yield Row(Line(width))

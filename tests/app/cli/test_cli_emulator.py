@@ -17,7 +17,7 @@ import pytest
 from clawperator.app.cli.table import COMMANDS, subcommands
 from clawperator.engine.adb import blocking
 from clawperator.engine.emulators.avds import machine_abi
-from clawperator.engine.emulators.progress import STAGES
+from clawperator.engine.emulators.stages import STAGES
 from tests.sdk.tree import FakeSdk
 from tests.support import Spawn
 
@@ -146,7 +146,7 @@ def test_the_default_abi_is_one_that_runs_here(
     monkeypatch.setattr("clawperator.engine.emulators.avds.platform.machine", lambda: machine)
     run = cli("emulator", "create", "--name", "own")
     assert (run.document["abi"], run.document["supported"]) == (abi, True)
-    assert ("arm64-v8a images do not run on this computer: its own ABI is used, x86_64" in run.err) is (abi == "x86_64")
+    assert ("arm64-v8a images do not run on this computer: using its own ABI, x86_64" in run.err) is (abi == "x86_64")
 
 
 def test_unknown_names(cli: Cli, sdk: FakeSdk) -> None:

@@ -19,9 +19,9 @@ from clawperator.engine.emulators.avds import (
     Avd,
 )
 from clawperator.engine.emulators.lifecycle import Stopped
-from clawperator.engine.emulators.progress import STAGES as PROVISIONING
 from clawperator.engine.emulators.provision import Provisioned, ProvisionPlan
 from clawperator.engine.emulators.running import RunningEmulator
+from clawperator.engine.emulators.stages import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.progress import Stage, Tell, untold
 from clawperator.engine.operator.compatibility import Compatibility
@@ -67,8 +67,8 @@ Told = tuple[str, float, float, float | None, tuple[str, ...]]
 
 SCRIPT: tuple[Told, ...] = (
     ("check_tools", 0.4, 5, None, ()),
-    ("scan_running", 0.2, 0, None, ("none that is supported",)),
-    ("scan_avds", 0.6, 10, None, ("none that is supported",)),
+    ("scan_running", 0.2, 0, None, ("no supported emulator is running",)),
+    ("scan_avds", 0.6, 10, None, ("no supported emulator is running",)),
     (
         "install_image",
         212.0,

@@ -24,7 +24,7 @@ from clawperator.app.console.run.dispatch_dialogs import QuestionDialog
 from clawperator.app.console.screens.dialogs import ConfirmDialog
 from clawperator.engine.emulators.avds import Avd, read_avd
 from clawperator.engine.emulators.manager import EmulatorManager
-from clawperator.engine.emulators.progress import STAGES as PROVISIONING
+from clawperator.engine.emulators.stages import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator.app import OperatorApp
 from clawperator.widgets import keys

@@ -11,7 +11,6 @@ import pytest
 from clawperator.engine.doctor import building
 from clawperator.engine.doctor.building import gradle
 from clawperator.engine.doctor.check import Check
-from clawperator.engine.doctor.tools import run_tool
 from clawperator.engine.doctor.visit import project_folder
 from clawperator.engine.errors import ErrorCode
 from tests.engine.doctor.conftest import Admit, write_tool
@@ -71,10 +70,8 @@ async def test_gradle_that_hangs_is_ended_with_everything_it_started(project: Pa
 
 
 async def test_an_interrupt_ends_it_too(tmp_path: Path) -> None:
-    write_tool(tmp_path, "tool", "sleep 300 & echo $! > child; mv child child.pid; wait")
-    running = asyncio.create_task(
-        run_tool([str(tmp_path / "tool")], dict(os.environ), seconds=60, folder=str(tmp_path))
-    )
+    write_tool(tmp_path, "gradlew", "sleep 300 & echo $! > child; mv child child.pid; wait")
+    running = asyncio.create_task(build(ASSEMBLE, tmp_path, seconds=60))
     while not (tmp_path / "child.pid").exists():  # noqa: ASYNC110 - another process writes it
         await asyncio.sleep(0.005)
     running.cancel()

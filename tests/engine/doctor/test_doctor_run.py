@@ -245,7 +245,7 @@ async def test_a_run_that_nobody_follows_any_more_leaves_nothing_behind(admit: A
 
 
 async def test_a_tool_that_hangs_delays_nobody_for_ever(admit: Admit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.engine.doctor.tools.TOOL_SECONDS", 0.05)
+    monkeypatch.setattr("clawperator.engine.doctor.visit.TOOL_SECONDS", 0.05)
     patient = await admit()
     write_tool(patient.tools, "node", "sleep 60")
     assert (await patient.by_id())["host.node.version"].code is ErrorCode.HOST_DEPENDENCY_MISSING

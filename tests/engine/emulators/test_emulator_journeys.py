@@ -16,8 +16,8 @@ import pytest
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.emulators.avds import DEFAULT_NAME
 from clawperator.engine.emulators.manager import EmulatorManager
-from clawperator.engine.emulators.progress import STAGES
 from clawperator.engine.emulators.running import RunningEmulator
+from clawperator.engine.emulators.stages import STAGES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.progress import Stage
 from tests.engine.emulators.conftest import LIMITS, PATIENT, eventually
@@ -52,7 +52,7 @@ async def test_from_nothing_to_a_running_emulator_and_back(sdk: FakeSdk, manage:
     manager = manage()
     plan = await manager.plan()
     assert (plan.kind, plan.name) == ("create", DEFAULT_NAME)
-    assert IMAGE in plan.words
+    assert IMAGE in plan.summary
 
     done = await manager.provision(tell=heard)
 
@@ -106,7 +106,7 @@ async def test_from_nothing_to_a_running_emulator_and_back(sdk: FakeSdk, manage:
     assert stopped.to_dict() == {"ok": True, "avdName": DEFAULT_NAME, "stopped": True}
     assert await manager.status() == ()
     assert (await refused(manager.stop(DEFAULT_NAME))).code is ErrorCode.EMULATOR_NOT_RUNNING
-    assert (await manager.plan("another")).words == f"start stopped {DEFAULT_NAME}"
+    assert (await manager.plan("another")).summary == f"start stopped {DEFAULT_NAME}"
 
     await manager.delete(DEFAULT_NAME)
     assert sdk.calls("avdmanager")[-1] == ["delete", "avd", "--name", DEFAULT_NAME]
@@ -196,7 +196,7 @@ async def test_one_that_boots_is_known_by_its_console(sdk: FakeSdk, manage: Mana
     assert await manager.status() == ()
     error = await refused(manager.start("ape"))
     assert (error.code, error.details["serial"]) == (ErrorCode.EMULATOR_ALREADY_RUNNING, serial)
-    assert f"unless {serial}" in (await manager.plan()).words
+    assert f"unless {serial}" in (await manager.plan()).summary
     assert (await manager.stop("ape")).serial == serial
     assert (await refused(starting)).details == {"name": "ape", "exitCode": 0}
 
@@ -212,14 +212,14 @@ async def test_one_that_boots_is_known_by_its_console(sdk: FakeSdk, manage: Mana
         (
             "licence_forgotten",
             "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED",
-            "licences were not accepted",
+            "licenses were not accepted",
             "sdkmanager --licenses",
         ),
         ("disk_full", "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED", "No space left on device", "Free several gigabytes"),
         ("image_missing", "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED", "Failed to find package", "sdkmanager --list"),
         ("no_network", "ANDROID_SYSTEM_IMAGE_INSTALL_FAILED", "Failed to download", "Check the network"),
         ("create_fails", "ANDROID_AVD_CREATE_FAILED", "not writable", "Check avdmanager"),
-        ("writes_nothing", "ANDROID_AVD_CREATE_FAILED", "there is no AVD", "ANDROID_AVD_HOME"),
+        ("writes_nothing", "ANDROID_AVD_CREATE_FAILED", "is not in", "ANDROID_AVD_HOME"),
     ],
 )
 async def test_creating_fails(
@@ -283,7 +283,7 @@ async def test_an_image_that_is_there_is_not_downloaded_again(sdk: FakeSdk, mana
     sdk.install()
     await manage().create("mine", tell=heard)
     assert sdk.calls("sdkmanager") == [["--list_installed"]]
-    assert heard.messages("install_image")[-1] == "installed already"
+    assert heard.messages("install_image")[-1] == "already installed"
 
 
 async def test_deleting_fails(sdk: FakeSdk, manage: Manage) -> None:
@@ -376,7 +376,7 @@ async def test_an_emulator_that_adb_does_not_reach_is_stopped_again(
     error = await refused(manage(replace(LIMITS, register=0.3)).start("mine", tell=heard))
     assert error.code is ErrorCode.EMULATOR_START_FAILED
     assert error.details == {"name": "mine", "timeoutMs": 300}
-    assert "has been stopped" in error.message
+    assert "the emulator was stopped" in error.message
     assert "its process is stopped" in heard[-1].message
     await nothing_lives(sdk)
 

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 from clawperator.engine.adb.presence import DeviceEntry
 from clawperator.engine.adb.server import AdbServer
-from clawperator.engine.emulators import avds, console, lifecycle, progress, provision, words
+from clawperator.engine.emulators import avds, console, lifecycle, provision, tool_errors
 from clawperator.engine.emulators.avds import Avd, avd_home, decode_ini, describe, is_name, parse_ini, read_avd, recipe
 from clawperator.engine.emulators.image import is_listed
 from clawperator.engine.emulators.limits import Limits
 from clawperator.engine.emulators.manager import listed_names
 from clawperator.engine.emulators.running import RunningEmulator, Scanner
-from clawperator.engine.emulators.sdk import MAX_STDERR, MAX_STDOUT, Ran, Sdk
-from clawperator.engine.emulators.sdk import Heard as Output
+from clawperator.engine.emulators.sdk import Sdk, ToolResult
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.stages import JobProgress
 from tests.engine.emulators.conftest import Heard
 
 DATA = Path(__file__).parents[2] / "data" / "avd"
@@ -343,43 +343,46 @@ def test_what_stands_in_the_way_is_not_overwritten() -> None:
     ("text", "sentence"),
     [
         ("Warning: An error occurred while preparing SDK package X: No space left on device.", "the disk is full"),
-        ("Warning: License for package X not accepted.", "the licences were not accepted"),
-        ("Skipping following packages as the license is not accepted:", "the licences were not accepted"),
-        ("Warning: Failed to find package 'system-images;x'", "there is no such system image"),
-        ("Error: Package path is not valid. Valid system image paths are:null", "there is no such system image"),
-        ("Error: Android Virtual Device 'x' already exists.", "the name is taken"),
+        ("Warning: License for package X not accepted.", "the licenses were not accepted"),
+        ("Skipping following packages as the license is not accepted:", "the licenses were not accepted"),
+        ("Warning: Failed to find package 'system-images;x'", "the system image does not exist"),
+        ("Error: Package path is not valid. Valid system image paths are:null", "the system image does not exist"),
+        ("Error: Android Virtual Device 'x' already exists.", "the name is already in use"),
         ("Warning: Failed to download any source lists!", "the download failed"),
-        ("ERROR: JAVA_HOME is not set and no 'java' command could be found in your PATH.", "there is no fitting Java"),
+        (
+            "ERROR: JAVA_HOME is not set and no 'java' command could be found in your PATH.",
+            "a suitable Java runtime is missing",
+        ),
         ("All SDK package licenses accepted", None),
         ("Warning: This version only understands SDK XML versions up to 3 but an SDK XML file of version 4", None),
         ("", None),
     ],
 )
 def test_known_misfortunes(text: str, sentence: str | None) -> None:
-    found = words.misfortune(text)
-    assert (found.sentence if found else None) == sentence
+    found = tool_errors.known_error(text)
+    assert (found.summary if found else None) == sentence
 
 
 @pytest.mark.parametrize(
     ("ran", "message"),
     [
-        (Ran(1, "out", "\nerr\n"), "err"),
-        (Ran(1, "a\nthe last line\n", " \n"), "tool failed: the last line"),
-        (Ran(3, "", ""), "tool failed: exit code 3"),
-        (Ran(0, "No space left on device\nend", ""), "tool: the disk is full: end"),
+        (ToolResult(1, "out", "\nerr\n"), "err"),
+        (ToolResult(1, "a\nthe last line\n", " \n"), "tool failed: the last line"),
+        (ToolResult(3, "", ""), "tool failed: exit code 3"),
+        (ToolResult(0, "No space left on device\nend", ""), "tool: the disk is full: end"),
         (
-            Ran(0, "License for package X not accepted\nend", "Warning: SDK XML"),
-            "tool: the licences were not accepted: end",
+            ToolResult(0, "License for package X not accepted\nend", "Warning: SDK XML"),
+            "tool: the licenses were not accepted: end",
         ),
     ],
 )
-def test_complaints(ran: Ran, message: str) -> None:
-    assert words.complaint("tool", ran) == message
+def test_complaints(ran: ToolResult, message: str) -> None:
+    assert tool_errors.failure_message("tool", ran) == message
 
 
 @given(st.text(), st.text(), st.integers(-64, 255))
 def test_every_tool_that_fails_has_a_message(stdout: str, stderr: str, exit_code: int) -> None:
-    assert words.complaint("tool", Ran(exit_code, stdout, stderr)).strip()
+    assert tool_errors.failure_message("tool", ToolResult(exit_code, stdout, stderr)).strip()
 
 
 def test_an_image_is_listed_only_under_its_whole_name() -> None:
@@ -391,42 +394,11 @@ def test_an_image_is_listed_only_under_its_whole_name() -> None:
     assert not is_listed("system-images;android-34;google_apis;x86", listing)
 
 
-def heard_lines(*pieces: bytes) -> tuple[list[str], str]:
-    lines = list[str]()
-    output = Output(MAX_STDOUT, lines.append)
-    for piece in pieces:
-        output.take(piece)
-    output.end()
-    return lines, output.text
-
-
-def test_lines_that_are_written_over_each_other() -> None:
-    """Every step that arrives by itself is told; of those that arrive together, only the last, as a terminal shows it."""
-    lines, text = heard_lines(b"[=] 10%\r", b"[==] 20%\r[===] 30%\r", b"[====] 1", b"00%\ndone\r\n\n  \nend")
-    assert lines == ["[=] 10%", "[===] 30%", "[====] 100%", "done", "end"]
-    assert text.endswith("done\r\n\n  \nend")
-
-
-@given(st.lists(st.binary(max_size=50)))
-def test_no_output_is_too_odd(pieces: list[bytes]) -> None:
-    _, text = heard_lines(*pieces)
-    assert text == b"".join(pieces).decode(errors="replace")
-
-
-def test_what_is_kept_of_a_talkative_tool() -> None:
-    beginning, end = Output(MAX_STDOUT, None), Output(MAX_STDERR, None, tail=True)
-    for number in range(100):
-        beginning.take(f"{number:<65536}".encode())
-        end.take(f"{number:<65536}".encode())
-    assert (len(beginning.text), beginning.text[:1]) == (MAX_STDOUT, "0")
-    assert (len(end.text), end.text[:2]) == (MAX_STDERR, "99")
-
-
 # -- stages
 
 
 def test_a_stage_ends_once_whatever_happens(heard: Heard) -> None:
-    told = progress.Telling("start", heard)
+    told = JobProgress("start", heard)
     with told.stage("a", 2.0) as stage:
         stage.line("[===   ] 150% of it")
         stage.result = "x" * 10_000
@@ -492,7 +464,7 @@ async def test_the_console_may_hang_up_when_it_is_killed() -> None:
         ([b"OK\r\n", b"half an ans"], "expected"),
         ([b""], "expected"),
         ([b"x" * 10_000], "limit"),
-        ([b"x\n" * 1000], "does not end"),
+        ([b"x\n" * 1000], "more than 200 lines"),
         ([b"\0\xff\xfe\n" * 2], "expected"),
     ],
 )

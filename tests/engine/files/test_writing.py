@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.files.lock import FileLock
-from clawperator.engine.files.writing import new_file, private_folder, write_file
+from clawperator.engine.files.writing import new_file, private_folder, read_file, read_tail, write_file
 
 
 def mode_of(path: Path) -> int:
@@ -103,3 +103,16 @@ def test_a_lock_follows_no_link(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"):
         FileLock(str(tmp_path / "lock"))
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_reading_is_bounded_and_of_regular_files_only(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"0123456789")
+    assert read_file(str(path), 10) == b"0123456789"
+    assert (read_tail(str(path), 3), read_tail(str(path), 100)) == (b"789", b"0123456789")
+    with pytest.raises(OSError, match="larger than 9 bytes"):
+        read_file(str(path), 9)
+    os.mkfifo(tmp_path / "pipe")
+    for other in (tmp_path / "pipe", tmp_path, tmp_path / "absent", "a\0b", "\ud800"):
+        with pytest.raises(OSError):
+            read_file(str(other), 10)

@@ -219,7 +219,7 @@ async def test_a_cancelled_installation_leaves_nothing(
     assert installing.cancelled()
     assert there.world.files.list("/data/local/tmp") == ()
     assert RELEASE_PACKAGE not in there.world.packages
-    assert (there.told[-1].name, there.told[-1].state, there.told[-1].message) == ("install", "failed", "stopped")
+    assert (there.told[-1].name, there.told[-1].state, there.told[-1].message) == ("install", "failed", "cancelled")
 
 
 async def test_an_installation_that_hangs_ends_at_its_limit(phone: MakePhone, tmp_path: Path) -> None:

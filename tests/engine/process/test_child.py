@@ -79,7 +79,7 @@ async def test_the_whole_family_dies_at_the_limit() -> None:
     assert all(map(alive, heard.pids))
     assert len(members(heard.pids[0])) >= 6
     ended = await running
-    assert ended.too_late
+    assert ended.timed_out
     assert ended.exit_code == -signal.SIGTERM
     all_gone(heard)
 

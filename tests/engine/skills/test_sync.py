@@ -464,5 +464,5 @@ def test_words_without_progress_and_credentials() -> None:
 
 
 def test_surroundings_stay_for_hooks() -> None:
-    assert environment({"GIT_INDEX_FILE": "x"}, surrounded=True)["GIT_INDEX_FILE"] == "x"
+    assert environment({"GIT_INDEX_FILE": "x"}, inherit=True)["GIT_INDEX_FILE"] == "x"
     assert "GIT_INDEX_FILE" not in environment({"GIT_INDEX_FILE": "x"})

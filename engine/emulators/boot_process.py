@@ -1,4 +1,4 @@
-"""One start of an emulator while it is not up: its process, and what becomes of it."""
+"""The process of an emulator while it boots."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from clawperator.engine.emulators.process import Detached
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.process.detached import Detached
 
 T = TypeVar("T")
 
 
-class Attempt:
-    """An emulator process that is not up yet, and what becomes of it."""
+class BootProcess:
+    """An emulator process that was started; ``booted`` once Android has booted."""
 
     def __init__(self, name: str, process: Detached) -> None:
         self.name = name
         self.process = process
-        self.up = False
+        self.booted = False
 
     def is_ended_by(self, error: BaseException) -> bool:
-        """What has booted is left running when a setting fails; being cancelled leaves nothing."""
-        return not self.up or not isinstance(error, EngineError)
+        """Return whether ``error`` ends the process: a booted one outlives a setting that failed, not a cancellation."""
+        return not self.booted or not isinstance(error, EngineError)
 
-    def fate(self, error: BaseException) -> str:
-        """What is said about the process beside the reason of a failure."""
+    def remains(self, error: BaseException) -> str:
+        """Return what becomes of the process after ``error``."""
         return "its process is stopped" if self.process.exit_code is None and self.is_ended_by(error) else ""
 
-    async def alive(self, work: Awaitable[T]) -> T:
-        """The result of ``work``. Raises ``EngineError`` (EMULATOR_START_FAILED) if the process ends before it."""
+    async def while_running(self, work: Awaitable[T]) -> T:
+        """Return the result of ``work``. Raises ``EngineError`` (EMULATOR_START_FAILED) if the process ends first."""
         working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self.process.ended())
         try:
             await asyncio.wait({working, ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -42,14 +42,13 @@ class Attempt:
             await asyncio.wait({working, ending})
 
     def _ended(self) -> EngineError:
-        code = self.process.exit_code
-        last = self.process.last_words()
-        message = f"the emulator of {self.name} ended with exit code {code} before it was up"
+        code, log = self.process.exit_code, self.process.log_tail()
+        message = f"The emulator of {self.name} exited with code {code} before it had booted"
         return EngineError(
             ErrorCode.EMULATOR_START_FAILED,
-            f"{message}: {last}" if last else message,
+            f"{message}: {log}" if log else message,
             hint="Correct what the emulator reports, then start it again."
-            if last
-            else "Start it with --log <file> to read what it says.",
+            if log
+            else "Start it with --log <file> to see its output.",
             details={"name": self.name, "exitCode": code},
         )

@@ -1,0 +1,75 @@
+"""Errors of Google's SDK tools: recognise the known ones and say what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from clawperator.engine.emulators.sdk import ToolResult
+
+_LONGEST = 2000
+
+
+class KnownError(NamedTuple):
+    """A failure that the user can fix."""
+
+    summary: str
+    hint: str
+
+
+_KNOWN: tuple[tuple[re.Pattern[str], KnownError], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), KnownError(summary, hint))
+    for pattern, summary, hint in (
+        (
+            r"no space left on device|not enough (free |disk )*space|disk (is )?full|ENOSPC",
+            "the disk is full",
+            "Free several gigabytes on the disks of the SDK and of the virtual devices, then try again.",
+        ),
+        (
+            r"licen[cs]es?\b[^\n]{0,160}\bnot (been )?accepted|skipping[^\n]{0,80}licen[cs]e",
+            "the licenses were not accepted",
+            "Run `sdkmanager --licenses` in a terminal and accept them, then try again.",
+        ),
+        (
+            r"failed to find package|package path is not valid|no matching package|system image[^\n]{0,80}not (found|installed)",
+            "the system image does not exist",
+            "Look up its id with `sdkmanager --list`. Not every API level is available for every ABI.",
+        ),
+        (
+            r"already exists",
+            "the name is already in use",
+            "Choose another name, or overwrite the AVD with --force.",
+        ),
+        (
+            r"failed to download|unknownhost|could not resolve|connection (timed out|refused|reset)|unreachable|sslhandshake",
+            "the download failed",
+            "Check the network connection and the proxy settings, then try again.",
+        ),
+        (
+            r"JAVA_HOME|unsupportedclassversion|java: (command )?not found",
+            "a suitable Java runtime is missing",
+            "Install Java 17 or newer, or set JAVA_HOME.",
+        ),
+    )
+)
+
+
+def known_error(output: str) -> KnownError | None:
+    """Return the known error that ``output`` reports, if any."""
+    return next((known for pattern, known in _KNOWN if pattern.search(output)), None)
+
+
+def failure_message(tool: str, result: ToolResult) -> str:
+    """Return the message for a tool that failed: its stderr if there is one, else the last line of stdout."""
+    if result.stderr.strip() and not (result.ok and known_error(result.stderr) is None):
+        return result.stderr.strip()[-_LONGEST:]
+    lines = result.stdout.strip().splitlines()
+    last = lines[-1].strip()[-_LONGEST:] if lines else f"exit code {result.exit_code}"
+    known = known_error(result.stdout)
+    return f"{tool}: {known.summary}: {last}" if known else f"{tool} failed: {last}"
+
+
+def failure_hint(result: ToolResult) -> str | None:
+    """Return the hint for a known error; ``None`` leaves the default of the error code."""
+    known = known_error(result.output)
+    return known.hint if known else None
