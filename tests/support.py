@@ -8,11 +8,14 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from clawperator.app.cli.parsing.arguments import build_parser, read
+from clawperator.app.cli.table import load
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.guard import Guard
 
@@ -35,6 +38,24 @@ def patience(seconds: float) -> float:
 def examples(most: int) -> int:
     """Return how many examples a property is tried with: ``most`` in CI, a quarter of that on a person's machine."""
     return most if os.environ.get("CI") else most // 4
+
+
+@contextmanager
+def surroundings(env: Mapping[str, str]) -> Iterator[None]:
+    """``env`` is all of this process's environment meanwhile, as that of a program that was started with it."""
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(env)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def command_line(words: str, *flags: str) -> Namespace:
+    """What the command ``words`` would run with, given ``flags``."""
+    return read(build_parser(load(words)), words, flags, ())
 
 
 def hear_signals() -> None:

@@ -1,4 +1,4 @@
-"""A server in a process of its own, before simulated devices, and the SDK's own client."""
+"""A server in this process or in one of its own, before simulated devices, and the SDK's own client."""
 
 from __future__ import annotations
 
@@ -17,11 +17,17 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.memory import create_client_server_memory_streams
 from mcp_types import CallToolResult
 
+from clawperator.app.cli.commands import mcp
+from clawperator.app.cli.listener_options import screenshots_folder
+from clawperator.app.mcp.server import create_server
+from clawperator.app.mcp.service import McpService
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
+from tests.support import command_line, surroundings
 
 MODES = ("auto", "legacy")
 """How the client begins: by asking, which ends at 2026-07-28 here, or with the handshake of 2025-11-25."""
@@ -41,6 +47,10 @@ class Place:
         return self.devices[0].serial
 
     def talk(self, *flags: str, mode: str = MODES[0]) -> AbstractAsyncContextManager[Agent]:
+        """A client of a server in this process: one of its own costs a second, most of it for imports."""
+        return _talk_here(self.env, *flags, mode=mode)
+
+    def talk_to_process(self, *flags: str, mode: str = MODES[0]) -> AbstractAsyncContextManager[Agent]:
         return talk(self.env, self.folder / "stderr", *flags, mode=mode)
 
 
@@ -112,6 +122,24 @@ async def talk(env: dict[str, str], stderr: Path, *flags: str, mode: str = MODES
     with stderr.open("w") as errors, plainly():
         async with Client(stdio_client(parameters, errlog=errors), mode=mode) as client:
             yield Agent(client, stderr)
+
+
+@asynccontextmanager
+async def _talk_here(env: dict[str, str], *flags: str, mode: str) -> AsyncIterator[Agent]:
+    with surroundings(env), plainly():
+        options = command_line("mcp", *flags)
+        async with mcp._engine(options) as engine, asyncio.TaskGroup() as serving:
+            server = create_server(McpService(engine, pictures=screenshots_folder(options), tell=lambda _: None))
+
+            @asynccontextmanager
+            async def transport() -> AsyncIterator[Any]:
+                async with create_client_server_memory_streams() as (mine, its):
+                    running = serving.create_task(server.run(*its, server.create_initialization_options()))
+                    yield mine
+                    running.cancel()
+
+            async with Client(transport(), mode=mode) as client:
+                yield Agent(client)
 
 
 @asynccontextmanager

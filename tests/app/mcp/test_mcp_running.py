@@ -85,7 +85,7 @@ async def truth(agent: Agent, place: Place) -> None:
 @pytest.mark.parametrize("mode", [MODES[0], pytest.param(MODES[1], marks=pytest.mark.ci)])
 async def test_a_call_that_is_given_up_may_still_act(visit: Visit, mode: str) -> None:
     place = await visit()
-    async with place.talk(mode=mode) as agent:
+    async with place.talk_to_process(mode=mode) as agent:
         await given_up(agent)
         await truth(agent, place)
     assert agent.errors is not None

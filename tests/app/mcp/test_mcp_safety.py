@@ -143,7 +143,7 @@ async def test_a_script_cannot_widen_its_callers_profile(visit: Visit, tmp_path:
     policy = tmp_path / "narrow.toml"
     policy.write_text(NARROW)
     made = made_registry(tmp_path / "root", {"com.example.app.look": {"run.py": WIDENING}})
-    async with place.talk("--policy", str(policy), "--registry", made.path) as agent:
+    async with place.talk_to_process("--policy", str(policy), "--registry", made.path) as agent:
         ran = await agent.ok("skill_run", skillId="com.example.app.look", deviceId=place.serial)
     check_bound(ran["output"])
     assert place.devices[0].commands == 0

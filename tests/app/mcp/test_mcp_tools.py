@@ -1,4 +1,4 @@
-"""Looking and acting, over stdio and with the SDK's own client, in both eras of the protocol."""
+"""Looking and acting, over stdio or in memory, with the SDK's own client, in both eras of the protocol."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACTING = {"action", "execute", "skill_run"}
 @pytest.mark.parametrize("mode", [MODES[0], pytest.param(MODES[1], marks=pytest.mark.ci)])
 async def test_what_is_offered(visit: Visit, mode: str) -> None:
     place = await visit()
-    async with place.talk(mode=mode) as agent:
+    async with place.talk_to_process(mode=mode) as agent:
         assert agent.client.instructions == INSTRUCTIONS
         tools = (await agent.client.list_tools()).tools
         assert {tool.name for tool in tools} == TOOLS
@@ -84,7 +84,7 @@ async def test_observing(visit: Visit) -> None:
 
 async def test_acting(visit: Visit) -> None:
     place = await visit(speed=0.05)  # what is not there is looked for again and again
-    async with place.talk() as agent:
+    async with place.talk_to_process() as agent:
         opened = await agent.ok("action", type="open_app", applicationId="com.android.settings")
         assert opened["envelope"]["stepResults"][0]["actionType"] == "open_app"
         assert (opened["terminalSource"], opened["deviceId"]) == ("clawperator_result", place.serial)
