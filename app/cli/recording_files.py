@@ -33,7 +33,7 @@ def beside(source: str, suffix: str) -> str:
 
 
 def read_bytes(path: str, code: ErrorCode) -> bytes:
-    from clawperator.engine.recordings.reading import MAX_FILE_BYTES
+    from clawperator.engine.recordings.reader import MAX_FILE_BYTES
 
     try:
         with open(path, "rb") as stream:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
-from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.events.progress import Tell, unreported
 from clawperator.engine.follow.follower import FollowState
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class SavedDumps:
     def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]:  # noqa: ARG002  # the shape of an engine
         return ()
 
-    async def run(self, fix: PlannedFix, tell: Tell = untold) -> NoReturn:  # noqa: ARG002  # the shape of an engine
+    async def run(self, fix: PlannedFix, tell: Tell = unreported) -> NoReturn:  # noqa: ARG002  # the shape of an engine
         _refuse()
 
     async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:  # noqa: ARG002  # the shape of an engine

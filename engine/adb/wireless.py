@@ -42,7 +42,7 @@ from clawperator.engine.adb.reachability import (
     state_refusal,
 )
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.events.progress import Tell, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.presence import DeviceEntry
@@ -104,14 +104,14 @@ class Wireless:
         return await self._discovery.services()
 
     async def discover(
-        self, kinds: Sequence[str] = (PAIRING,), *, timeout: float = DISCOVER_SECONDS, tell: Tell = untold
+        self, kinds: Sequence[str] = (PAIRING,), *, timeout: float = DISCOVER_SECONDS, tell: Tell = unreported
     ) -> tuple[MdnsService, ...]:
         """The announcements of these types as soon as there is one."""
         return await self._discovery.discover(kinds, timeout=timeout, tell=tell)
 
     # -- pairing -------------------------------------------------------------------------------------------------------
 
-    async def pair(self, address: str, code: str, *, timeout: float = PAIR_SECONDS, tell: Tell = untold) -> Paired:
+    async def pair(self, address: str, code: str, *, timeout: float = PAIR_SECONDS, tell: Tell = unreported) -> Paired:
         """Pair with the device whose pairing dialog shows this ``host:port`` and this code."""
         target, secret = str(parse_endpoint(address)), check_code(code)
         with self._acting(f"pair with {target}"), step(tell, "pair", timeout, target):
@@ -127,7 +127,7 @@ class Wireless:
             return pair_outcome(words, target, secret)
 
     async def pair_by_qr(
-        self, show: Callable[[QrOffer], object], *, timeout: float = SCAN_SECONDS, tell: Tell = untold
+        self, show: Callable[[QrOffer], object], *, timeout: float = SCAN_SECONDS, tell: Tell = unreported
     ) -> Paired:
         """Offer a QR code and pair with the device that scans it within ``timeout``.
 
@@ -141,7 +141,7 @@ class Wireless:
             return await self.pair(service.address, offer.password, tell=tell)
 
     async def connect_paired(
-        self, paired: Paired, *, timeout: float = CONNECT_SECONDS, tell: Tell = untold
+        self, paired: Paired, *, timeout: float = CONNECT_SECONDS, tell: Tell = unreported
     ) -> Connected | None:
         """Connect to a device that was just paired; ``None`` where it cannot be found, because its port is another one.
 
@@ -162,7 +162,7 @@ class Wireless:
 
     # -- connecting ----------------------------------------------------------------------------------------------------
 
-    async def connect(self, address: str, *, timeout: float = CONNECT_SECONDS, tell: Tell = untold) -> Connected:
+    async def connect(self, address: str, *, timeout: float = CONNECT_SECONDS, tell: Tell = unreported) -> Connected:
         """Connect to ``host[:port]`` (default port 5555), or to an announced name, and wait until the device is usable.
 
         A device that waits for its dialog to be confirmed, or that is asleep, has until ``timeout``.
@@ -186,7 +186,7 @@ class Wireless:
         return next((serial for serial in same if serial in listed), target)
 
     async def connect_service(
-        self, service: MdnsService, *, timeout: float = CONNECT_SECONDS, tell: Tell = untold
+        self, service: MdnsService, *, timeout: float = CONNECT_SECONDS, tell: Tell = unreported
     ) -> Connected:
         """Connect to an announced device by its name, as the server does by itself: by address, it would be listed twice.
 

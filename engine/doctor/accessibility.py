@@ -14,7 +14,7 @@ from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.doctor.check import Check, manual, unreadable
 from clawperator.engine.doctor.readiness import SETTINGS_SCREEN, SETTINGS_STEPS, granting, value_of
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.operator.batch import Part
+from clawperator.engine.operator.batch import BatchOutput
 from clawperator.engine.operator.secure_list import contains, entries
 
 SWITCHES = (
@@ -46,7 +46,7 @@ class Client(NamedTuple):
         return f"{self.command[:120]} (pid {self.pid})"
 
 
-def enabled(switch: Part, listed: Part, device_id: str, package: str) -> Check:
+def enabled(switch: BatchOutput, listed: BatchOutput, device_id: str, package: str) -> Check:
     """Whether the service is switched on: ``accessibility_enabled`` and ``enabled_accessibility_services``.
 
     Entries are compared whole: the name of another app's service may contain that of ours.
@@ -78,7 +78,7 @@ def enabled(switch: Part, listed: Part, device_id: str, package: str) -> Check:
     )
 
 
-def bound(dump: Part, listed: Part, device_id: str, package: str) -> Check:
+def bound(dump: BatchOutput, listed: BatchOutput, device_id: str, package: str) -> Check:
     """Whether the service that is switched on also runs, as ``dumpsys accessibility`` tells it.
 
     ``listed`` is the setting: Android before 10 does not repeat it in the dump.
@@ -135,7 +135,7 @@ def _count(value: str) -> int:
     return len([entry for entry in entries(value) if entry.strip()])
 
 
-def ui_automation(dump: Part, processes: str, device_id: str, package: str) -> Check:
+def ui_automation(dump: BatchOutput, processes: str, device_id: str, package: str) -> Check:
     """The holder of UiAutomation: while a client has it, Android stops accessibility services (android-facts 7e).
 
     ``processes`` is the text of ``ps``, with whichever columns the device prints.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState
 from clawperator.engine.doctor.check import Check, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator.batch import Part
+from clawperator.engine.operator.batch import BatchOutput
 
 _ID = "device.discovery"
 _FIRST = (ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.DEVICE_OFFLINE, ErrorCode.ADB_NO_USB_PERMISSIONS)
@@ -94,7 +94,7 @@ def state_problem(entry: DeviceEntry) -> Check | None:
     return None
 
 
-def capability(answers: Sequence[Part] | EngineError) -> Check:
+def capability(answers: Sequence[BatchOutput] | EngineError) -> Check:
     """Android version and screen: ``getprop ro.build.version.sdk``, ``wm size``, ``wm density``, or why there is no answer.
 
     A device whose shell does not answer can do nothing else either, but the checks after it may still say why.

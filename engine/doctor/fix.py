@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.config.policy import SETUP_OPERATOR
 from clawperator.engine.doctor.check import Check
-from clawperator.engine.doctor.fix_words import Words, understand
+from clawperator.engine.doctor.fix_commands import FixCommand, parse_fix
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, Tell, untold
+from clawperator.engine.events.progress import Stage, Tell, unreported
 from clawperator.engine.process.child import CannotStartError, capture
 from clawperator.engine.process.output import BoundedOutput
 from clawperator.engine.text.suggestions import adb_line
@@ -71,13 +71,13 @@ class Fixer:
         """
         planned: dict[str, PlannedFix] = {}
         for check_id, step in _shell_steps(checks):
-            words = understand(step)
+            words = parse_fix(step)
             if step in planned or words is None or (device_id and words.device_id not in ("", device_id)):
                 continue
             planned[step] = PlannedFix(check_id, step, self._preview(words, step), words.verb == "kill-server")
         return tuple(planned.values())
 
-    def _preview(self, words: Words, step: str) -> tuple[str, ...]:
+    def _preview(self, words: FixCommand, step: str) -> tuple[str, ...]:
         if words.verb in ("kill-server", "start-server"):
             return (shlex.join(["adb", *self._server_flags(), words.verb]),)
         if words.verb == "grant-device-permissions":
@@ -95,9 +95,9 @@ class Fixer:
         address = self._engine.server.address
         return ["-L", str(address)] if address.path else ["-P", str(address.port)]
 
-    async def run(self, fix: PlannedFix, tell: Tell = untold) -> FixResult:
+    async def run(self, fix: PlannedFix, tell: Tell = unreported) -> FixResult:
         """Run one step. Never raises for a failing one: the result says why."""
-        words = understand(fix.step)
+        words = parse_fix(fix.step)
         if words is None:
             return FixResult(fix.check_id, fix.step, ok=False, output="Clawperator does not run this step.")
         began = time.monotonic()
@@ -112,7 +112,7 @@ class Fixer:
         tell(Stage("fix", words.verb, "done" if ok else "failed", elapsed, message=output))
         return FixResult(fix.check_id, fix.step, ok, output)
 
-    async def _run(self, words: Words, tell: Tell) -> str:
+    async def _run(self, words: FixCommand, tell: Tell) -> str:
         """Raises ``EngineError``."""
         match words.verb:
             case "kill-server":
@@ -160,7 +160,7 @@ class Fixer:
             raise EngineError(ErrorCode.ADB_SERVER_FAILED, output or f"adb kill-server exited with {done.exit_code}")
         return output or f"The adb server at {server.address} was stopped"
 
-    async def _look(self, words: Words) -> str:
+    async def _look(self, words: FixCommand) -> str:
         result = await self._engine.snapshot(
             device_id=words.device_id or None,
             receiver_package=words.package or None,

@@ -13,7 +13,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.probe import variants
-from clawperator.engine.operator.batch import Part
+from clawperator.engine.operator.batch import BatchOutput
 from clawperator.engine.operator.compatibility import judge
 from clawperator.engine.text.suggestions import command_line
 
@@ -28,7 +28,7 @@ SETTINGS_SCREEN = "Accessibility Settings"
 SETTINGS_STEPS = ("Find Clawperator under the installed services.", "Turn it on.")
 
 
-def apk_presence(package: str, listed: Part, device_id: str) -> Check:
+def apk_presence(package: str, listed: BatchOutput, device_id: str) -> Check:
     """Whether ``package`` is installed; ``listed`` answers ``pm list packages`` for the release id."""
     check_id = "readiness.apk.presence"
     if not listed.ok:
@@ -68,7 +68,7 @@ def apk_presence(package: str, listed: Part, device_id: str) -> Check:
 
 
 def version_compatibility(
-    package: str, listed: Part, dump: Part, *, strict: bool = False, accepted: Sequence[str] = ()
+    package: str, listed: BatchOutput, dump: BatchOutput, *, strict: bool = False, accepted: Sequence[str] = ()
 ) -> Check:
     """Whether the installed version fits; the rule is that of ``operator/compatibility.py``."""
     check_id = "readiness.version.compatibility"
@@ -91,13 +91,13 @@ def version_compatibility(
     )
 
 
-def value_of(answer: Part) -> str:
+def value_of(answer: BatchOutput) -> str:
     """What ``settings get`` says: its last line, as some devices write warnings before it."""
     lines = answer.text.strip().splitlines()
     return lines[-1].strip() if lines else ""
 
 
-def developer_options(answer: Part) -> Check:
+def developer_options(answer: BatchOutput) -> Check:
     check_id = "readiness.settings.dev_options"
     if value_of(answer) == "1":
         return Check(check_id, "pass", "Developer options are on")
@@ -111,7 +111,7 @@ def developer_options(answer: Part) -> Check:
     )
 
 
-def usb_debugging(answer: Part) -> Check:
+def usb_debugging(answer: BatchOutput) -> Check:
     check_id = "readiness.settings.usb_debugging"
     if value_of(answer) == "1":
         return Check(check_id, "pass", "USB debugging is on")

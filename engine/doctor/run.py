@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clawperator.engine.doctor.catalog import CATALOG, CheckSpec
 from clawperator.engine.doctor.check import CRITICAL, Check, Status
+from clawperator.engine.doctor.probes import BlockedError, Probes, project_folder
 from clawperator.engine.doctor.readiness import Send
-from clawperator.engine.doctor.steps import STEPS, Step
-from clawperator.engine.doctor.summary import next_actions, report
-from clawperator.engine.doctor.visit import BlockedError, Visit, project_folder
+from clawperator.engine.doctor.report import next_actions, report
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Doctor:
         self._settings = settings
         self._send = send
         self._strict = strict
-        self._steps = {step.id: step for step in STEPS if full or not step.full}
+        self._steps = {step.id: step for step in CATALOG if full or not step.full}
         self.ids = tuple(self._steps)
 
     async def checks(self, *, only: str = "", since: str = "") -> AsyncGenerator[Check]:
@@ -65,9 +65,9 @@ class Doctor:
             if wanted not in self._steps:
                 raise EngineError(ErrorCode.USAGE, f"The doctor has no check {wanted!r} in this kind of run")
         ids = (only,) if only else self.ids[self.ids.index(since) if since else 0 :]
-        visit = self._visit(ids)
+        probes = self._visit(ids)
         try:
-            tasks = [visit.begin(check_id) for check_id in ids]
+            tasks = [probes.begin(check_id) for check_id in ids]
             for task in tasks:
                 try:
                     check = await task
@@ -75,18 +75,18 @@ class Doctor:
                     if not (only or since) or task is not tasks[0]:
                         continue
                     check = _not_examined(ids[0], exc.check)
-                self.device_id = visit.serial
+                self.device_id = probes.serial
                 yield check
                 if check.stops:
                     return
         finally:
-            await visit.close()
+            await probes.close()
 
-    def _visit(self, ids: tuple[str, ...]) -> Visit:
+    def _visit(self, ids: tuple[str, ...]) -> Probes:
         async def find(check_id: str) -> Check:
-            return await _guarded(self._steps[check_id], visit)
+            return await _guarded(self._steps[check_id], probes)
 
-        visit = Visit(
+        probes = Probes(
             self._server,
             wanted=self._wanted,
             package=self._package,
@@ -97,21 +97,21 @@ class Doctor:
             ids=ids,
             find=find,
         )
-        return visit
+        return probes
 
 
-async def _guarded(step: Step, visit: Visit) -> Check:
+async def _guarded(step: CheckSpec, probes: Probes) -> Check:
     """A check that cannot run is a finding, not the end of the run. Raises ``BlockedError``."""
     status: Status = "fail" if step.id in _FAILING else "warn"
     try:
-        check = await step.find(visit)
+        check = await step.find(probes)
     except BlockedError:
         raise
     except EngineError as exc:
         check = Check(step.id, status, f"The check could not run: {exc.message}", exc.code)
     except Exception as exc:  # noqa: BLE001 -- one crashed check must not hide what the others find
         check = Check(step.id, status, f"The check crashed: {type(exc).__name__}: {exc}", ErrorCode.DOCTOR_FAILED)
-    return replace(check, duration_ms=visit.elapsed.get(step.question, 0.0))
+    return replace(check, duration_ms=probes.elapsed.get(step.question, 0.0))
 
 
 def _not_examined(check_id: str, because: Check) -> Check:

@@ -27,7 +27,7 @@ from clawperator.engine.emulators.running import RunningEmulator, Scanner
 from clawperator.engine.emulators.sdk import Sdk, ToolTimeoutError
 from clawperator.engine.emulators.tool_errors import failure_hint, failure_message
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.events.progress import Tell, unreported
 from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.guard import Guard
 
@@ -94,7 +94,7 @@ class EmulatorManager:
         name: str = "",
         *,
         force: bool = False,
-        tell: Tell = untold,
+        tell: Tell = unreported,
         api_level: int | None = None,
         device_profile: str | None = None,
         abi: str | None = None,
@@ -116,7 +116,7 @@ class EmulatorManager:
         with self._acting("create", wanted.name):
             return await self._lifecycle.create(wanted, JobProgress("create", tell), force=force)
 
-    async def start(self, name: str, *, tell: Tell = untold, log: str = "") -> RunningEmulator:
+    async def start(self, name: str, *, tell: Tell = unreported, log: str = "") -> RunningEmulator:
         """Start an AVD and wait until it has booted; the emulator's output is appended to the file ``log``.
 
         Raises ``EngineError`` EMULATOR_NOT_FOUND, EMULATOR_ALREADY_RUNNING, EMULATOR_START_FAILED, EMULATOR_BOOT_TIMEOUT,
@@ -125,7 +125,7 @@ class EmulatorManager:
         with self._acting("start", name), self._guard.writing(log) if log else nullcontext():
             return await self._lifecycle.start(name, JobProgress("start", tell), log=log)
 
-    async def stop(self, name: str, *, tell: Tell = untold) -> Stopped:
+    async def stop(self, name: str, *, tell: Tell = unreported) -> Stopped:
         """Stop a running AVD. Raises ``EngineError`` EMULATOR_NOT_RUNNING, EMULATOR_STOP_FAILED."""
         with self._acting("stop", name):
             return await self._lifecycle.stop(name, JobProgress("stop", tell))
@@ -138,7 +138,7 @@ class EmulatorManager:
         with self._acting("delete", name):
             await self._lifecycle.delete(name)
 
-    async def provision(self, name: str = "", *, tell: Tell = untold) -> Provisioned:
+    async def provision(self, name: str = "", *, tell: Tell = unreported) -> Provisioned:
         """Return a supported, booted emulator: reuse, else start, else create the AVD ``name`` ('' is the default name).
 
         Raises ``EngineError`` EMULATOR_UNSUPPORTED, and what ``create`` and ``start`` raise.

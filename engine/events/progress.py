@@ -48,5 +48,5 @@ Tell = Callable[[Stage], object]
 """Who hears of the stages. Called in the event loop; must not block."""
 
 
-def untold(_: Stage) -> None:
-    """For callers that want the result only."""
+def unreported(_: object) -> None:
+    """Ignore progress: for callers that want only the result."""

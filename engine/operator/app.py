@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.config.policy import SETUP_OPERATOR
 from clawperator.engine.config.settings import Settings
-from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.events.progress import Tell, unreported
 from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.guard import Guard
 from clawperator.engine.operator.reports import CrashLog, GrantReport, OperatorStatus, SetupReport
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope
     from clawperator.engine.executions.command import Command
     from clawperator.engine.operator.compatibility import Compatibility
-    from clawperator.engine.operator.download import Fetched
+    from clawperator.engine.operator.download import FetchedApk
 
 
 class OperatorApp:
@@ -49,7 +49,7 @@ class OperatorApp:
         self._settings = settings
         self._guard = guard or Guard(settings)
 
-    async def setup(self, apk: str = "", *, sha256: str = "", tell: Tell = untold) -> SetupReport:
+    async def setup(self, apk: str = "", *, sha256: str = "", tell: Tell = unreported) -> SetupReport:
         """Check the file, install it, grant what it needs and look whether it is there (doctor.md#operator-setup).
 
         ``apk`` is a path (``~`` is the home folder); '' takes what lies in ``~/.clawperator/downloads``. ``sha256`` is the
@@ -72,7 +72,7 @@ class OperatorApp:
                 hold=self._hold,
             )
 
-    async def fetch(self, source: str, *, sha256: str = "", tell: Tell = untold) -> Fetched:
+    async def fetch(self, source: str, *, sha256: str = "", tell: Tell = unreported) -> FetchedApk:
         """Fetch the APK from a path or an https URL into ``~/.clawperator/downloads``; no device is asked.
 
         ``sha256`` is the hex digest that it must have; '' takes it from ``<source>.sha256``. Errors as ``download.fetch``.
@@ -83,7 +83,7 @@ class OperatorApp:
 
             return await fetch(source, checked_digest(sha256), self._settings.environment, tell)
 
-    async def grant(self, *, force: bool = False, tell: Tell = untold) -> GrantReport:
+    async def grant(self, *, force: bool = False, tell: Tell = unreported) -> GrantReport:
         """Give the installed app its permissions (doctor.md#operator-setup), and return once it has answered a handshake.
 
         A service that is enabled but does not run, as after a crash, is switched off and on again; ``force`` does so in any
@@ -97,20 +97,20 @@ class OperatorApp:
             return await self._grant(force=force, tell=tell)
 
     async def _grant(self, *, force: bool, tell: Tell) -> GrantReport:
-        from clawperator.engine.operator import granting, verifying
+        from clawperator.engine.operator import grants, verification
 
         device = await self._resolve()
         async with self._hold(device.serial) if force else nullcontext():
-            report = await granting.grant_alone(device, self._package, force=force, tell=tell)
+            report = await grants.grant_alone(device, self._package, force=force, tell=tell)
         fresh = force or not report.permissions.accessibility.already_enabled
-        stopped = await verifying.stopped_service(device, report.package, wait=fresh)
+        stopped = await verification.stopped_service(device, report.package, wait=fresh)
         if stopped is not None and stopped.fix and not force:
             async with self._hold(device.serial):
-                report = await granting.grant_alone(device, report.package, force=True, tell=tell)
+                report = await grants.grant_alone(device, report.package, force=True, tell=tell)
             report = replace(report, repaired=True)
-            stopped = await verifying.stopped_service(device, report.package, wait=True)
+            stopped = await verification.stopped_service(device, report.package, wait=True)
         with JobProgress("grant", tell).stage("handshake"):
-            return await verifying.verified(report, stopped, self._send)
+            return await verification.verified(report, stopped, self._send)
 
     async def status(self) -> OperatorStatus:
         """What is installed, granted, enabled and bound, in one round trip."""
@@ -134,6 +134,6 @@ class OperatorApp:
 
     def grant_commands(self, serial: str, package: str) -> tuple[str, ...]:
         """The adb lines that granting comes to, for showing them before (``<current>`` is what the list holds then)."""
-        from clawperator.engine.operator.granting import command_lines
+        from clawperator.engine.operator.grants import command_lines
 
         return command_lines(serial, package)

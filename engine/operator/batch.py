@@ -13,7 +13,7 @@ from clawperator.engine.adb.quote import device_command, device_script
 _LONGEST_EXIT_CODE = 3
 
 
-class Part(NamedTuple):
+class BatchOutput(NamedTuple):
     """One command's output, stdout and stderr in the order of their writing, and its exit code.
 
     ``data`` is what it wrote, to the last byte; ``text`` shows bytes that are no UTF-8 as U+FFFD.
@@ -31,17 +31,19 @@ class Part(NamedTuple):
         return self.exit_code == 0
 
 
-async def ask_all(
+async def run_commands(
     device: AdbDevice, commands: Iterable[Sequence[str]], *, timeout: float | None = SHELL_TIMEOUT
-) -> list[Part]:
+) -> list[BatchOutput]:
     """Run each argument vector after the other, whatever became of the one before it: as many answers as commands.
 
     Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE and others of the transport, where not all of them answered.
     """
-    return await run_all(device, [device_command(argv) for argv in commands], timeout=timeout)
+    return await run_scripts(device, [device_command(argv) for argv in commands], timeout=timeout)
 
 
-async def run_all(device: AdbDevice, scripts: Sequence[str], *, timeout: float | None = SHELL_TIMEOUT) -> list[Part]:
+async def run_scripts(
+    device: AdbDevice, scripts: Sequence[str], *, timeout: float | None = SHELL_TIMEOUT
+) -> list[BatchOutput]:
     """The same for shell texts made by ``quote.device_command`` or ``quote.device_script``."""
     mark = f"clawperator-{secrets.token_hex(8)}:"
     report = device_script("echo {mark}$?", mark=mark)
@@ -50,16 +52,16 @@ async def run_all(device: AdbDevice, scripts: Sequence[str], *, timeout: float |
     return _split(result.stdout, mark.encode(), len(scripts), device.serial)
 
 
-def _split(output: bytes, mark: bytes, count: int, serial: str) -> list[Part]:
+def _split(output: bytes, mark: bytes, count: int, serial: str) -> list[BatchOutput]:
     """Nobody on the device can know the mark beforehand, so it is never part of an answer."""
     head, *rest = output.split(mark)
-    parts: list[Part] = []
+    parts: list[BatchOutput] = []
     for piece in rest:
         code, _, following = piece.partition(b"\n")
         code = code.strip()
         if not code.isdigit() or len(code) > _LONGEST_EXIT_CODE:
             break
-        parts.append(Part(head, int(code)))
+        parts.append(BatchOutput(head, int(code)))
         head = following
     if len(parts) != count:
         raise broken(f"the device answered {len(parts)} of {count} questions", serial=serial)

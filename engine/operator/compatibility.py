@@ -11,7 +11,7 @@ from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
 from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.probe import variants
-from clawperator.engine.operator.batch import ask_all
+from clawperator.engine.operator.batch import run_commands
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
 
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-[A-Za-z0-9]+(?:\.\d+)?)?", re.ASCII)
@@ -77,7 +77,7 @@ async def check_compatibility(
     Raises ``EngineError`` where the device cannot be reached.
     """
     commands = (["pm", "list", "packages", package.removesuffix(".dev")], ["dumpsys", "package", package])
-    listed, dump = await ask_all(device, commands, timeout=timeout)
+    listed, dump = await run_commands(device, commands, timeout=timeout)
     return judge(package, listed.text, dump.text, listed.exit_code, dump.exit_code, strict=strict, accepted=accepted)
 
 

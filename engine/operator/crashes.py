@@ -8,8 +8,8 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator.batch import Part, run_all
-from clawperator.engine.operator.crash_text import from_dropbox, from_log, merged, of_packages
+from clawperator.engine.operator.batch import BatchOutput, run_scripts
+from clawperator.engine.operator.crash_parser import from_dropbox, from_log, merged, of_packages
 from clawperator.engine.operator.reports import CrashLog, CrashReport
 
 MAX_LINES = 100_000
@@ -31,7 +31,7 @@ async def crash_log(device: AdbDevice, package: str, *, lines: int = 200) -> Cra
     Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE where neither place can be read.
     """
     packages = (package,) if package else OPERATOR_PACKAGES
-    log, year, *drops = await run_all(
+    log, year, *drops = await run_scripts(
         device,
         [
             device_script(_LOG, lines=_LOG_LINES),
@@ -50,7 +50,7 @@ async def crash_log(device: AdbDevice, package: str, *, lines: int = 200) -> Cra
     return CrashLog(device.serial, packages, shown, len(found) - len(shown), trouble)
 
 
-def _trouble(log: Part, drop: Part) -> dict[str, str]:
+def _trouble(log: BatchOutput, drop: BatchOutput) -> dict[str, str]:
     """What could not be read. The drop box fails in words only: its exit code is that of the command behind it."""
     trouble: dict[str, str] = {}
     if not log.ok:

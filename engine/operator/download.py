@@ -22,7 +22,7 @@ from clawperator.engine.events.progress import Tell
 from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.files.writing import PRIVATE, check_target, private_folder
 from clawperator.engine.operator.apk import MAX_APK, read_apk, refused
-from clawperator.engine.operator.downloads import DEBUG_FILE, RELEASE_FILE, folder
+from clawperator.engine.operator.local_apks import DEBUG_FILE, RELEASE_FILE, folder
 
 _BLOCK = 256 * 1024
 _SECONDS = 30.0
@@ -33,7 +33,7 @@ _DIGEST = re.compile(r"\b[0-9a-fA-F]{64}\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedApk:
     """The file in the downloads folder, checked; ``resumed_at`` is the byte where an earlier download had stopped."""
 
     path: str
@@ -55,7 +55,7 @@ class Fetched:
         }
 
 
-async def fetch(source: str, digest: str, env: Mapping[str, str], tell: Tell) -> Fetched:
+async def fetch(source: str, digest: str, env: Mapping[str, str], tell: Tell) -> FetchedApk:
     """Copy ``source``, a path or an https URL, into the downloads folder, where ``operator setup`` finds it.
 
     Its SHA-256 must be ``digest``, or where that is empty the one in ``<source>.sha256``. An interrupted download goes on
@@ -91,7 +91,7 @@ class _Fetch:
         self._stop = stop
         self._is_url = "://" in source
 
-    def run(self) -> Fetched:
+    def run(self) -> FetchedApk:
         digest = self._digest or self._published_digest()
         part = os.path.join(self._folder, f".{digest[:16]}.part")
         try:
@@ -170,7 +170,7 @@ class _Fetch:
         except (OSError, HTTPException, ValueError) as exc:
             raise _failed(f"{source} cannot be fetched: {getattr(exc, 'reason', None) or exc}") from exc
 
-    def _keep(self, part: str, digest: str, resumed_at: int) -> Fetched:
+    def _keep(self, part: str, digest: str, resumed_at: int) -> FetchedApk:
         """Give the file its name, if it is what it should be; what is not, is removed."""
         with open(part, "rb") as stream:
             found = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -189,7 +189,7 @@ class _Fetch:
             os.replace(part, path)
         except OSError as exc:
             raise not_writable(path, exc) from exc
-        return Fetched(path, facts.package, facts.version_name, digest, facts.size, resumed_at)
+        return FetchedApk(path, facts.package, facts.version_name, digest, facts.size, resumed_at)
 
 
 class _StayHttps(urllib.request.HTTPRedirectHandler):

@@ -16,11 +16,11 @@ from clawperator.engine.events.progress import Tell
 from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.executions import probe
 from clawperator.engine.operator.apk import ApkFacts, read_apk, refused, sha256_of
-from clawperator.engine.operator.batch import ask_all
-from clawperator.engine.operator.choosing import installed, list_command
-from clawperator.engine.operator.downloads import choose_apk
-from clawperator.engine.operator.granting import grant
-from clawperator.engine.operator.installing import INSTALL_SECONDS, install
+from clawperator.engine.operator.batch import run_commands
+from clawperator.engine.operator.grants import grant
+from clawperator.engine.operator.installation import INSTALL_SECONDS, install
+from clawperator.engine.operator.local_apks import choose_apk
+from clawperator.engine.operator.package_choice import installed, list_command
 from clawperator.engine.operator.reports import UNKNOWN_PACKAGE, Permissions, SetupReport
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -119,7 +119,7 @@ def _expanded(path: str, env: Mapping[str, str]) -> str:
 async def _verify(device: AdbDevice, package: str, permissions: Permissions | None = None) -> None:
     """Whether the device lists the app under exactly this name. Raises ``EngineError`` (OPERATOR_VERIFY_FAILED)."""
     try:
-        (listed,) = await ask_all(device, [list_command(package)])
+        (listed,) = await run_commands(device, [list_command(package)])
         found = installed(listed, device.serial)
     except EngineError as exc:
         message = f"Whether {package} is installed could not be read: {exc.message}"

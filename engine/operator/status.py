@@ -11,10 +11,10 @@ from clawperator.engine.adb.parse import parse_dumpsys_version
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.errors import EngineError
 from clawperator.engine.operator import secure_list
-from clawperator.engine.operator.batch import Part, ask_all
-from clawperator.engine.operator.choosing import installed, list_command
+from clawperator.engine.operator.batch import BatchOutput, run_commands
 from clawperator.engine.operator.compatibility import judge
-from clawperator.engine.operator.granting import LISTENERS, POST_NOTIFICATIONS, SERVICES, SWITCH, settings_value
+from clawperator.engine.operator.grants import LISTENERS, POST_NOTIFICATIONS, SERVICES, SWITCH, settings_value
+from clawperator.engine.operator.package_choice import installed, list_command
 from clawperator.engine.operator.reports import InstalledVariant, OperatorStatus
 
 _GRANTED = re.compile(rf"^\s*{re.escape(POST_NOTIFICATIONS)}: granted=(true|false)\b", re.MULTILINE)
@@ -28,7 +28,7 @@ async def status(device: AdbDevice, package: str, *, accepted: Collection[str] =
     Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE where the device or its package manager does not answer.
     """
     known = tuple(dict.fromkeys([*([package] if package else []), *OPERATOR_PACKAGES]))
-    listed, sdk, services, switch, listeners, dump, *dumps = await ask_all(
+    listed, sdk, services, switch, listeners, dump, *dumps = await run_commands(
         device,
         [
             list_command(package),
@@ -69,7 +69,7 @@ async def status(device: AdbDevice, package: str, *, accepted: Collection[str] =
     )
 
 
-def _entries(answer: Part) -> str:
+def _entries(answer: BatchOutput) -> str:
     """The list; empty where the device does not tell it."""
     try:
         return settings_value(answer)
@@ -77,7 +77,7 @@ def _entries(answer: Part) -> str:
         return ""
 
 
-def _variant(package: str, dump: Part) -> InstalledVariant:
+def _variant(package: str, dump: BatchOutput) -> InstalledVariant:
     version = parse_dumpsys_version(dump.text, package)
     return InstalledVariant(package, version.name[:200], version.code)
 

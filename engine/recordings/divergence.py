@@ -11,7 +11,7 @@ from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.selectors import Selectors
 from clawperator.engine.hierarchy.traits import summary
-from clawperator.engine.recordings.script import ReplayStep
+from clawperator.engine.recordings.replay_script import ReplayStep
 
 CANDIDATES = 3
 _LABELS = 12

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
-from clawperator.engine.recordings.reading import MAX_EVENTS, problem, refuse, unsupported
+from clawperator.engine.recordings.reader import MAX_EVENTS, problem, refuse, unsupported
 from clawperator.engine.recordings.records import (
     SCHEMA_VERSION,
     Click,

@@ -11,9 +11,9 @@ from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH, utf16_
 from clawperator.engine.contracts.values import NOT_BLANK
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.traits import is_editable
-from clawperator.engine.recordings.addressing import fits
 from clawperator.engine.recordings.records import Click, Scroll, TextChange
 from clawperator.engine.recordings.screens import Screens
+from clawperator.engine.recordings.targets import fits
 
 _MASKED = re.compile(r"[*\u2022\u25cf\u2b24\u2217]+")
 

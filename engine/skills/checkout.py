@@ -24,7 +24,7 @@ class StoppedError(Exception):
     """Copying was stopped by ``stop``."""
 
 
-class Workshop:
+class StagedCheckout:
     """The folder beside the checkout ``folder`` in which the next one is made; one run at a time may use it."""
 
     def __init__(self, folder: str) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills.artifact import RECIPE, TEMPLATE, compile_artifact, describe_inputs
-from clawperator.engine.skills.checking import validate_all, validate_skill
-from clawperator.engine.skills.indexing import GENERATED, SKILL_JSON, check_index
-from clawperator.engine.skills.lint import SEVERITIES, Finding, Rules, has_errors, lint_registered
+from clawperator.engine.skills.index import GENERATED, SKILL_JSON, check_index
+from clawperator.engine.skills.lint import SEVERITIES, Finding, LintRules, has_errors, lint_registered
 from clawperator.engine.skills.registry import FOLDER, Registry
+from clawperator.engine.skills.validation import validate_all, validate_skill
 
 METADATA, REGISTRY, FILES, INDEX = "metadata", "registry", "files", "index"
 RECIPES, TEMPLATES, COMPILE, INPUTS = "recipes", "templates", "compile", "inputs"
@@ -37,7 +37,7 @@ _ABSENT = "INDEX_ABSENT"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CiCheck:
     """One check and what it found; it fails on any error."""
 
     id: str
@@ -52,7 +52,7 @@ class Checked:
         return {"id": self.id, "ok": self.ok, "about": CHECKS[self.id], "findings": findings}
 
 
-def run_ci(registry: Registry, rules: Rules) -> list[Checked]:
+def run_ci(registry: Registry, rules: LintRules) -> list[CiCheck]:
     """All checks of the registry and its skills. Blocks for as long as reading every file takes."""
     report: dict[str, list[Finding]] = {check: [] for check in CHECKS}
 
@@ -68,7 +68,7 @@ def run_ci(registry: Registry, rules: Rules) -> list[Checked]:
         for finding in lint_registered(registry, skill_id, rules):
             report[_check_of(finding.code)].append(finding)
         _compile(registry, skill_id, put)
-    return [Checked(check, tuple(findings)) for check, findings in report.items()]
+    return [CiCheck(check, tuple(findings)) for check, findings in report.items()]
 
 
 Put = Callable[..., None]

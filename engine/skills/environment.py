@@ -18,7 +18,7 @@ _PACKAGE = ("CLAWPERATOR_OPERATOR_PACKAGE", "CLAWPERATOR_RECEIVER_PACKAGE", "REC
 _DEVICE = ("CLAWPERATOR_DEVICE_ID", "DEVICE_ID")
 
 
-def surroundings(
+def script_environment(
     settings: Settings, registry: Registry, skill_id: str, command: str, device_id: str | None
 ) -> dict[str, str]:
     """The variables of the script of ``skill_id``, which calls back by ``command``.

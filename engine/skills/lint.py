@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from clawperator.engine.config.policy import Profile
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.skills.blocked import Blocked
+from clawperator.engine.skills.blocked_terms import BlockedTerms
 from clawperator.engine.skills.literals import WORDS, literals
 from clawperator.engine.skills.recipe.selectors import LITERAL_ANNOTATED
 from clawperator.engine.skills.recipe.source import read_source
-from clawperator.engine.skills.recipe_lints import Remark, remarks
+from clawperator.engine.skills.recipe_lints import LintMessage, remarks
 from clawperator.engine.skills.registry import ENTRY_INVALID, Registry
 
 if TYPE_CHECKING:
@@ -73,27 +73,27 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class LintRules:
     """What is looked for besides the lints themselves: this user's terms, what the policy allows, and what day it is."""
 
     today: date
     profile: Profile
-    blocked: Blocked
+    blocked: BlockedTerms
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:
     return any(finding.severity == "error" for finding in findings)
 
 
-def lint_text(text: str, file: str, *, blocked: Blocked, profile: Profile, today: date) -> list[Finding]:
+def lint_text(text: str, file: str, *, blocked: BlockedTerms, profile: Profile, today: date) -> list[Finding]:
     """The findings in one file's text, in the order of its lines; ``file`` is its name in them and says whether it is a recipe.
 
     Pure: no clock, no other file.
     """
-    return _lint(text, file, Rules(today, profile, blocked))
+    return _lint(text, file, LintRules(today, profile, blocked))
 
 
-def _lint(text: str, file: str, rules: Rules) -> list[Finding]:
+def _lint(text: str, file: str, rules: LintRules) -> list[Finding]:
     found = [*_literals(text), *_blocked(text, rules.blocked)]
     if file.casefold().endswith(RECIPE):
         found += _recipe(text, file, rules)
@@ -101,20 +101,20 @@ def _lint(text: str, file: str, rules: Rules) -> list[Finding]:
     return [Finding(file, line, code, SEVERITIES.get(code, "error"), message) for line, code, message in unique]
 
 
-def _literals(text: str) -> Iterator[Remark]:
+def _literals(text: str) -> Iterator[LintMessage]:
     line, reached = 1, 0
     for literal in literals(text):
         line += text.count("\n", reached, literal.start)
         reached = literal.start
-        yield Remark(line, literal.code, f"a text here {WORDS[literal.code]}")
+        yield LintMessage(line, literal.code, f"a text here {WORDS[literal.code]}")
 
 
-def _blocked(text: str, blocked: Blocked) -> Iterator[Remark]:
+def _blocked(text: str, blocked: BlockedTerms) -> Iterator[LintMessage]:
     for line, term in blocked.lines(text):
-        yield Remark(line, "L-LITERAL-BLOCKED", f"a text here holds the blocked term {shown(term)}")
+        yield LintMessage(line, "L-LITERAL-BLOCKED", f"a text here holds the blocked term {shown(term)}")
 
 
-def _recipe(text: str, file: str, rules: Rules) -> Iterator[Remark]:
+def _recipe(text: str, file: str, rules: LintRules) -> Iterator[LintMessage]:
     from clawperator.engine.skills.recipe.rules import read_recipe
 
     try:
@@ -131,22 +131,22 @@ def _recipe(text: str, file: str, rules: Rules) -> Iterator[Remark]:
     yield from remarks(source, recipe, rules.profile, rules.today)
 
 
-def _broken(error: EngineError) -> Remark:
+def _broken(error: EngineError) -> LintMessage:
     """A recipe that does not compile, as a finding; of a literal the same one that looking at the text gives."""
     place = error.details.get("line")
     line = place if isinstance(place, int) else 1
     lint = error.details.get("lint")
     if error.code is ErrorCode.RECIPE_LITERAL_FORBIDDEN and lint in WORDS:
-        return Remark(line, lint, f"a text here {WORDS[lint]}")
+        return LintMessage(line, lint, f"a text here {WORDS[lint]}")
     file = error.details.get("file", "")
     message = error.message.removeprefix(f"{file}:{line}: ").removeprefix(f"{file}: ")
-    return Remark(line, error.code.value, message)
+    return LintMessage(line, error.code.value, message)
 
 
 # -- files
 
 
-def lint_files(files: Iterable[tuple[str, str]], rules: Rules) -> list[Finding]:
+def lint_files(files: Iterable[tuple[str, str]], rules: LintRules) -> list[Finding]:
     """The findings in files: (path, name in the findings). Raises REGISTRY_READ_FAILED for one that cannot be read."""
     found: list[Finding] = []
     for path, name in files:
@@ -161,7 +161,7 @@ def lint_files(files: Iterable[tuple[str, str]], rules: Rules) -> list[Finding]:
     return found
 
 
-def lint_all(registry: Registry, rules: Rules) -> list[Finding]:
+def lint_all(registry: Registry, rules: LintRules) -> list[Finding]:
     """The findings in every skill, and the entries of the registry that were left out. Blocks while it reads every file."""
     file = os.path.relpath(registry.path, registry.root)
     found = [Finding(file, 0, ENTRY_INVALID, "error", warning["message"]) for warning in registry.warnings]
@@ -170,7 +170,7 @@ def lint_all(registry: Registry, rules: Rules) -> list[Finding]:
     return found
 
 
-def lint_registered(registry: Registry, skill_id: str, rules: Rules) -> list[Finding]:
+def lint_registered(registry: Registry, skill_id: str, rules: LintRules) -> list[Finding]:
     """The findings in a skill's files; that they cannot be read is one."""
     try:
         return lint_files(skill_files(registry, skill_id), rules)
@@ -178,9 +178,11 @@ def lint_registered(registry: Registry, skill_id: str, rules: Rules) -> list[Fin
         return [Finding(skill_id, 0, exc.code.value, "error", exc.message)]
 
 
-def lint_skill(registry: Registry, skill_id: str, *, blocked: Blocked, profile: Profile, today: date) -> list[Finding]:
+def lint_skill(
+    registry: Registry, skill_id: str, *, blocked: BlockedTerms, profile: Profile, today: date
+) -> list[Finding]:
     """The findings in every text file of a skill's folder. Raises SKILL_NOT_FOUND, REGISTRY_READ_FAILED."""
-    return lint_files(skill_files(registry, skill_id), Rules(today, profile, blocked))
+    return lint_files(skill_files(registry, skill_id), LintRules(today, profile, blocked))
 
 
 def skill_files(registry: Registry, skill_id: str) -> Iterator[tuple[str, str]]:
@@ -204,7 +206,7 @@ def skill_files(registry: Registry, skill_id: str) -> Iterator[tuple[str, str]]:
             yield registry.place(skill_id, relative), relative
 
 
-def _file(path: str, name: str, rules: Rules) -> list[Finding]:
+def _file(path: str, name: str, rules: LintRules) -> list[Finding]:
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
         return []
@@ -213,14 +215,14 @@ def _file(path: str, name: str, rules: Rules) -> list[Finding]:
     return lint_bytes(content, name, rules)
 
 
-def lint_bytes(content: bytes, name: str, rules: Rules) -> list[Finding]:
+def lint_bytes(content: bytes, name: str, rules: LintRules) -> list[Finding]:
     """The findings in a file's content; a binary one has none."""
     if b"\0" in content[:_BINARY_AFTER] and not name.casefold().endswith(RECIPE):
         return []
     return _lint(content.decode("utf-8-sig", errors="replace"), name, rules)
 
 
-def lint_history(commits: Iterable[Committed], blocked: Blocked) -> list[Finding]:
+def lint_history(commits: Iterable[Committed], blocked: BlockedTerms) -> list[Finding]:
     """The blocked terms in what commits have added, and in their messages."""
     return [
         Finding(added.place, added.line, remark.code, SEVERITIES[remark.code], remark.message)
@@ -229,7 +231,7 @@ def lint_history(commits: Iterable[Committed], blocked: Blocked) -> list[Finding
     ]
 
 
-def lint_staged(files: Iterable[StagedFile], rules: Rules) -> list[Finding]:
+def lint_staged(files: Iterable[StagedFile], rules: LintRules) -> list[Finding]:
     """The findings in what a commit would add; of a recipe that no longer compiles also where nothing was added."""
     return [
         finding

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from clawperator.engine.errors import EngineError
+from clawperator.engine.events.progress import unreported
 from clawperator.engine.executions import build
 from clawperator.engine.executions.run import RunOptions
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.engine.skills.choosing import choose
 from clawperator.engine.skills.compiled import Choice, Compiled, with_matcher
+from clawperator.engine.skills.node_choice import choose
 from clawperator.engine.skills.outputs import failed_confirms, read_outputs, steps_of, variance
 from clawperator.engine.skills.salt import installation_salt
 
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import ExecutionResult
 
 Tell = Callable[[Mapping[str, Any]], object]
-
-
-def untold(_: Mapping[str, Any]) -> None:
-    """For callers that want the report only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +117,7 @@ async def play(
     receiver_package: str | None = None,
     timeout_ms: object = None,
     options: RunOptions | None = None,
-    tell: Tell = untold,
+    tell: Tell = unreported,
 ) -> PlayReport:
     """Run the executions of ``compiled`` in order, each with ``timeout_ms`` where given; ``tell`` hears of each before and after.
 

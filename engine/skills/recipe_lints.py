@@ -45,7 +45,7 @@ _RECOMMENDED = (
 )
 
 
-class Remark(NamedTuple):
+class LintMessage(NamedTuple):
     """One finding: line of the file, code, words. No word of the recipe's texts is repeated but names of keys."""
 
     line: int
@@ -53,11 +53,11 @@ class Remark(NamedTuple):
     message: str
 
 
-def remarks(source: Source, recipe: Recipe | None, profile: Profile, today: date) -> Iterator[Remark]:
+def remarks(source: Source, recipe: Recipe | None, profile: Profile, today: date) -> Iterator[LintMessage]:
     """Everything that is found in the blocks of a recipe; ``recipe`` is what they mean, where they are right."""
     head = source.frontmatter
     for line in source.stray:
-        yield Remark(line, "L-STRAY-BLOCK", "this yaml block belongs to no step and is ignored")
+        yield LintMessage(line, "L-STRAY-BLOCK", "this yaml block belongs to no step and is ignored")
     yield from _defaults(head)
     yield from _missing(head)
     yield from _unused(recipe) if recipe else ()
@@ -69,13 +69,13 @@ def remarks(source: Source, recipe: Recipe | None, profile: Profile, today: date
             yield from _selector(block, place, selector)
         if block.value.get("type") in _CLICKS and _is_text_only(block.value.get("selector")):
             message = "the click is found by its text only: it breaks with the language and the wording"
-            yield Remark(block.line_of("selector"), "L-NO-RESOURCE-ID", message)
+            yield LintMessage(block.line_of("selector"), "L-NO-RESOURCE-ID", message)
 
 
 # -- front matter
 
 
-def _defaults(head: Block) -> Iterator[Remark]:
+def _defaults(head: Block) -> Iterator[LintMessage]:
     inputs = head.value.get("inputs")
     for index, item in enumerate(inputs if isinstance(inputs, list) else ()):
         if not isinstance(item, dict):
@@ -84,26 +84,26 @@ def _defaults(head: Block) -> Iterator[Remark]:
         personal = _PERSONAL.search(str(item.get("name", "")).lower())
         if personal and isinstance(default, str) and default and not _PLACEHOLDER.fullmatch(default):
             line = head.line_of("inputs", index, "default")
-            yield Remark(
+            yield LintMessage(
                 line, "L-INPUT-DEFAULT-PII", "the default may be somebody's: leave it empty, or write <a placeholder>"
             )
 
 
-def _unused(recipe: Recipe) -> Iterator[Remark]:
+def _unused(recipe: Recipe) -> Iterator[LintMessage]:
     named = {name for step in recipe.steps for _, text in step.texts() for name in names(text)}
     for index, item in enumerate(recipe.inputs):
         if item.name not in named:
             line = recipe.source.frontmatter.line_of("inputs", index)
-            yield Remark(line, "L-INPUT-UNUSED", f"no step uses the input {item.name}")
+            yield LintMessage(line, "L-INPUT-UNUSED", f"no step uses the input {item.name}")
 
 
-def _missing(head: Block) -> Iterator[Remark]:
+def _missing(head: Block) -> Iterator[LintMessage]:
     lacking = [".".join(path) for path in _RECOMMENDED if _get(head.value, path) in (None, "")]
     if lacking:
-        yield Remark(head.line, "L-MISSING-RECOMMENDED", f"recommended keys are missing: {', '.join(lacking)}")
+        yield LintMessage(head.line, "L-MISSING-RECOMMENDED", f"recommended keys are missing: {', '.join(lacking)}")
 
 
-def _stale(head: Block, today: date) -> Iterator[Remark]:
+def _stale(head: Block, today: date) -> Iterator[LintMessage]:
     text = _get(head.value, ("tested_on", "last_verified_at"))
     try:
         verified = datetime.fromisoformat(text).date() if isinstance(text, str) else None
@@ -111,27 +111,27 @@ def _stale(head: Block, today: date) -> Iterator[Remark]:
         return  # the schema tells of it
     if verified is not None and (today - verified).days > STALE_DAYS:
         line = head.line_of("tested_on", "last_verified_at")
-        yield Remark(line, "L-STALE", f"last verified {(today - verified).days} days ago, on {verified}")
+        yield LintMessage(line, "L-STALE", f"last verified {(today - verified).days} days ago, on {verified}")
 
 
-def _capabilities(head: Block, used: set[str] | None, profile: Profile) -> Iterator[Remark]:
+def _capabilities(head: Block, used: set[str] | None, profile: Profile) -> Iterator[LintMessage]:
     listed = head.value.get("capabilities")
     for index, name in enumerate(listed if isinstance(listed, list) else ()):
         if not isinstance(name, str):
             continue
         line = head.line_of("capabilities", index)
         if used is not None and name not in used:
-            yield Remark(line, "L-CAP-UNUSED", f"no step needs the capability {name}")
+            yield LintMessage(line, "L-CAP-UNUSED", f"no step needs the capability {name}")
         if name == PURCHASE_RISK and head.value.get("risk_level") == "low":
-            yield Remark(line, "L-CAP-COMBO", "what may buy something is no low risk")
+            yield LintMessage(line, "L-CAP-COMBO", "what may buy something is no low risk")
         elif not profile.allows_capability(name):
-            yield Remark(
+            yield LintMessage(
                 line, "L-CAP-COMBO", f"the policy profile '{profile.name}' does not allow the capability {name}"
             )
     package = head.value.get("application_id")
     if isinstance(package, str) and not profile.allows_package(package):
         message = f"the policy profile '{profile.name}' does not allow this application"
-        yield Remark(head.line_of("application_id"), "L-CAP-COMBO", message)
+        yield LintMessage(head.line_of("application_id"), "L-CAP-COMBO", message)
 
 
 def _used(recipe: Recipe) -> set[str]:
@@ -147,30 +147,30 @@ def _injects(head: Block) -> bool:
 # -- steps
 
 
-def _opening(source: Source) -> Iterator[Remark]:
+def _opening(source: Source) -> Iterator[LintMessage]:
     head = source.frontmatter
     just_opened = _injects(head) and not _positive(head.value, "settle", "after_open_ms")
     for _, block in source.steps:
         kind = block.value.get("type")
         if just_opened and kind not in (*_WAITS, _OPENS, _CLOSES) and not _positive(block.value, "wait", "before_ms"):
             message = "the first step after opening the app neither waits nor sleeps: the screen may not be there yet"
-            yield Remark(block.line_of("type"), "L-NO-WAIT-AFTER-OPEN", message)
+            yield LintMessage(block.line_of("type"), "L-NO-WAIT-AFTER-OPEN", message)
         just_opened = kind == _OPENS and not _positive(block.value, "wait", "after_ms")
 
 
-def _selector(block: Block, place: tuple[str | int, ...], selector: Mapping[str, Any]) -> Iterator[Remark]:
+def _selector(block: Block, place: tuple[str | int, ...], selector: Mapping[str, Any]) -> Iterator[LintMessage]:
     if "index_in_parent" in selector:
         message = "a position among siblings changes with the content: match by id or text"
-        yield Remark(block.line_of(*place, "index_in_parent"), "L-INDEX-TARGET", message)
+        yield LintMessage(block.line_of(*place, "index_in_parent"), "L-INDEX-TARGET", message)
     for key, value in selector.items():
         if key not in FIELDS or not isinstance(value, str):
             continue
         line = block.line_of(*place, key)
         if "%" in value:
-            yield Remark(line, "L-PERCENT", f"the Operator app fails on a % in {key}")
+            yield LintMessage(line, "L-PERCENT", f"the Operator app fails on a % in {key}")
         if key in TEXTS and selector.get("annotation") in _OF_SOMEBODY and not names(value):
             message = f"{key} is annotated {selector['annotation']}, but is a literal text: make it an input"
-            yield Remark(line, LITERAL_ANNOTATED, message)
+            yield LintMessage(line, LITERAL_ANNOTATED, message)
 
 
 def _selectors(block: Block) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.progress import unreported
 from clawperator.engine.guard import Guard
 from clawperator.engine.process.child import CannotStartError, Ended, Stream, run_child
 from clawperator.engine.process.output import BoundedOutput, LineSplitter, StreamSearch
-from clawperator.engine.skills.environment import surroundings
+from clawperator.engine.skills.environment import script_environment
 from clawperator.engine.skills.frames import Frame, parse_frames
 from clawperator.engine.skills.own_command import own_command
 from clawperator.engine.skills.registry import Registry
@@ -84,10 +85,6 @@ class SkillRun:
         return answer
 
 
-def untold(_: OutputLine) -> None:
-    """For callers that want the result only."""
-
-
 async def run_skill(
     registry: Registry,
     skill_id: str,
@@ -98,7 +95,7 @@ async def run_skill(
     timeout_ms: int | None = None,
     expect_contains: str | None = None,
     validate: bool = True,
-    tell: Callable[[OutputLine], object] = untold,
+    tell: Callable[[OutputLine], object] = unreported,
     guard: Guard | None = None,
 ) -> SkillRun:
     """Run the script of ``skill_id`` with ``device_id`` (where given) and ``args`` as its arguments.
@@ -122,12 +119,12 @@ async def run_skill(
         script = await asyncio.to_thread(choose_script, registry, skill_id, settings.environment)
         hearing = _Hearing(expect_contains, tell, RunLog(settings, skill_id, device_id))
         if validate:
-            from clawperator.engine.skills.checking import run_warnings
+            from clawperator.engine.skills.validation import run_warnings
 
             hearing.warnings = await asyncio.to_thread(run_warnings, registry, skill_id)
         given = [device_id] if device_id else []
         with own_command() as command, hearing.log.around(script.path):
-            env = surroundings(settings, registry, skill_id, command, device_id)
+            env = script_environment(settings, registry, skill_id, command, device_id)
             began = time.monotonic()
             try:
                 ended = await run_child([*script.command, *given, *args], env, hearing.take, seconds=limit / 1000)

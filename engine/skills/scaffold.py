@@ -16,7 +16,7 @@ import yaml
 from clawperator.engine.contracts.skill import Skill
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.guard import Guard
-from clawperator.engine.skills.checking import schema_problems
+from clawperator.engine.skills.json_files import json_bytes, remove_files, write_file
 from clawperator.engine.skills.registry import (
     BUILTIN,
     FOLDER,
@@ -27,7 +27,7 @@ from clawperator.engine.skills.registry import (
     read_document,
 )
 from clawperator.engine.skills.templates import SCRIPTS, SKILL_MD, WRAPPER
-from clawperator.engine.skills.writing import json_bytes, remove_files, write_file
+from clawperator.engine.skills.validation import schema_problems
 
 _LONGEST = 128
 """Of an id: it becomes the name of a folder."""

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.events.progress import Tell, unreported
 from clawperator.engine.events.stages import JobProgress, StageProgress
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.guard import Guard
-from clawperator.engine.skills.checkout import StoppedError, Workshop
+from clawperator.engine.skills.checkout import StagedCheckout, StoppedError
 from clawperator.engine.skills.git import QUICK_SECONDS, SECONDS, Git, GitError, paths, require_git
 from clawperator.engine.skills.registry import FILE, FOLDER, checkout_folder, load_registry
 
@@ -83,7 +83,7 @@ class SyncResult:
 
 
 async def sync(
-    settings: Settings, *, ref: str, tell: Tell = untold, seconds: float = SECONDS, guard: Guard | None = None
+    settings: Settings, *, ref: str, tell: Tell = unreported, seconds: float = SECONDS, guard: Guard | None = None
 ) -> SyncResult:
     """Clone the repository, or fetch and bring the checkout to ``ref``: a branch, a tag or a commit.
 
@@ -135,9 +135,9 @@ def repository(env: Mapping[str, str]) -> tuple[str, bool]:
 
 
 @asynccontextmanager
-async def _workshop(folder: str) -> AsyncIterator[Workshop]:
+async def _workshop(folder: str) -> AsyncIterator[StagedCheckout]:
     """A workshop that is ours alone and empty, and is taken away afterwards."""
-    workshop = Workshop(folder)
+    workshop = StagedCheckout(folder)
     try:
         os.makedirs(os.path.dirname(folder), exist_ok=True)
         lock = FileLock(workshop.lock_path)
@@ -177,7 +177,7 @@ class _Job:
     """One synchronisation inside an open workshop."""
 
     def __init__(
-        self, env: Mapping[str, str], workshop: Workshop, progress: JobProgress, ref: str, seconds: float
+        self, env: Mapping[str, str], workshop: StagedCheckout, progress: JobProgress, ref: str, seconds: float
     ) -> None:
         self._env = env
         self._shop = workshop

@@ -39,7 +39,7 @@ from clawperator.engine.config import policy_file, settings, settings_file
 from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.contracts import envelope, generation, pattern, skill, strict_json
 from clawperator.engine.diagnostics import safe_logs
-from clawperator.engine.doctor import accessibility, adb_servers, condition, fix_words, host, readiness
+from clawperator.engine.doctor import accessibility, adb_servers, device_health, fix_commands, host, readiness
 from clawperator.engine.doctor.check import Check, manual
 from clawperator.engine.doctor.junit import junit_xml, xml_text
 from clawperator.engine.emulators import avds, image, manager, tool_errors
@@ -62,25 +62,35 @@ from clawperator.engine.operator import (
     apk,
     axml,
     batch,
-    choosing,
     compatibility,
-    crash_text,
-    granting,
+    crash_parser,
+    grants,
+    package_choice,
     secure_list,
     zip_index,
 )
-from clawperator.engine.operator.batch import Part
+from clawperator.engine.operator.batch import BatchOutput
 from clawperator.engine.process.output import BoundedOutput, LineSplitter, TerminalLines
-from clawperator.engine.recordings import reading, step_log
-from clawperator.engine.recordings.drafting import draft_recipe
+from clawperator.engine.recordings import reader, step_log
+from clawperator.engine.recordings.recipe_draft import draft_recipe
 from clawperator.engine.runtime import payload
 from clawperator.engine.simulator import scenario, shellsyntax
-from clawperator.engine.skills import blocked, compiled_json, frames, git, lint, literals, outputs, registry, variables
-from clawperator.engine.skills.checking import validate_all
+from clawperator.engine.skills import (
+    blocked_terms,
+    compiled_json,
+    frames,
+    git,
+    lint,
+    literals,
+    outputs,
+    registry,
+    variables,
+)
 from clawperator.engine.skills.json_template import compile_template, template_inputs
 from clawperator.engine.skills.recipe import patterns, source, yaml_bounded
 from clawperator.engine.skills.recipe.compile import compile_recipe
 from clawperator.engine.skills.search import search
+from clawperator.engine.skills.validation import validate_all
 from clawperator.engine.text import redact
 from tests.engine.operator import apks
 from tests.hostile import seeds as own
@@ -124,9 +134,9 @@ def object_of(*readers: Callable[[dict[str, Any]], object]) -> list[Callable[[by
     return json_of(*(partial(read, reader) for reader in readers))
 
 
-def part_of(*readers: Callable[[Part], object]) -> list[Callable[[bytes], object]]:
-    def read(reader: Callable[[Part], object], data: bytes) -> None:
-        reader(Part(data, 0))
+def part_of(*readers: Callable[[BatchOutput], object]) -> list[Callable[[bytes], object]]:
+    def read(reader: Callable[[BatchOutput], object], data: bytes) -> None:
+        reader(BatchOutput(data, 0))
 
     return [partial(read, reader) for reader in readers]
 
@@ -344,7 +354,7 @@ def exported(value: str) -> None:
 
 
 def drafted(data: bytes) -> None:
-    draft_recipe(reading.read_recording(io.BytesIO(data)))
+    draft_recipe(reader.read_recording(io.BytesIO(data)))
 
 
 def junit(value: str) -> None:
@@ -374,7 +384,7 @@ def tool_said(data: bytes) -> None:
 
 # -- the table
 
-RULES = lint.Rules(date(2026, 1, 1), DEFAULT, blocked.Blocked(("secret",)))
+RULES = lint.LintRules(date(2026, 1, 1), DEFAULT, blocked_terms.BlockedTerms(("secret",)))
 LOGS = own.files("logcat/*.txt")
 DEVICE = own.files("device/*.txt")
 RECIPES = own.built_in("*.recipe.md")
@@ -387,7 +397,7 @@ PARSERS: dict[str, Parser] = {
     "logcat-text": Parser([log_entries, operator_log, stream_of(text.TextLogParser), stream_of(log_lines.LineSplitter)], LOGS),
     "logcat-binary": Parser([stream_of(BinaryLogParser)], [own.log_records()]),
     "logcat-words": Parser([*text_of(progress.read_progress, safe_logs.mask_line), users.uid_of], own.lines_of("[TaskScope] stage_start id=click:a type=click", "u0_a123", "1000")),
-    "crashes": Parser([crash_text.from_log, *text_of(crash_text.from_dropbox)], own.files("logcat/crash*", "logcat/derived*", "device/tombstone*")),
+    "crashes": Parser([crash_parser.from_log, *text_of(crash_parser.from_dropbox)], own.files("logcat/crash*", "logcat/derived*", "device/tombstone*")),
     "envelope": Parser(text_of(envelope.parse_envelope), [json.dumps(own.ENVELOPE).encode()], (ValueError,)),
     "outcome": Parser(object_of(told), [json.dumps(own.ENVELOPE).encode()]),
     "masking": Parser(object_of(safe_logs.mask_document, safe_logs.mask_payload, safe_logs.mask_envelope, account.denial), [json.dumps(value).encode() for value in (own.ENVELOPE, own.EXECUTION, own.BODY)]),
@@ -433,17 +443,17 @@ PARSERS: dict[str, Parser] = {
             lambda data: batch._split(data, b"mark:", 2, SERIAL),
             *part_of(
                 lambda part: accessibility.enabled(part, part, SERIAL, PACKAGE), lambda part: accessibility.bound(part, part, SERIAL, PACKAGE),
-                lambda part: accessibility.ui_automation(part, part.text, SERIAL, PACKAGE), lambda part: condition.screen(part, part, SERIAL),
-                lambda part: condition.log_buffer(part, SERIAL), lambda part: condition.clock(part, 1.7e9),
+                lambda part: accessibility.ui_automation(part, part.text, SERIAL, PACKAGE), lambda part: device_health.screen(part, part, SERIAL),
+                lambda part: device_health.log_buffer(part, SERIAL), lambda part: device_health.clock(part, 1.7e9),
                 lambda part: readiness.apk_presence(PACKAGE, part, SERIAL), lambda part: readiness.version_compatibility(PACKAGE, part, part),
-                readiness.value_of, readiness.developer_options, readiness.usb_debugging, granting.settings_value, lambda part: choosing.installed(part, SERIAL),
+                readiness.value_of, readiness.developer_options, readiness.usb_debugging, grants.settings_value, lambda part: package_choice.installed(part, SERIAL),
             ),
         ],
         [*DEVICE, b"outmark:0\nmoremark:1\n", b"mWakefulness=Awake", b"mShowingLockscreen=true", b"main: ring buffer is 5 MiB (1 MiB consumed)", b"1700000000"],
     ),
     "host-words": Parser(
         text_of(
-            fix_words.understand, host.node_version, host.git_presence, host.java_version, partial(host.adb_presence, "adb"), lambda said: host.adb_version(said, 41),
+            fix_commands.parse_fix, host.node_version, host.git_presence, host.java_version, partial(host.adb_presence, "adb"), lambda said: host.adb_version(said, 41),
             lambda said: adb_servers.server_of(1, said.split("\0")), generation.lacking_words, git.reason, junit,
         ),
         own.lines_of("clawperator grant-device-permissions --device emulator-5554", "adb kill-server", "Version 35.0.2-12147458", "v20.1.0", 'openjdk version "17.0.9"', "adb\0-L\0tcp:5037\0fork-server\0server"),
@@ -485,11 +495,11 @@ PARSERS: dict[str, Parser] = {
     ),
     "recipe-yaml": Parser(text_of(yaml_bounded.load), [own.SCENARIO, *RECIPES], (yaml_bounded.YamlError,)),
     "lint": Parser([lambda data: lint.lint_bytes(data, "a.py", RULES), *text_of(literals.literals, lambda said: lint.lint_text(said, "SKILL.md", blocked=RULES.blocked, profile=DEFAULT, today=RULES.today))], own.built_in("*.md")),
-    "blocked-terms": Parser(file_of(lambda path: blocked.load_blocked({}, path)), own.lines_of("# names\nElm Street\nJosé\n")),
+    "blocked-terms": Parser(file_of(lambda path: blocked_terms.load_blocked({}, path)), own.lines_of("# names\nElm Street\nJosé\n")),
     "template": Parser(text_of(template_inputs, lambda said: compile_template(said, {"QUERY": "x"}, "a.b", "c")), [TEMPLATE]),
     "skill-output": Parser([skill_output, *text_of(frames.parse_frames, frames.kind_of)], own.lines_of('[Clawperator-Skill-Result]\n{"contractVersion":"1.0.0","status":"success"}\n', "RESULT|status=success|value=21\nTEXT_BEGIN\na\nTEXT_END\nSCREENSHOT|path=/tmp/a.png")),
-    "recording": Parser([lambda data: reading.read_recording(io.BytesIO(data)), *file_of(reading.read_file), drafted], [own.RECORDING]),
-    "step-log": Parser([step_log.read_step_log], [json.dumps(step_log.step_log(reading.read_recording(io.BytesIO(own.RECORDING)))).encode()]),
+    "recording": Parser([lambda data: reader.read_recording(io.BytesIO(data)), *file_of(reader.read_file), drafted], [own.RECORDING]),
+    "step-log": Parser([step_log.read_step_log], [json.dumps(step_log.step_log(reader.read_recording(io.BytesIO(own.RECORDING)))).encode()]),
     "exports": Parser(text_of(exported, redact.without_messages), [b'File "/home/u/x.py", line 3, in f\nValueError: secret', *LOGS[:3]]),
     "history-file": Parser(file_of(history_file), [own.history()]),
     "history-ahead": Parser(file_of(write_ahead), [json.dumps(own.NOTE).encode()]),

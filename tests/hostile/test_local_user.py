@@ -26,7 +26,7 @@ from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import SingleFlight
 from clawperator.engine.history.opening import connect
 from clawperator.engine.history.store import History
-from clawperator.engine.skills.blocked import load_blocked
+from clawperator.engine.skills.blocked_terms import load_blocked
 from clawperator.engine.skills.salt import FILE, installation_salt
 from tests.app.cli.conftest import Cli
 from tests.support import free_port, patience

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode
-from clawperator.engine.doctor import device_state
+from clawperator.engine.doctor import blockers
+from clawperator.engine.doctor.blockers import Blockers
 from clawperator.engine.doctor.check import Check
-from clawperator.engine.doctor.device_state import DeviceState
 from clawperator.engine.events.types import CommandProgress
 from clawperator.engine.executions import build
 
@@ -28,15 +28,15 @@ def steps(*actions: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> list[DeviceState]:
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[Blockers]:
     """What was read of the device's state so far."""
-    read, found = device_state.read_state, list[DeviceState]()
+    read, found = blockers.read_blockers, list[Blockers]()
 
-    async def noted(*arguments: Any, **more: Any) -> DeviceState:
+    async def noted(*arguments: Any, **more: Any) -> Blockers:
         found.append(await read(*arguments, **more))
         return found[-1]
 
-    monkeypatch.setattr(device_state, "read_state", noted)
+    monkeypatch.setattr(blockers, "read_state", noted)
     return found
 
 
@@ -58,7 +58,7 @@ async def failure(engine: Engine, payload: object, **more: Any) -> dict[str, Any
     ids=["off", "unbound", "crashed", "uiautomation", "off, Android 8"],
 )
 async def test_a_service_that_does_not_run_ends_the_wait(
-    connect: Connect, reads: list[DeviceState], scenario: dict[str, Any], summary: str, remedy: str
+    connect: Connect, reads: list[Blockers], scenario: dict[str, Any], summary: str, remedy: str
 ) -> None:
     bench = await connect(**scenario)
     error = await failure(bench.engine, build.snapshot())
@@ -71,14 +71,14 @@ async def test_a_service_that_does_not_run_ends_the_wait(
     assert bench.engine.lock(bench.serial).state == "settling"
 
 
-async def test_a_service_that_runs_is_waited_for_however_slow_it_is(connect: Connect, reads: list[DeviceState]) -> None:
+async def test_a_service_that_runs_is_waited_for_however_slow_it_is(connect: Connect, reads: list[Blockers]) -> None:
     bench = await connect(speed=1.0, latency_ms={"delivery": 5_000})
     assert (await bench.engine.snapshot()).succeeded
-    assert reads == [DeviceState(None, None)]
+    assert reads == [Blockers(None, None)]
     assert bench.world.commands == 1
 
 
-async def test_a_service_that_never_starts_ends_the_wait(connect: Connect, reads: list[DeviceState]) -> None:
+async def test_a_service_that_never_starts_ends_the_wait(connect: Connect, reads: list[Blockers]) -> None:
     bench = await connect(faults=[LOST, {"kind": "service_down", "how": "binding"}])
     error = await failure(bench.engine, build.snapshot())
     assert (error["code"], len(reads)) == (ErrorCode.SERVICE_UNAVAILABLE, 2)
@@ -87,28 +87,28 @@ async def test_a_service_that_never_starts_ends_the_wait(connect: Connect, reads
 
 
 async def test_a_service_that_is_being_started_is_waited_for(
-    connect: Connect, reads: list[DeviceState], monkeypatch: pytest.MonkeyPatch
+    connect: Connect, reads: list[Blockers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is bound when it is asked for again, and the Operator answers after that."""
     bench = await connect(speed=1.0, latency_ms={"delivery": 4_000})
-    read, starting = device_state.read_state, Check("readiness.accessibility.bound", "warn", "does not run")
+    read, starting = blockers.read_blockers, Check("readiness.accessibility.bound", "warn", "does not run")
 
-    async def first_starting(*arguments: Any, **more: Any) -> DeviceState:
+    async def first_starting(*arguments: Any, **more: Any) -> Blockers:
         state = await read(*arguments, **more)
-        return DeviceState(starting, None, starting=True) if len(reads) == 1 else state
+        return Blockers(starting, None, starting=True) if len(reads) == 1 else state
 
-    monkeypatch.setattr(device_state, "read_state", first_starting)
+    monkeypatch.setattr(blockers, "read_state", first_starting)
     assert (await bench.engine.snapshot()).succeeded
     assert (len(reads), bench.world.commands) == (2, 1)
 
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_read_that_fails_decides_nothing(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(*_: Any, **__: Any) -> DeviceState:
+    async def broken(*_: Any, **__: Any) -> Blockers:
         raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, "oops")
 
     bench = await connect(faults=[LOST], operator={"enabled": False})
-    monkeypatch.setattr(device_state, "read_state", broken)
+    monkeypatch.setattr(blockers, "read_state", broken)
     error = await failure(bench.engine, build.snapshot(), timeout_ms=1_000)
     assert error["code"] == ErrorCode.RESULT_ENVELOPE_TIMEOUT
 
@@ -160,13 +160,13 @@ async def begun(bench: Any) -> None:
             pass
 
 
-async def test_what_goes_well_costs_no_read(connect: Connect, reads: list[DeviceState]) -> None:
+async def test_what_goes_well_costs_no_read(connect: Connect, reads: list[Blockers]) -> None:
     bench = await connect(device={"locked": True})
     result = await bench.engine.snapshot()
     assert (result.succeeded, result.warnings, reads) == (True, (), [])
 
 
-async def test_a_snapshot_of_a_dark_screen_says_so(connect: Connect, reads: list[DeviceState]) -> None:
+async def test_a_snapshot_of_a_dark_screen_says_so(connect: Connect, reads: list[Blockers]) -> None:
     bench = await connect(device={"awake": False})
     result = await bench.engine.snapshot()
     assert result.envelope["errorCode"] == ErrorCode.UI_TREE_UNAVAILABLE
@@ -176,7 +176,7 @@ async def test_a_snapshot_of_a_dark_screen_says_so(connect: Connect, reads: list
     assert len(reads) == 1
 
 
-async def test_a_slow_snapshot_of_a_locked_device_says_so(connect: Connect, reads: list[DeviceState]) -> None:
+async def test_a_slow_snapshot_of_a_locked_device_says_so(connect: Connect, reads: list[Blockers]) -> None:
     bench = await connect(speed=1.0, device={"locked": True}, latency_ms={"delivery": 2_000})
     result = await bench.engine.snapshot()
     assert (result.succeeded, [warning["code"] for warning in result.warnings]) == (True, ["SCREEN_LOCKED"])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.recordings.records import Recording
-    from clawperator.engine.recordings.script import ReplayScript
+    from clawperator.engine.recordings.replay_script import ReplayScript
 
 FOLDER = "./recordings/"
 _START_MS = 10_000
@@ -80,7 +80,7 @@ class Pull(Command):
         from clawperator.app.cli.parsing.flat_words import flat_error
         from clawperator.app.cli.session import run
         from clawperator.engine import Engine
-        from clawperator.engine.recordings.fetching import pull
+        from clawperator.engine.recordings.pull import pull
 
         folder = path_value("--out", options.out) or FOLDER
         if options.session_id is not None and not options.session_id:
@@ -107,7 +107,7 @@ class Parse(Command):
     def run(self, options: Namespace) -> Answer:
         source = _input(self, options)
         target = path_value("--out", options.out) or beside(source, STEPS)
-        from clawperator.engine.recordings.reading import read_file
+        from clawperator.engine.recordings.reader import read_file
         from clawperator.engine.recordings.step_log import step_log, summary
 
         log = step_log(read_file(source))
@@ -151,10 +151,10 @@ class Draft(Command):
         target = path_value("--out", options.out) or beside(source, RECIPE)
         if options.id is not None and not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", options.id):
             raise invalid("--id must be letters, digits, dots, _ and -", "--id")
-        from clawperator.engine.recordings.drafting import Facts, draft
-        from clawperator.engine.skills.blocked import load_blocked
+        from clawperator.engine.recordings.recipe_draft import RecipeMetadata, draft
+        from clawperator.engine.skills.blocked_terms import load_blocked
 
-        facts = Facts(
+        facts = RecipeMetadata(
             recipe_id=options.id or "",
             app_version=options.app_version or "",
             app_version_code=integer("--app-version-code", options.app_version_code, 0, 2**53) or 0,
@@ -203,7 +203,7 @@ class Replay(Command):
         script = _script(source, given, options)
         from clawperator.app.cli.session import run
         from clawperator.engine import Engine
-        from clawperator.engine.recordings.replaying import On, ReplayReport, StepReport, replay
+        from clawperator.engine.recordings.replay import ReplayOptions, ReplayReport, StepReport, replay
 
         start = str(getattr(options, "from") or "")
         script.position(start)  # a wrong one is refused before any device is asked
@@ -215,7 +215,7 @@ class Replay(Command):
                 )
 
         async def use(engine: Engine) -> ReplayReport:
-            return await replay(engine, script, On(timeout_ms=options.timeout_ms), start=start, tell=tell)
+            return await replay(engine, script, ReplayOptions(timeout_ms=options.timeout_ms), start=start, tell=tell)
 
         try:
             report = run(options, use)
@@ -256,10 +256,10 @@ def _line(words: list[str]) -> str:
 
 
 def _script(source: str, given: Mapping[str, Any], options: Namespace) -> ReplayScript:
-    from clawperator.engine.recordings.script import script_of_compiled, script_of_plan
+    from clawperator.engine.recordings.replay_script import script_of_compiled, script_of_plan
 
     if not source.lower().endswith(".md"):
-        from clawperator.engine.recordings.drafting import planned
+        from clawperator.engine.recordings.recipe_draft import planned
 
         wrong = next((name for name, value in given.items() if not isinstance(value, str) or not value.strip()), None)
         if wrong is not None:
@@ -277,7 +277,7 @@ def _script(source: str, given: Mapping[str, Any], options: Namespace) -> Replay
 
 def _recording(source: str) -> Recording:
     """A recording, or what a step log tells of one: the one is many lines, the other one object that has steps."""
-    from clawperator.engine.recordings.reading import read_file
+    from clawperator.engine.recordings.reader import read_file
     from clawperator.engine.recordings.step_log import read_step_log
 
     if source.lower().endswith(".json"):

@@ -136,12 +136,12 @@ class Validate(Command):
     def run(self, options: Namespace) -> Answer:
         if (options.id is None) is not options.all:
             raise _usage("skills validate requires <id> or --all", f"{self._called} {_EXAMPLE} --dry-run")
-        from clawperator.engine.skills import checking
+        from clawperator.engine.skills import validation
 
         opened = registry(options)
         if options.all:
-            return Answer(checking.validate_all(opened, dry_run=options.dry_run), view="skills_valid")
-        return Answer(checking.validate_skill(opened, options.id, dry_run=options.dry_run), view="skill_valid")
+            return Answer(validation.validate_all(opened, dry_run=options.dry_run), view="skills_valid")
+        return Answer(validation.validate_skill(opened, options.id, dry_run=options.dry_run), view="skill_valid")
 
     @property
     def _called(self) -> str:
@@ -201,14 +201,14 @@ class Index(Command):
     def run(self, options: Namespace) -> Answer:
         import os
 
-        from clawperator.engine.skills import indexing
+        from clawperator.engine.skills import index
         from clawperator.engine.skills.registry import BUILTIN, find_registry
 
         path, source = find_registry(os.environ, explicit=text_value("--registry", options.registry))
         root = os.path.dirname(os.path.dirname(path))
         if options.check:
-            at = indexing.chosen_time(options.generated_at, {})  # what a build sets must not make a good index stale
-            differences = indexing.check_index(root, generated_at=at)
+            at = index.chosen_time(options.generated_at, {})  # what a build sets must not make a good index stale
+            differences = index.check_index(root, generated_at=at)
             document = {
                 "ok": not differences,
                 "registryPath": path,
@@ -219,8 +219,8 @@ class Index(Command):
             raise EngineError(ErrorCode.USAGE, "The built-in skills are read-only", hint="Choose another registry.")
         from clawperator.app.cli.context import guard
 
-        at = indexing.chosen_time(options.generated_at, os.environ)
-        return Answer(indexing.write_index(root, guard=guard(options), generated_at=at).to_dict(), view="index_written")
+        at = index.chosen_time(options.generated_at, os.environ)
+        return Answer(index.write_index(root, guard=guard(options), generated_at=at).to_dict(), view="index_written")
 
 
 def _usage(message: str, example: str) -> EngineError:

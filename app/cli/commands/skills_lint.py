@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from clawperator.app.cli.parsing.arguments import Parser
-    from clawperator.engine.skills.lint import Finding, Rules
+    from clawperator.engine.skills.lint import Finding, LintRules
 
 _SKILL = "com.example.shop.search"
 
@@ -111,7 +111,7 @@ class InstallHook(Command):
         import os
 
         from clawperator.app.cli.context import guard
-        from clawperator.engine.skills.hook import install_hook
+        from clawperator.engine.skills.git_hook import install_hook
 
         folder = os.path.abspath(os.path.expanduser(options.repo or os.curdir))
         path, changed = asyncio.run(install_hook(os.environ, folder, options.terms_file, guard=guard(options)))
@@ -138,26 +138,26 @@ def _add_terms_flag(parser: Parser) -> None:
     )
 
 
-def _rules(options: Namespace) -> Rules:
+def _rules(options: Namespace) -> LintRules:
     from datetime import datetime
 
     from clawperator.app.cli.context import settings
     from clawperator.engine.config.policy import load_profile
-    from clawperator.engine.skills.blocked import load_blocked
-    from clawperator.engine.skills.lint import Rules
+    from clawperator.engine.skills.blocked_terms import load_blocked
+    from clawperator.engine.skills.lint import LintRules
 
     chosen = settings(options)
     today = datetime.now().astimezone().date()
-    return Rules(today, load_profile(chosen), load_blocked(chosen.environment, options.terms_file))
+    return LintRules(today, load_profile(chosen), load_blocked(chosen.environment, options.terms_file))
 
 
-def _warnings(rules: Rules) -> list[dict[str, str]]:
+def _warnings(rules: LintRules) -> list[dict[str, str]]:
     """That there is no list of blocked terms: finding none then means nothing."""
     if rules.blocked.terms:
         return []
     import os
 
-    from clawperator.engine.skills.blocked import blocked_path
+    from clawperator.engine.skills.blocked_terms import blocked_path
 
     message = (
         "No blocked terms are configured. Write one per line to "
@@ -166,7 +166,7 @@ def _warnings(rules: Rules) -> list[dict[str, str]]:
     return [{"code": "BLOCKED_TERMS_MISSING", "path": "", "message": message}]
 
 
-def _history(rules: Rules, warnings: list[dict[str, str]]) -> list[Finding]:
+def _history(rules: LintRules, warnings: list[dict[str, str]]) -> list[Finding]:
     import asyncio
     import os
 
@@ -180,7 +180,7 @@ def _history(rules: Rules, warnings: list[dict[str, str]]) -> list[Finding]:
     return lint_history(lines, rules.blocked)
 
 
-def _staged(rules: Rules) -> list[Finding]:
+def _staged(rules: LintRules) -> list[Finding]:
     import asyncio
     import os
 
@@ -190,7 +190,7 @@ def _staged(rules: Rules) -> list[Finding]:
     return lint_staged(asyncio.run(staged_files(os.environ)), rules)
 
 
-def _in_files(options: Namespace, rules: Rules, warnings: list[dict[str, str]]) -> list[Finding]:
+def _in_files(options: Namespace, rules: LintRules, warnings: list[dict[str, str]]) -> list[Finding]:
     import os
 
     from clawperator.engine.skills.lint import lint_all, lint_files, skill_files

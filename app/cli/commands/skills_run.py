@@ -141,9 +141,9 @@ def _script_limit(options: Namespace) -> int | None:
 def _listener(options: Namespace) -> Callable[[OutputLine], object]:
     """Who hears the script while it runs: the story on stderr where it is asked for."""
     from clawperator.app.cli import diagnostics
-    from clawperator.engine.skills.run import untold
+    from clawperator.engine.events.progress import unreported
 
-    return (lambda line: diagnostics.note(f"{line.stream}: {line.text}")) if options.verbose else untold
+    return (lambda line: diagnostics.note(f"{line.stream}: {line.text}")) if options.verbose else unreported
 
 
 class _Printer:

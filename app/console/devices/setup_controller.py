@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import News, NoticeNews, SetupNews
 from clawperator.engine.errors import EngineError
-from clawperator.engine.events.progress import Stage, Tell, untold
+from clawperator.engine.events.progress import Stage, Tell, unreported
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, SetupState
 from clawperator.widgets.models.status import Status
@@ -22,7 +22,7 @@ from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
     from clawperator.engine.operator.apk import ApkFacts
-    from clawperator.engine.operator.downloads import ApkProblem
+    from clawperator.engine.operator.local_apks import ApkProblem
     from clawperator.engine.operator.reports import OperatorStatus, SetupReport
 
 STAGES = ("install", "permissions", "verify")
@@ -33,7 +33,7 @@ class Operator(Protocol):
     """The part of ``engine.operator.app.OperatorApp`` that the console uses."""
 
     async def status(self) -> OperatorStatus: ...
-    async def setup(self, apk: str = "", *, tell: Tell = untold) -> SetupReport: ...
+    async def setup(self, apk: str = "", *, tell: Tell = unreported) -> SetupReport: ...
 
 
 class HasOperator(Protocol):
@@ -193,9 +193,9 @@ def state_of(status: OperatorStatus) -> AppState:
 
 def found_in_downloads() -> tuple[str, list[ApkFile]]:
     """The folder and its APK files, newest first. Blocks for as long as the disk takes."""
-    from clawperator.engine.operator import downloads
+    from clawperator.engine.operator import local_apks
 
-    return downloads.folder(os.environ), [file_of(found) for found in downloads.found_apks(os.environ)]
+    return local_apks.folder(os.environ), [file_of(found) for found in local_apks.found_apks(os.environ)]
 
 
 def read_file(path: str) -> ApkFile:
@@ -208,7 +208,7 @@ def read_file(path: str) -> ApkFile:
 def file_of(found: ApkFacts | ApkProblem) -> ApkFile:
     """What the engine found: an APK, or a file that is none of the Operator's with the reason."""
     from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
-    from clawperator.engine.operator.downloads import ApkProblem
+    from clawperator.engine.operator.local_apks import ApkProblem
 
     if isinstance(found, ApkProblem):
         return ApkFile(path=found.path, problem=str(found.error.details.get("reason") or found.error.message))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from clawperator.app.console.remote.client import Client
 from clawperator.app.console.remote.wire import Checks
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell, untold
+from clawperator.engine.events.progress import Tell, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix
@@ -20,14 +20,14 @@ class RemoteDoctor:
     """``app.console.doctoring.DoctorRun``; ``full`` runs are not offered."""
 
     def __init__(self, client: Client, device_id: str, *, full: bool) -> None:
-        from clawperator.engine.doctor.steps import STEPS
+        from clawperator.engine.doctor.catalog import CATALOG
 
         if full:
             words = "The server makes no full run: that builds and installs an app"
             raise EngineError(
                 ErrorCode.BACKEND_UNAVAILABLE, words, hint="Run on its computer: clawperator doctor --full."
             )
-        self.ids = tuple(step.id for step in STEPS if not step.full)
+        self.ids = tuple(step.id for step in CATALOG if not step.full)
         self._client = client
         self._device_id = device_id
 
@@ -47,6 +47,6 @@ class NoFixer:
     def plan(self, checks: Sequence[Any], device_id: str) -> tuple[PlannedFix, ...]:  # noqa: ARG002  # the shape of a fixer
         return ()
 
-    async def run(self, fix: PlannedFix, tell: Tell = untold) -> NoReturn:  # noqa: ARG002  # the shape of a fixer
+    async def run(self, fix: PlannedFix, tell: Tell = unreported) -> NoReturn:  # noqa: ARG002  # the shape of a fixer
         words = "Fixes are run on the server's own computer"
         raise EngineError(ErrorCode.BACKEND_UNAVAILABLE, words, hint="Run there: clawperator doctor --fix.")

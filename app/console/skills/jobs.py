@@ -168,7 +168,7 @@ class SkillJobs:
 
     def findings(self, registry: Registry, skill_id: str) -> tuple[LintFinding, ...]:
         from clawperator.engine.config.policy import load_profile
-        from clawperator.engine.skills.blocked import load_blocked
+        from clawperator.engine.skills.blocked_terms import load_blocked
         from clawperator.engine.skills.lint import lint_skill
 
         blocked = load_blocked(self._settings.environment)

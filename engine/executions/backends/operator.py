@@ -48,7 +48,7 @@ from clawperator.engine.logcat.stages import type_of_stage
 from clawperator.engine.text.suggestions import command_line
 
 if TYPE_CHECKING:
-    from clawperator.engine.doctor.device_state import DeviceState
+    from clawperator.engine.doctor.blockers import Blockers
 
 _LOOK_AGAIN_SECONDS = 2.0
 """Beyond the time that the caller granted, so a device that hangs must not make it much longer."""
@@ -234,13 +234,13 @@ class _Inquiry:
         return [self._task] if self._task is not None else []
 
     async def _read(self) -> None:
-        from clawperator.engine.doctor.device_state import read_state
+        from clawperator.engine.doctor.blockers import read_blockers
 
         try:
-            state = await read_state(self._device, self._package, timeout=_STATE_SECONDS)
+            state = await read_blockers(self._device, self._package, timeout=_STATE_SECONDS)
             if state.starting and self._run.hesitates:
                 await asyncio.sleep(_STARTING_SECONDS)
-                state = await read_state(self._device, self._package, timeout=_STATE_SECONDS)
+                state = await read_blockers(self._device, self._package, timeout=_STATE_SECONDS)
         except EngineError:
             return  # unknown: nothing is refused for it
         self._run.learn(state)
@@ -397,7 +397,7 @@ class _Run:
         no_tree = derived_code(self._envelope.error or "") is ErrorCode.UI_TREE_UNAVAILABLE
         return no_tree or time.monotonic() - self._dispatched_at >= _HESITATION_SECONDS
 
-    def learn(self, state: DeviceState) -> None:
+    def learn(self, state: Blockers) -> None:
         """A screen that is off or locked is a remark; a service that does not run ends the wait, unless the Operator spoke."""
         if (warning := state.warning()) is not None:
             self._trace.warnings.append(warning)

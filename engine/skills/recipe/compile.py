@@ -19,12 +19,12 @@ from clawperator.engine.contracts.limits import (
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import Validated, validate
 from clawperator.engine.skills.compiled import Choice, Compiled, Confirm, Output, with_matcher
-from clawperator.engine.skills.recipe.drafts import Draft, payload, sleep
-from clawperator.engine.skills.recipe.inputs import Told, check_filled, resolve
+from clawperator.engine.skills.recipe.drafts import ActionDraft, payload, sleep
+from clawperator.engine.skills.recipe.inputs import ResolvedInputs, check_filled, resolve
 from clawperator.engine.skills.recipe.model import Recipe
 from clawperator.engine.skills.recipe.rules import read_recipe
 from clawperator.engine.skills.recipe.source import read_source
-from clawperator.engine.skills.recipe.steps import CONFIRM, Step
+from clawperator.engine.skills.recipe.steps import CONFIRM, RecipeStep
 from clawperator.engine.skills.recipe.templates import fill, fill_in, texts
 from clawperator.engine.skills.stable_ids import COMMAND_ID, TASK_ID, in_order, stable_ids
 from clawperator.engine.skills.variables import checked
@@ -35,7 +35,7 @@ _PER_ACTION_MS = 8_000
 """What a plan is given where the recipe does not say: once, and for every action that is no sleep."""
 _FIRST_STEPS = ("close_app", "open_app")
 
-Part = list[Draft]
+Part = list[ActionDraft]
 
 
 def compile_recipe(
@@ -105,9 +105,9 @@ def _session(recipe: Recipe) -> Part:
     site, settle = recipe.site.at("session_policy"), recipe.site.at("settle")
     app = {"applicationId": recipe.application_id}
     return [
-        Draft("__fresh_close", "close_app", app, site),
+        ActionDraft("__fresh_close", "close_app", app, site),
         *sleep("__settle_close", recipe.settle.after_close_ms, settle),
-        Draft("__fresh_open", "open_app", app, site),
+        ActionDraft("__fresh_open", "open_app", app, site),
         *sleep("__settle_open", recipe.settle.after_open_ms, settle),
     ]
 
@@ -141,7 +141,7 @@ def _check_limit(parts: Sequence[Part], recipe: Recipe) -> None:
 # -- executions
 
 
-def _validated(recipe: Recipe, parts: Sequence[Part], told: Told) -> list[Validated]:
+def _validated(recipe: Recipe, parts: Sequence[Part], told: ResolvedInputs) -> list[Validated]:
     values = {name: text for name, text in told.texts.items() if text}
     identity = {"recipeId": recipe.recipe_id, "recipeVersion": recipe.recipe_version, "inputs": in_order(values)}
     ids = stable_ids(identity, told.chosen)
@@ -184,7 +184,7 @@ def _refused(exc: EngineError, part: Part, recipe: Recipe) -> EngineError:
     return site.fault(ErrorCode.COMPILE_VALIDATION_FAILED, exc.message, hint=exc.hint, **facts)
 
 
-def _draft_at(path: str, part: Part) -> Draft | None:
+def _draft_at(path: str, part: Part) -> ActionDraft | None:
     """The action that a path into the payload (``actions.N…``) leads to."""
     parts = path.split(".")
     return part[int(parts[1])] if parts[0] == "actions" and len(parts) > 1 else None
@@ -233,7 +233,7 @@ def _outputs(recipe: Recipe) -> tuple[Output, ...]:
     )
 
 
-def _confirms(steps: Sequence[Step], texts: Mapping[str, str]) -> tuple[Confirm, ...]:
+def _confirms(steps: Sequence[RecipeStep], texts: Mapping[str, str]) -> tuple[Confirm, ...]:
     quoted = {name: re.escape(text) for name, text in texts.items()}
     return tuple(
         Confirm(
@@ -247,7 +247,7 @@ def _confirms(steps: Sequence[Step], texts: Mapping[str, str]) -> tuple[Confirm,
     )
 
 
-def _choices(steps: Sequence[Step], told: Told) -> Iterator[Choice]:
+def _choices(steps: Sequence[RecipeStep], told: ResolvedInputs) -> Iterator[Choice]:
     for step in steps:
         if (choice := step.action.choice) is None:
             continue
@@ -258,7 +258,9 @@ def _choices(steps: Sequence[Step], told: Told) -> Iterator[Choice]:
         yield Choice(step.id, fill_in(dict(choice), told.texts))
 
 
-def _warnings(recipe: Recipe, told: Told, plans: Sequence[Validated], parts: Sequence[Part]) -> list[Mapping[str, Any]]:
+def _warnings(
+    recipe: Recipe, told: ResolvedInputs, plans: Sequence[Validated], parts: Sequence[Part]
+) -> list[Mapping[str, Any]]:
     """In the order of compilation: steps, outputs, session, variables, executions."""
     found = [warning for step in recipe.steps for warning in step.warnings]
     actions = {draft.id for part in parts for draft in part}

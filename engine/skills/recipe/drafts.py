@@ -18,7 +18,7 @@ _PARAM_AT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ActionDraft:
     """One action. ``site`` is that of what it comes from, ``sites`` where its parameters stand by their names."""
 
     id: str
@@ -59,9 +59,9 @@ class Draft:
         return site, tuple(names(value)) if isinstance(value, str) else ()
 
 
-def sleep(action_id: str, duration_ms: int, site: Site) -> list[Draft]:
+def sleep(action_id: str, duration_ms: int, site: Site) -> list[ActionDraft]:
     """A pause of our own; none where it would take no time."""
-    return [Draft(action_id, "sleep", {"durationMs": duration_ms}, site)] if duration_ms else []
+    return [ActionDraft(action_id, "sleep", {"durationMs": duration_ms}, site)] if duration_ms else []
 
 
 def payload(actions: list[dict[str, Any]], timeout_ms: int, ids: tuple[str, str, str]) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def payload(actions: list[dict[str, Any]], timeout_ms: int, ids: tuple[str, str,
     }
 
 
-def check_draft(draft: Draft) -> Validated | None:
+def check_draft(draft: ActionDraft) -> Validated | None:
     """What the contract says about an action before its inputs are known: raises RECIPE_SCHEMA_INVALID.
 
     Parameters that name inputs are judged when their values are there.

@@ -37,7 +37,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ResolvedInputs:
     """Every input as text, defaults included; an optional one without value is the empty text. ``chosen`` are the ids."""
 
     texts: Mapping[str, str]
@@ -65,7 +65,7 @@ def inputs_of(recipe: Recipe) -> tuple[Input, ...]:
     )
 
 
-def resolve(recipe: Recipe, variables: Mapping[str, Scalar]) -> Told:
+def resolve(recipe: Recipe, variables: Mapping[str, Scalar]) -> ResolvedInputs:
     """The inputs of ``recipe`` from ``variables``. An empty text counts as not given.
 
     Raises RECIPE_INPUT_MISSING and RECIPE_INPUT_INVALID (``details.{input, stepId?, expected?}``).
@@ -80,7 +80,9 @@ def resolve(recipe: Recipe, variables: Mapping[str, Scalar]) -> Told:
             raise missing(item.name, site)
         texts[item.name] = "" if value == "" else _text(item, value, site)
     chosen = {name: text_of(variables[name]) for name in (COMMAND_ID, TASK_ID) if variables.get(name, "") != ""}
-    return Told(texts, chosen, tuple(unused(name) for name in variables if name not in (*texts, COMMAND_ID, TASK_ID)))
+    return ResolvedInputs(
+        texts, chosen, tuple(unused(name) for name in variables if name not in (*texts, COMMAND_ID, TASK_ID))
+    )
 
 
 def check_filled(recipe: Recipe, texts: Mapping[str, str]) -> None:

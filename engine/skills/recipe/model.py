@@ -19,7 +19,7 @@ from clawperator.engine.skills.recipe.patterns import pattern_problem
 from clawperator.engine.skills.recipe.schema import Table
 from clawperator.engine.skills.recipe.site import Site
 from clawperator.engine.skills.recipe.source import Source
-from clawperator.engine.skills.recipe.steps import Step
+from clawperator.engine.skills.recipe.steps import RecipeStep
 from clawperator.engine.skills.recipe.templates import INPUT_NAME
 
 NAME = r"^[A-Za-z0-9._-]+$"
@@ -178,7 +178,7 @@ class Recipe(FrontMatter):
     """A recipe that is right in itself: only its inputs are open."""
 
     source: Source
-    steps: tuple[Step, ...]
+    steps: tuple[RecipeStep, ...]
 
     @property
     def site(self) -> Site:

@@ -11,7 +11,7 @@ from clawperator.engine.skills.literals import WORDS, literals
 from clawperator.engine.skills.recipe.model import FrontMatter, Recipe
 from clawperator.engine.skills.recipe.schema import invalid, read
 from clawperator.engine.skills.recipe.site import Site
-from clawperator.engine.skills.recipe.steps import VERIFYING, Step, read_step
+from clawperator.engine.skills.recipe.steps import VERIFYING, RecipeStep, read_step
 from clawperator.engine.skills.recipe.templates import names, undeclared
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read_recipe(source: Source) -> Recipe:
     return recipe
 
 
-def capabilities_of_step(step: Step) -> Iterator[tuple[str, Site]]:
+def capabilities_of_step(step: RecipeStep) -> Iterator[tuple[str, Site]]:
     """What a step needs, with the place that says so."""
     for action in step.actions:
         for capability in sorted(capabilities_of(action.type, action.params)):
@@ -56,7 +56,7 @@ def capabilities_of_step(step: Step) -> Iterator[tuple[str, Site]]:
         yield _EFFECTS[step.effect], step.site.at("effect")
 
 
-def has_side_effect(step: Step) -> bool:
+def has_side_effect(step: RecipeStep) -> bool:
     """Whether ``step`` acts on the app, so that a probe may not have it and others may have to verify it (skills.md#verification)."""
     if step.type == "enter_text" or step.effect:
         return True
@@ -104,7 +104,7 @@ def _check_capabilities(recipe: Recipe) -> None:
 def _check_verification(recipe: Recipe) -> None:
     if recipe.recipe_type != "action" and not _VERIFIED & set(recipe.capabilities):
         return
-    open_step: Step | None = None
+    open_step: RecipeStep | None = None
     for step in recipe.steps:
         if has_side_effect(step):
             if open_step:
@@ -116,7 +116,7 @@ def _check_verification(recipe: Recipe) -> None:
         raise _unverified(open_step)
 
 
-def _unverified(step: Step) -> EngineError:
+def _unverified(step: RecipeStep) -> EngineError:
     hint = "Give the step a confirm block, or let a read_text or wait_for_node follow it (one that is not optional)."
     message = f"step {step.id} has a side effect that nothing verifies"
     return step.site.fault(ErrorCode.RECIPE_VERIFICATION_MISSING, message, hint=hint)

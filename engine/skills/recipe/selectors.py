@@ -50,7 +50,7 @@ _RECYCLER = "RecyclerView"
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
+class LoweredSelector:
     """A matcher whose texts may still name inputs, and what was lost on the way.
 
     ``choice``: the selector itself where the matcher is not all that it says; then the matcher may be empty.
@@ -61,7 +61,7 @@ class Lowered:
     choice: Mapping[str, Any] | None = None
 
 
-def lower(selector: object, site: Site, *, advisory: bool = False, choosing: bool = False) -> Lowered:
+def lower(selector: object, site: Site, *, advisory: bool = False, choosing: bool = False) -> LoweredSelector:
     """The matcher of the ``selector`` at ``site``; ``advisory`` drops what the device cannot match, where an id stays.
 
     ``choosing``: what the device cannot match becomes a choice.
@@ -71,7 +71,7 @@ def lower(selector: object, site: Site, *, advisory: bool = False, choosing: boo
     lowering = _Lowering(choosing=choosing and not advisory)
     lowering.add(selector, site)
     if lowering.lost and lowering.choosing and isinstance(selector, dict):
-        return Lowered(lowering.matcher, tuple(lowering.warnings), selector)
+        return LoweredSelector(lowering.matcher, tuple(lowering.warnings), selector)
     if lowering.lost and not (advisory and "resourceId" in lowering.matcher):
         raise _inexpressible(lowering.lost[0], advisory=advisory)
     if not lowering.matcher:
@@ -79,14 +79,14 @@ def lower(selector: object, site: Site, *, advisory: bool = False, choosing: boo
     for lost in lowering.lost:
         message = f"{lost.path[-1]} cannot be matched on the device: it was dropped, as selector_mode: advisory asks"
         lowering.warnings.append(lost.warning("SELECTOR_KEY_DROPPED", message))
-    return Lowered(lowering.matcher, tuple(lowering.warnings))
+    return LoweredSelector(lowering.matcher, tuple(lowering.warnings))
 
 
-def lower_container(container: object, site: Site, *, advisory: bool = False) -> Lowered:
+def lower_container(container: object, site: Site, *, advisory: bool = False) -> LoweredSelector:
     """The same for a container; the empty matcher where the device has to find it by itself."""
     if _is_scroll_view(container):
         message = "a scroll view has no role: the container is left out, the device takes the first one that scrolls"
-        return Lowered({}, (site.warning("CONTAINER_OMITTED", message),))
+        return LoweredSelector({}, (site.warning("CONTAINER_OMITTED", message),))
     return lower(container, site, advisory=advisory)
 
 

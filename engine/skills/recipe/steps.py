@@ -14,10 +14,10 @@ from clawperator.engine.contracts.limits import MAX_EXECUTION_TIMEOUT_MS, MAX_RE
 from clawperator.engine.contracts.strict import Strict, problem
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.skills.compiled import STAND_IN
-from clawperator.engine.skills.recipe.drafts import Draft, check_draft, sleep
+from clawperator.engine.skills.recipe.drafts import ActionDraft, check_draft, sleep
 from clawperator.engine.skills.recipe.patterns import pattern_problem
 from clawperator.engine.skills.recipe.schema import invalid, read
-from clawperator.engine.skills.recipe.selectors import Lowered, lower, lower_container
+from clawperator.engine.skills.recipe.selectors import LoweredSelector, lower, lower_container
 from clawperator.engine.skills.recipe.site import Block, Site
 from clawperator.engine.skills.recipe.templates import check, fill, names, texts
 
@@ -120,7 +120,7 @@ class StepBlock(Strict):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RecipeStep:
     """One step: its actions in order, all but the sleeps named after it. ``expect`` is what its confirm must have read.
 
     ``effect`` is the declared one or empty; ``warnings`` tell what was lost on the way.
@@ -129,7 +129,7 @@ class Step:
     id: str
     type: str
     site: Site
-    actions: tuple[Draft, ...]
+    actions: tuple[ActionDraft, ...]
     confirm_type: str
     expect: Mapping[str, str]
     effect: str
@@ -137,7 +137,7 @@ class Step:
     warnings: tuple[Mapping[str, Any], ...]
 
     @property
-    def action(self) -> Draft:
+    def action(self) -> ActionDraft:
         """The step's own action."""
         return next(action for action in self.actions if action.id == self.id)
 
@@ -157,7 +157,7 @@ class Step:
         yield from texts(dict(self.expect), self.site.at("confirm", "expect"))
 
 
-def read_step(block: Block, file: str, application_id: str) -> Step:
+def read_step(block: Block, file: str, application_id: str) -> RecipeStep:
     """The step that ``block`` describes. Raises ``EngineError`` (RECIPE_…) with the line and, where it is known, the step's id."""
     name = block.value.get("id")
     site = Site(file, block, shown(name, 100) if isinstance(name, str) else "")
@@ -182,7 +182,7 @@ class _Reader:
         self._advisory = block.selector_mode == "advisory"
         self._warnings: list[Mapping[str, Any]] = []
 
-    def step(self) -> Step:
+    def step(self) -> RecipeStep:
         block, site = self._block, self._site
         actions = [
             *sleep(f"{block.id}__wait_before", block.wait.before_ms, site.at("wait", "before_ms")),
@@ -192,7 +192,7 @@ class _Reader:
         ]
         for action in actions:
             check_draft(action)
-        return Step(
+        return RecipeStep(
             id=block.id,
             type=block.type,
             site=site,
@@ -204,7 +204,7 @@ class _Reader:
             warnings=tuple(self._warnings),
         )
 
-    def _own(self) -> Draft:
+    def _own(self) -> ActionDraft:
         block, site = self._block, self._site
         params: dict[str, Any] = {}
         sites: dict[str, Site] = {}
@@ -228,7 +228,7 @@ class _Reader:
         for retry in _RETRIES.get(block.type, ("retry",)):
             params |= _retry(retry, block.retries)
             sites[retry] = site.at("retries")
-        return Draft(block.id, block.type, params, site, sites, choice)
+        return ActionDraft(block.id, block.type, params, site, sites, choice)
 
     def _params(self) -> dict[str, Any]:
         """The parameters as given; what an action may do must not depend on an input."""
@@ -240,14 +240,14 @@ class _Reader:
             raise invalid(site.at("clickType"), "no input may decide how to click", "a fixed word")
         return self._block.params
 
-    def _confirm(self) -> list[Draft]:
+    def _confirm(self) -> list[ActionDraft]:
         confirm, site = self._block.confirm, self._site.at("confirm")
         if confirm is None:
             return []
         selector = site.at("selector")
         matcher = self._lowered(lower(confirm.selector, selector, advisory=self._advisory))
         params = {"matcher": matcher, **_retry("retry", confirm.retries)}
-        return [Draft(f"{self._block.id}{CONFIRM}", confirm.type, params, site, {"matcher": selector})]
+        return [ActionDraft(f"{self._block.id}{CONFIRM}", confirm.type, params, site, {"matcher": selector})]
 
     def _expect(self) -> dict[str, str]:
         if self._block.confirm is None or self._block.confirm.expect is None:
@@ -257,7 +257,7 @@ class _Reader:
             check(text, place)
         return expect
 
-    def _lowered(self, lowered: Lowered) -> dict[str, str]:
+    def _lowered(self, lowered: LoweredSelector) -> dict[str, str]:
         self._warnings += lowered.warnings
         return lowered.matcher
 

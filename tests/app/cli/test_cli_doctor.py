@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from clawperator.engine.contracts.generation import lacking_words
-from clawperator.engine.doctor import visit
+from clawperator.engine.doctor import probes
 from clawperator.engine.doctor.adb_servers import ServerProcess
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
@@ -74,7 +74,7 @@ def tools(lonely: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name, script in TOOLS.items():
         write_tool(tmp_path, name, script)
     monkeypatch.setenv("ADB_PATH", str(tmp_path / "adb"))
-    monkeypatch.setattr(visit, "running_servers", lambda: ())
+    monkeypatch.setattr(probes, "running_servers", lambda: ())
     return tmp_path
 
 
@@ -210,7 +210,7 @@ def test_hints_do_not_keep_from_trying(
     admit()
     (tools / "node").unlink()
     others = (ServerProcess(4711, 5999), ServerProcess(4712, 0, "localabstract:other"))
-    monkeypatch.setattr(visit, "running_servers", lambda: others)
+    monkeypatch.setattr(probes, "running_servers", lambda: others)
     monkeypatch.setenv("PATH", str(tools))
     run = cli("doctor", "--fix")
     assert (run.exit_code, run.document["verdict"]) == (0, "ready_with_hints")

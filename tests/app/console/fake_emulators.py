@@ -23,7 +23,7 @@ from clawperator.engine.emulators.provision import Provisioned, ProvisionPlan
 from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.engine.emulators.stages import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, Tell, untold
+from clawperator.engine.events.progress import Stage, Tell, unreported
 from clawperator.engine.operator.compatibility import Compatibility
 from clawperator.engine.operator.reports import (
     InstalledVariant,
@@ -164,7 +164,7 @@ class FakeEmulators:
         name: str = "",
         *,
         force: bool = False,
-        tell: Tell = untold,
+        tell: Tell = unreported,
         api_level: int | None = None,
         device_profile: str | None = None,
         abi: str | None = None,
@@ -175,13 +175,13 @@ class FakeEmulators:
         await self._through("create", tell, name)
         return replace(PIXEL, name=name)
 
-    async def start(self, name: str, *, tell: Tell = untold, log: str = "") -> RunningEmulator:
+    async def start(self, name: str, *, tell: Tell = unreported, log: str = "") -> RunningEmulator:
         del log
         self.calls.append(f"start {name}")
         await self._through("start", tell, name)
         return self._run_of(name)
 
-    async def stop(self, name: str, *, tell: Tell = untold) -> Stopped:
+    async def stop(self, name: str, *, tell: Tell = unreported) -> Stopped:
         self.calls.append(f"stop {name}")
         tell(Stage("stop", "stop", "running", 0, 20_000))
         if self.hold == "stop":
@@ -195,7 +195,7 @@ class FakeEmulators:
         self.calls.append(f"delete {name}")
         self.present = tuple(avd for avd in self.present if avd.name != name)
 
-    async def provision(self, name: str = "", *, tell: Tell = untold) -> Provisioned:
+    async def provision(self, name: str = "", *, tell: Tell = unreported) -> Provisioned:
         plan = await self.plan(name)
         self.calls.append(f"provision {name}".strip())
         await self._through("provision", tell, plan.name, plan.kind)
@@ -296,7 +296,7 @@ class FakeOperatorApp:
             raise self.status_error
         return self.now
 
-    async def setup(self, apk: str = "", *, sha256: str = "", tell: Tell = untold) -> SetupReport:
+    async def setup(self, apk: str = "", *, sha256: str = "", tell: Tell = unreported) -> SetupReport:
         del sha256
         self.calls.append(f"setup {apk}")
         limits = {"check": 0, "install": 180_000, "permissions": 0, "verify": 0}

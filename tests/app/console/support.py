@@ -23,7 +23,7 @@ from clawperator.engine.config.settings import Settings
 from clawperator.engine.doctor.fix import FixResult, PlannedFix
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
-from clawperator.engine.events.progress import Stage, Tell, untold
+from clawperator.engine.events.progress import Stage, Tell, unreported
 from clawperator.engine.events.types import (
     CommandProgress,
     DevicesChanged,
@@ -125,7 +125,7 @@ class FakeFixer:
                     plans.setdefault(text, PlannedFix(check["id"], text, preview, "kill-server" in text))
         return tuple(plans.values())
 
-    async def run(self, fix: PlannedFix, tell: Tell = untold) -> FixResult:
+    async def run(self, fix: PlannedFix, tell: Tell = unreported) -> FixResult:
         engine = self._engine
         engine.calls.append(f"fix {fix.step}")
         stage = "permissions" if fix.step.startswith("clawperator grant") else fix.step.split()[1]

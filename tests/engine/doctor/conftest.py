@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, Settings
-from clawperator.engine.doctor import visit
+from clawperator.engine.doctor import probes
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
@@ -63,7 +63,7 @@ def tools(tmp_path: Path) -> Path:
 @pytest.fixture
 async def admit(tmp_path: Path, tools: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Admit]:
     """Call it with the keys of a scenario (``speed`` is 0 unless given); ``env`` and ``settings`` are further choices."""
-    monkeypatch.setattr(visit, "running_servers", lambda: ())
+    monkeypatch.setattr(probes, "running_servers", lambda: ())
     async with AsyncExitStack() as stack:
 
         async def make(

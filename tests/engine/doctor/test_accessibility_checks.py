@@ -12,7 +12,7 @@ from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.doctor import accessibility
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.operator.batch import Part
+from clawperator.engine.operator.batch import BatchOutput
 from tests.engine.doctor.conftest import Admit
 
 PACKAGE = "com.clawperator.operator"
@@ -22,8 +22,8 @@ GRANT = f"clawperator grant-device-permissions --device-id {DEVICE} --receiver-p
 ANY = st.one_of(st.text(), st.sampled_from(["", "null", "\0", "{" * 50, "User state[", "Bound services:{", SERVICE]))
 
 
-def part(text: str, exit_code: int = 0) -> Part:
-    return Part(text.encode(), exit_code)
+def part(text: str, exit_code: int = 0) -> BatchOutput:
+    return BatchOutput(text.encode(), exit_code)
 
 
 def enabled(switch: str, listed: str, exit_code: int = 0) -> Check:
@@ -71,7 +71,7 @@ def test_settings_that_do_not_answer() -> None:
 # -- the dump, in the shape of Android 13
 
 
-def dump(*, bound: int = 0, listed: str = "", binding: str = "", crashed: str = "", held: bool = False) -> Part:
+def dump(*, bound: int = 0, listed: str = "", binding: str = "", crashed: str = "", held: bool = False) -> BatchOutput:
     running = ", \n                     ".join(
         "Service[label=Some service, feedbackType[FEEDBACK_GENERIC], capabilities=1, eventTypes=TYPES_ALL_MASK]"
         for _ in range(bound)
@@ -89,7 +89,7 @@ OURS = f"{{{SERVICE}}}"
 BOTH = f"{OURS}, {{com.other/com.other.Service}}"
 
 
-def bound(text: Part, listed: str = SERVICE) -> Check:
+def bound(text: BatchOutput, listed: str = SERVICE) -> Check:
     return accessibility.bound(text, part(listed), DEVICE, PACKAGE)
 
 
@@ -107,7 +107,7 @@ def test_bound() -> None:
         (dump(listed=OURS, held=True), "UiAutomation is held by another program", []),
     ],
 )
-def test_enabled_but_not_bound(text: Part, reason: str, steps: list[str]) -> None:
+def test_enabled_but_not_bound(text: BatchOutput, reason: str, steps: list[str]) -> None:
     check = bound(text)
     assert (check.status, check.code) == ("warn", ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING)
     assert check.summary == "The Operator's accessibility service is switched on but not running"

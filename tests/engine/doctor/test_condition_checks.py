@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.doctor import condition
-from clawperator.engine.operator.batch import Part
+from clawperator.engine.doctor import device_health
+from clawperator.engine.operator.batch import BatchOutput
 from tests.engine.doctor.conftest import Admit
 
 DEVICE = "R5CT 1"
 
 
-def part(text: str, exit_code: int = 0) -> Part:
-    return Part(text.encode(), exit_code)
+def part(text: str, exit_code: int = 0) -> BatchOutput:
+    return BatchOutput(text.encode(), exit_code)
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def part(text: str, exit_code: int = 0) -> Part:
     ],
 )
 def test_screen(power: str, policy: str, status: str, summary: str) -> None:
-    check = condition.screen(part(power), part(policy), DEVICE)
+    check = device_health.screen(part(power), part(policy), DEVICE)
     assert (check.status, check.summary, check.code) == (status, summary, None)
 
 
 def test_what_to_do_about_a_dark_screen_is_quoted_for_the_shell() -> None:
-    check = condition.screen(part("mWakefulness=Asleep"), part(""), DEVICE)
+    check = device_health.screen(part("mWakefulness=Asleep"), part(""), DEVICE)
     assert check.fix[0].value == "adb -s 'R5CT 1' shell input keyevent KEYCODE_WAKEUP"
 
 
@@ -59,7 +59,7 @@ def test_what_to_do_about_a_dark_screen_is_quoted_for_the_shell() -> None:
     ],
 )
 def test_log_buffer(text: str, size: int, used: int, status: str) -> None:
-    check = condition.log_buffer(part(text), DEVICE)
+    check = device_health.log_buffer(part(text), DEVICE)
     assert (check.status, check.evidence) == (status, {"sizeBytes": size, "usedBytes": used})
 
 
@@ -76,7 +76,7 @@ def test_log_buffer(text: str, size: int, used: int, status: str) -> None:
     ],
 )
 def test_clock(text: str, summary: str) -> None:
-    check = condition.clock(part(text), 1_000_000.9)
+    check = device_health.clock(part(text), 1_000_000.9)
     assert check.summary == summary
     assert (check.status == "pass") == (summary == "The clocks of device and host agree")
 
@@ -84,9 +84,9 @@ def test_clock(text: str, summary: str) -> None:
 @given(st.text(), st.text(), st.integers(0, 255))
 def test_no_text_is_too_odd(one: str, two: str, exit_code: int) -> None:
     checks = [
-        condition.screen(part(f"mWakefulness={one}", exit_code), part(f" showing={two}\n{one}"), DEVICE),
-        condition.log_buffer(part(f"main: ring buffer is {one} ({two} consumed", exit_code), DEVICE),
-        condition.clock(part(one, exit_code), 0.0),
+        device_health.screen(part(f"mWakefulness={one}", exit_code), part(f" showing={two}\n{one}"), DEVICE),
+        device_health.log_buffer(part(f"main: ring buffer is {one} ({two} consumed", exit_code), DEVICE),
+        device_health.clock(part(one, exit_code), 0.0),
     ]
     for check in checks:
         assert check.status in ("pass", "warn")

@@ -10,11 +10,11 @@ import pytest
 
 from clawperator.engine import EngineError
 from clawperator.engine.contracts.envelope import Envelope
-from clawperator.engine.doctor import host, readiness, steps
+from clawperator.engine.doctor import catalog, host, readiness
+from clawperator.engine.doctor.catalog import CATALOG
 from clawperator.engine.doctor.check import CRITICAL, Check
+from clawperator.engine.doctor.probes import Probes
 from clawperator.engine.doctor.run import report
-from clawperator.engine.doctor.steps import STEPS
-from clawperator.engine.doctor.visit import Visit
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.simulator.packages import version_code_of
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
@@ -80,7 +80,7 @@ async def test_a_healthy_device_passes_every_check_in_order(admit: Admit) -> Non
 
 
 async def test_every_critical_id_of_the_contract_has_a_step(admit: Admit) -> None:
-    assert {step.id for step in STEPS} >= CRITICAL
+    assert {step.id for step in CATALOG} >= CRITICAL
     doctor = (await admit()).engine.doctor(full=True)
     assert doctor.ids == tuple(FULL)
 
@@ -138,14 +138,14 @@ def decreed(patient: Patient, monkeypatch: pytest.MonkeyPatch, *decrees: Check) 
     passing = [Check(name, "pass", "built") for name in FULL if name.startswith("build.")]
     wanted = {check.id: check for check in (*passing, *decrees)}
     made = tuple(
-        steps.Step(step.id, _always(wanted[step.id]), step.question, step.full) if step.id in wanted else step
-        for step in STEPS
+        catalog.CheckSpec(step.id, _always(wanted[step.id]), step.question, step.full) if step.id in wanted else step
+        for step in CATALOG
     )
-    monkeypatch.setattr("clawperator.engine.doctor.run.STEPS", made)
+    monkeypatch.setattr("clawperator.engine.doctor.run.CATALOG", made)
 
 
-def _always(check: Check) -> Callable[[Visit], Awaitable[Check]]:
-    async def find(_: Visit) -> Check:
+def _always(check: Check) -> Callable[[Probes], Awaitable[Check]]:
+    async def find(_: Probes) -> Check:
         return check
 
     return find
@@ -245,7 +245,7 @@ async def test_a_run_that_nobody_follows_any_more_leaves_nothing_behind(admit: A
 
 
 async def test_a_tool_that_hangs_delays_nobody_for_ever(admit: Admit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.engine.doctor.visit.TOOL_SECONDS", 0.05)
+    monkeypatch.setattr("clawperator.engine.doctor.probes.TOOL_SECONDS", 0.05)
     patient = await admit()
     write_tool(patient.tools, "node", "sleep 60")
     assert (await patient.by_id())["host.node.version"].code is ErrorCode.HOST_DEPENDENCY_MISSING
@@ -316,14 +316,14 @@ async def test_a_device_that_answers_nothing_of_the_kind(admit: Admit, monkeypat
 
 async def test_a_device_that_vanishes_meanwhile(admit: Admit, monkeypatch: pytest.MonkeyPatch) -> None:
     patient = await admit()
-    ask = Visit._parts
+    ask = Probes._parts
 
-    async def vanish(visit: Visit, name: str, commands: object) -> object:
+    async def vanish(visit: Probes, name: str, commands: object) -> object:
         await visit.device()
         patient.world.disconnect()
         return await ask(visit, name, commands)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Visit, "_parts", vanish)
+    monkeypatch.setattr(Probes, "_parts", vanish)
     checks = await patient.by_id()
     assert checks["device.discovery"].status == "pass"
     assert ErrorCode.DOCTOR_FAILED not in {check.code for check in checks.values()}

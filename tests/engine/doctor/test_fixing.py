@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from clawperator.engine.doctor import host
 from clawperator.engine.doctor.check import Check, manual, shell
 from clawperator.engine.doctor.fix import Fixer, PlannedFix
-from clawperator.engine.doctor.fix_words import Words, understand
+from clawperator.engine.doctor.fix_commands import FixCommand, parse_fix
 from clawperator.engine.doctor.readiness import granting
 from clawperator.engine.doctor.run import next_actions, report
 from clawperator.engine.errors import ErrorCode
@@ -29,19 +29,19 @@ LOOK = f"clawperator observe snapshot --device-id {SERIAL} --receiver-package {P
 @pytest.mark.parametrize(
     ("step", "expected"),
     [
-        ("adb kill-server", Words("kill-server")),
-        ("adb start-server", Words("start-server")),
-        (GRANT, Words("grant-device-permissions", SERIAL, PACKAGE)),
-        (f"{GRANT} --force", Words("grant-device-permissions", SERIAL, PACKAGE, force=True)),
-        (LOOK, Words("snapshot", SERIAL, PACKAGE, 5000)),
-        ("clawperator operator setup --device-id 'a b'", Words("setup", "a b")),
-        ("clawperator operator setup --apk /x/o.apk", Words("setup", apk="/x/o.apk")),
+        ("adb kill-server", FixCommand("kill-server")),
+        ("adb start-server", FixCommand("start-server")),
+        (GRANT, FixCommand("grant-device-permissions", SERIAL, PACKAGE)),
+        (f"{GRANT} --force", FixCommand("grant-device-permissions", SERIAL, PACKAGE, force=True)),
+        (LOOK, FixCommand("snapshot", SERIAL, PACKAGE, 5000)),
+        ("clawperator operator setup --device-id 'a b'", FixCommand("setup", "a b")),
+        ("clawperator operator setup --apk /x/o.apk", FixCommand("setup", apk="/x/o.apk")),
         (f"clawperator grant-device-permissions --device-id=-x --receiver-package {PACKAGE}",
-         Words("grant-device-permissions", "-x", PACKAGE)),
+         FixCommand("grant-device-permissions", "-x", PACKAGE)),
     ],
 )  # fmt: skip
-def test_known_steps(step: str, expected: Words) -> None:
-    assert understand(step) == expected
+def test_known_steps(step: str, expected: FixCommand) -> None:
+    assert parse_fix(step) == expected
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_known_steps(step: str, expected: Words) -> None:
     ],
 )
 def test_everything_else_is_left_to_people(step: str) -> None:
-    assert understand(step) is None
+    assert parse_fix(step) is None
 
 
 @given(
@@ -77,7 +77,7 @@ def test_everything_else_is_left_to_people(step: str) -> None:
     )
 )
 def test_no_step_is_too_odd(step: str) -> None:
-    words = understand(step)
+    words = parse_fix(step)
     assert words is None or words.verb in (
         "kill-server", "start-server", "grant-device-permissions", "snapshot", "setup",
     )  # fmt: skip
@@ -87,7 +87,7 @@ def test_no_step_is_too_odd(step: str) -> None:
 def test_what_the_doctor_writes_is_understood_whatever_the_serial(serial: str) -> None:
     for force in (False, True):
         (step,) = granting(serial, PACKAGE, force=force)
-        assert understand(step.value) == Words("grant-device-permissions", serial, PACKAGE, force=force)
+        assert parse_fix(step.value) == FixCommand("grant-device-permissions", serial, PACKAGE, force=force)
 
 
 def failing(*steps: Any, check_id: str = "readiness.handshake") -> Check:

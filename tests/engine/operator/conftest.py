@@ -12,7 +12,7 @@ import pytest
 
 from clawperator.engine import Engine, Settings
 from clawperator.engine.events.progress import Stage
-from clawperator.engine.operator import granting
+from clawperator.engine.operator import grants
 from clawperator.engine.operator.app import OperatorApp
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
@@ -43,7 +43,7 @@ MakePhone = Callable[..., Awaitable[Phone]]
 @pytest.fixture
 async def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MakePhone]:
     """Call it with the keys of a scenario; ``flags`` are settings of the engine."""
-    monkeypatch.setattr(granting, "OFF_SECONDS", 0.0)
+    monkeypatch.setattr(grants, "OFF_SECONDS", 0.0)
     async with AsyncExitStack() as stack:
 
         async def make(flags: dict[str, Any] | None = None, **scenario: Any) -> Phone:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.adb.device import AdbDevice, ShellResult
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator.batch import _split, ask_all
+from clawperator.engine.operator.batch import _split, run_commands
 
 MARK = b"clawperator-0123456789abcdef:"
 
@@ -40,7 +40,7 @@ async def test_arguments_are_quoted_and_marks_are_unpredictable() -> None:
             return ShellResult(f"one{mark}0\ntwo\n{mark}7\n".encode(), b"", 0)
 
     device = cast("AdbDevice", Device())
-    parts = [await ask_all(device, [("echo", "$(reboot)"), ("false",)]) for _ in range(2)]
+    parts = [await run_commands(device, [("echo", "$(reboot)"), ("false",)]) for _ in range(2)]
     assert [(part.text, part.exit_code, part.ok) for part in parts[0]] == [("one", 0, True), ("two\n", 7, False)]
     assert scripts[0].startswith("{ echo '$(reboot)'; } 2>&1 </dev/null; echo clawperator-")
     assert scripts[0] != scripts[1]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE
-from clawperator.engine.operator.crash_text import from_dropbox, from_log, merged, of_packages
+from clawperator.engine.operator.crash_parser import from_dropbox, from_log, merged, of_packages
 from tests.engine.operator.conftest import MakePhone
 
 OTHER = "com.example.game"

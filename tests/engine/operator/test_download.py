@@ -15,8 +15,8 @@ import pytest
 import trustme
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, untold
-from clawperator.engine.operator.download import Fetched, fetch
+from clawperator.engine.events.progress import Stage, unreported
+from clawperator.engine.operator.download import FetchedApk, fetch
 from tests.engine.operator.apks import apk, manifest
 
 APK = apk(padding=2_000_000)
@@ -98,13 +98,13 @@ def files(home: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
-def content(done: Fetched) -> bytes:
+def content(done: FetchedApk) -> bytes:
     return Path(done.path).read_bytes()
 
 
 async def refused(source: str, home: Path, digest: str = "") -> EngineError:
     with pytest.raises(EngineError) as caught:
-        await fetch(source, digest, {"HOME": str(home)}, untold)
+        await fetch(source, digest, {"HOME": str(home)}, unreported)
     return caught.value
 
 
@@ -125,7 +125,7 @@ async def test_what_broke_off_goes_on(site: Site, tmp_path: Path) -> None:
     error = await refused(f"{site.url}/operator.apk", tmp_path, DIGEST)
     assert (error.code, error.code.retryable) == (ErrorCode.OPERATOR_FETCH_FAILED, True)
     assert files(tmp_path) == [f".{DIGEST[:16]}.part"]
-    done = await fetch(f"{site.url}/operator.apk", DIGEST, {"HOME": str(tmp_path)}, untold)
+    done = await fetch(f"{site.url}/operator.apk", DIGEST, {"HOME": str(tmp_path)}, unreported)
     assert done.resumed_at == 1_000_000
     assert site.ranges == ["bytes=1000000-"]
     assert content(done) == APK
@@ -135,7 +135,7 @@ async def test_a_whole_part_needs_no_more_bytes(site: Site, tmp_path: Path) -> N
     folder = tmp_path / ".clawperator" / "downloads"
     folder.mkdir(parents=True)
     (folder / f".{DIGEST[:16]}.part").write_bytes(APK)
-    done = await fetch(f"{site.url}/operator.apk", DIGEST, {"HOME": str(tmp_path)}, untold)
+    done = await fetch(f"{site.url}/operator.apk", DIGEST, {"HOME": str(tmp_path)}, unreported)
     assert done.resumed_at == len(APK)
 
 
@@ -144,7 +144,7 @@ async def test_a_file_of_this_computer(tmp_path: Path) -> None:
     source = tmp_path / "given.apk"
     source.write_bytes(debug)
     assert "--sha256" in (await refused(str(source), tmp_path)).hint
-    done = await fetch(str(source), hashlib.sha256(debug).hexdigest(), {"HOME": str(tmp_path)}, untold)
+    done = await fetch(str(source), hashlib.sha256(debug).hexdigest(), {"HOME": str(tmp_path)}, unreported)
     assert Path(done.path).name == "operator-debug.apk"
 
 
@@ -166,7 +166,7 @@ async def test_an_untrusted_certificate(site: Site, tmp_path: Path, monkeypatch:
 
 async def test_what_is_not_what_it_should_be_replaces_nothing(site: Site, tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path)}
-    kept = await fetch(f"{site.url}/operator.apk", "", home, untold)
+    kept = await fetch(f"{site.url}/operator.apk", "", home, unreported)
     site.files["/other.apk"] = other = apk(manifest(package="com.example.game"))
     for path, digest in (("/other.apk", "0" * 64), ("/other.apk", hashlib.sha256(other).hexdigest())):
         assert (await refused(f"{site.url}{path}", tmp_path, digest)).code is ErrorCode.OPERATOR_INSTALL_FAILED

@@ -13,7 +13,7 @@ from clawperator.engine.adb.parse import InstallResult, parse_install_result
 from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.operator.apk import ApkFacts
-from clawperator.engine.operator.installing import refusal
+from clawperator.engine.operator.installation import refusal
 
 APK = ApkFacts("/x/operator.apk", 1000, RELEASE_PACKAGE, "0.3.1", 301_900, 21, ("arm64-v8a",))
 DATA = Path(__file__).parents[2] / "data" / "device"

@@ -13,7 +13,7 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import InstallResult
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE, service_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import untold
+from clawperator.engine.events.progress import unreported
 from clawperator.engine.operator import setup
 from tests.engine.operator.apks import apk, manifest, save
 from tests.engine.operator.conftest import MakePhone, Phone
@@ -231,6 +231,6 @@ async def test_an_installation_that_hangs_ends_at_its_limit(phone: MakePhone, tm
 
     there.world.round_trips.latency_ms = 60_000.0
     with pytest.raises(EngineError) as caught:
-        await setup.set_up(resolve, save(tmp_path), package="", sha256="", env={}, tell=untold, seconds=0.05)
+        await setup.set_up(resolve, save(tmp_path), package="", sha256="", env={}, tell=unreported, seconds=0.05)
     assert caught.value.code is ErrorCode.OPERATOR_INSTALL_FAILED
     assert "no answer within 0.05 s" in caught.value.message

@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
-from clawperator.engine.recordings.reading import read_recording
+from clawperator.engine.recordings.reader import read_recording
 from clawperator.engine.recordings.records import Recording
 from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.device import SimulatedDevice, create_device

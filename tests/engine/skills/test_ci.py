@@ -15,10 +15,10 @@ from clawperator.engine.config.policy import DEFAULT, Profile
 from clawperator.engine.config.policy import Rules as Allowed
 from clawperator.engine.skills import ci
 from clawperator.engine.skills.artifact import compile_artifact
-from clawperator.engine.skills.blocked import Blocked, read_terms
+from clawperator.engine.skills.blocked_terms import BlockedTerms, read_terms
 from clawperator.engine.skills.ci import CHECKS, run_ci
-from clawperator.engine.skills.indexing import write_index
-from clawperator.engine.skills.lint import Rules
+from clawperator.engine.skills.index import write_index
+from clawperator.engine.skills.lint import LintRules
 from clawperator.engine.skills.registry import Registry, builtin_path, load_registry
 from tests.support import OWNER
 
@@ -39,10 +39,10 @@ def opened(root: Path) -> Registry:
 
 
 def failed(
-    root: Path, *, blocked: Blocked | None = None, profile: Profile = DEFAULT
+    root: Path, *, blocked: BlockedTerms | None = None, profile: Profile = DEFAULT
 ) -> Mapping[str, list[tuple[str, str]]]:
     """The checks that failed, with file and code of their errors."""
-    checks = run_ci(opened(root), Rules(TODAY, profile, blocked or Blocked()))
+    checks = run_ci(opened(root), LintRules(TODAY, profile, blocked or BlockedTerms()))
     assert [check.id for check in checks] == list(CHECKS)
     return {
         check.id: [(finding.file, finding.code) for finding in check.findings if finding.severity == "error"]
@@ -189,7 +189,7 @@ def test_a_link_out_of_the_root(root: Path) -> None:
 
 
 def test_as_a_document(root: Path) -> None:
-    check = run_ci(opened(root), Rules(TODAY, DEFAULT, Blocked()))[0].to_dict()
+    check = run_ci(opened(root), LintRules(TODAY, DEFAULT, BlockedTerms()))[0].to_dict()
     assert check == {"id": "metadata", "ok": True, "about": CHECKS["metadata"], "findings": []}
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from clawperator.app.cli.output import encode
 from clawperator.engine.errors import EngineError
-from clawperator.engine.skills.checking import validate_all
-from clawperator.engine.skills.indexing import check_index
+from clawperator.engine.skills.index import check_index
 from clawperator.engine.skills.registry import load_registry
 from clawperator.engine.skills.search import search
+from clawperator.engine.skills.validation import validate_all
 
 KEYS = (
     "id",

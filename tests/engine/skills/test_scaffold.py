@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.skills import scaffold
-from clawperator.engine.skills.checking import validate_all
+from clawperator.engine.skills.json_files import write_file
 from clawperator.engine.skills.registry import Registry, load_registry
 from clawperator.engine.skills.scaffold import new_skill
-from clawperator.engine.skills.writing import write_file
+from clawperator.engine.skills.validation import validate_all
 from tests.engine.skills.made import made_registry
 from tests.support import OWNER, patience
 

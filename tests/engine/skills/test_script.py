@@ -14,7 +14,7 @@ import pytest
 from clawperator.engine import EngineError, ErrorCode, Settings
 from clawperator.engine.config.caller_profile import packed
 from clawperator.engine.config.policy import DEFAULT, load_profile
-from clawperator.engine.skills.environment import surroundings
+from clawperator.engine.skills.environment import script_environment
 from clawperator.engine.skills.own_command import own_command
 from clawperator.engine.skills.registry import BUILTIN, Registry
 from clawperator.engine.skills.script import choose_script
@@ -163,7 +163,7 @@ def assert_calls_us(command: str) -> None:
     assert done.stdout == f"{__version__}\n"
 
 
-# -- surroundings
+# -- script_environment
 
 
 def settings(**chosen: Any) -> Settings:
@@ -172,7 +172,7 @@ def settings(**chosen: Any) -> Settings:
 
 def test_what_both_generations_look_for(tmp_path: Path) -> None:
     made = registry(tmp_path, "a.sh")
-    env = surroundings(
+    env = script_environment(
         settings(receiver_package="com.example.operator"), made, "com.example.app.read", "/x/clawperator", "serial-1"
     )
     assert env == {
@@ -196,7 +196,7 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
     made = replace(registry(tmp_path, "a.sh"), source=BUILTIN)
     policy = tmp_path / "p.toml"
     policy.write_text('version = 1\nactiveProfile = "watching"\n[profiles.watching]\nread_only = true\n')
-    env = surroundings(
+    env = script_environment(
         settings(
             device_id="chosen-before",
             policy_path=str(policy),
@@ -232,6 +232,6 @@ def test_what_was_chosen_holds_for_the_calls_of_the_script(tmp_path: Path) -> No
 
 
 def test_without_a_device_the_callers_variables_stay(tmp_path: Path) -> None:
-    env = surroundings(settings(), registry(tmp_path, "a.sh"), "com.example.app.read", "c", None)
+    env = script_environment(settings(), registry(tmp_path, "a.sh"), "com.example.app.read", "c", None)
     assert env["DEVICE_ID"] == "from-the-caller"
     assert "CLAWPERATOR_DEVICE_ID" not in env

@@ -14,14 +14,14 @@ import pytest
 
 from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.skills.blocked import Blocked, read_terms
-from clawperator.engine.skills.hook import install_hook, script
-from clawperator.engine.skills.lint import Rules, lint_history, lint_staged
+from clawperator.engine.skills.blocked_terms import BlockedTerms, read_terms
+from clawperator.engine.skills.git_hook import install_hook, script
+from clawperator.engine.skills.lint import LintRules, lint_history, lint_staged
 from clawperator.engine.skills.staged import StagedFile, committed_lines, staged_files
 from tests.engine.skills.repositories import NOBODY, Repository
 from tests.support import OWNER, patience
 
-RULES = Rules(date(2026, 3, 1), DEFAULT, Blocked())
+RULES = LintRules(date(2026, 3, 1), DEFAULT, BlockedTerms())
 
 
 @pytest.fixture

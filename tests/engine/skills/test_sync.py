@@ -15,7 +15,7 @@ import pytest
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.events.progress import Stage
 from clawperator.engine.files.lock import FileLock
-from clawperator.engine.skills.checkout import Workshop
+from clawperator.engine.skills.checkout import StagedCheckout
 from clawperator.engine.skills.git import environment, reason
 from clawperator.engine.skills.sync import REPOSITORY, checked_ref, repository
 from tests.engine.skills.repositories import (
@@ -411,13 +411,13 @@ async def test_cancelled_when_it_is_done(
     """The new checkout is in its place: saying that nothing happened would be wrong."""
     await run_sync(sync_env)
     upstream.commit("three", {REGISTRY: registry("three")})
-    loop, replace = asyncio.get_running_loop(), Workshop.replace
+    loop, replace = asyncio.get_running_loop(), StagedCheckout.replace
 
-    def interrupted(self: Workshop) -> None:
+    def interrupted(self: StagedCheckout) -> None:
         loop.call_soon_threadsafe(task.cancel)
         replace(self)
 
-    monkeypatch.setattr(Workshop, "replace", interrupted)
+    monkeypatch.setattr(StagedCheckout, "replace", interrupted)
     task = asyncio.create_task(run_sync(sync_env))
     assert (await task).commit == upstream.head
     assert skills_of(local.folder) == ["three"]

@@ -1,0 +1,73 @@
+"""Why a device does not act: its accessibility service and its screen from one read, in the doctor's words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.contracts.operator_identity import service_of
+from clawperator.engine.doctor import accessibility, device_health
+from clawperator.engine.doctor.check import Check
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.operator.batch import BatchOutput, run_commands
+
+
+@dataclass(frozen=True, slots=True)
+class Blockers:
+    """What is known to be wrong; ``None`` where nothing is, or where the device did not say.
+
+    ``service`` is a service that is switched off or does not run, ``screen`` one that is off or locked. ``starting``: Android
+    is binding the service, which may run in a moment, or never.
+    """
+
+    service: Check | None
+    screen: Check | None
+    starting: bool = False
+
+    def error(self) -> EngineError | None:
+        """SERVICE_UNAVAILABLE about a service that does not run."""
+        check = self.service
+        if check is None:
+            return None
+        details = {"checkId": check.id, "summary": check.summary, "detail": check.detail, **(check.evidence or {})}
+        return EngineError(ErrorCode.SERVICE_UNAVAILABLE, check.summary, hint=_remedy(check), details=details)
+
+    def warning(self) -> Mapping[str, str] | None:
+        """The warning about a screen that is off or locked; ``path`` is the doctor's check."""
+        check = self.screen
+        if check is None:
+            return None
+        code = "SCREEN_OFF" if check.fix else "SCREEN_LOCKED"
+        return {"code": code, "path": check.id, "message": f"{check.summary}. {check.detail} {_remedy(check)}"}
+
+
+def _remedy(check: Check) -> str:
+    """What to do, in one line."""
+    steps = [f"`{step.value}`" if step.kind == "shell" else step.value for step in check.fix] or check.guidance[:1]
+    return ": ".join(filter(None, (check.fix_title, " ".join(steps))))
+
+
+async def read_blockers(device: AdbDevice, package: str, *, timeout: float) -> Blockers:
+    """Ask ``device`` once, within ``timeout`` seconds. Raises ``EngineError`` where it does not answer."""
+    switch, listed, dump, power, policy = await run_commands(
+        device, (*accessibility.SWITCHES, accessibility.DUMP, *device_health.SCREEN), timeout=timeout
+    )
+    screen = device_health.screen(power, policy, device.serial)
+    service = _service(switch, listed, dump, device.serial, package)
+    return Blockers(
+        service=service,
+        screen=screen if screen.fix or screen.guidance else None,
+        starting=service is not None and service_of(package) in parse_accessibility(dump.text).binding,
+    )
+
+
+def _service(switch: BatchOutput, listed: BatchOutput, dump: BatchOutput, serial: str, package: str) -> Check | None:
+    if parse_accessibility(dump.text).is_bound(service_of(package)):
+        return None
+    enabled = accessibility.enabled(switch, listed, serial, package)
+    if enabled.code is not None:
+        return enabled
+    bound = accessibility.bound(dump, listed, serial, package)
+    return bound if bound.code is not None else None

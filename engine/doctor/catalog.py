@@ -1,0 +1,209 @@
+"""Every check in report order, with the question that it answers and what it depends on (doctor.md#checks)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from clawperator.engine.doctor import accessibility, device_health, gradle, host, readiness
+from clawperator.engine.doctor import device as device_checks
+from clawperator.engine.doctor.check import Check
+from clawperator.engine.doctor.probes import BlockedError, Probes
+from clawperator.engine.errors import EngineError
+from clawperator.engine.skills.registry import open_registry
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSpec:
+    """One check: ``question`` is the one whose time counts as that of the check; ``full`` ones belong to full runs only."""
+
+    id: str
+    find: Callable[[Probes], Awaitable[Check]]
+    question: str = ""
+    full: bool = False
+
+
+async def _python(_: Probes) -> Check:
+    return host.python_version()
+
+
+async def _node(probes: Probes) -> Check:
+    return host.node_version(await probes.tool("node", "--version"))
+
+
+async def _git(probes: Probes) -> Check:
+    return host.git_presence(await probes.tool("git", "--version"))
+
+
+async def _skills(probes: Probes) -> Check:
+    try:
+        found = await asyncio.to_thread(open_registry, probes.env, probes.settings.skills_registry or None)
+    except EngineError as exc:
+        return host.skills_registry(exc)
+    return host.skills_registry(found)
+
+
+async def _adb(probes: Probes) -> Check:
+    path, said = await probes.adb()
+    answers = said is None and await probes.server_answers()
+    return host.adb_presence(path, said, server_at=str(probes.server.address) if answers else "")
+
+
+async def _server(probes: Probes) -> Check:
+    return host.adb_server(str(probes.server.address), await probes.server_version())
+
+
+async def _adb_version(probes: Probes) -> Check:
+    (_, said), protocol = await probes.adb(), await probes.server_version()
+    if said is None:
+        await probes.need("host.adb.presence")
+    if isinstance(protocol, EngineError):
+        await probes.need("host.adb.server")
+        raise protocol
+    return host.adb_version(said or "", protocol)
+
+
+async def _adb_servers(probes: Probes) -> Check:
+    if not probes.server.address.is_local:
+        return host.adb_servers((), probes.server.address.port)
+    return host.adb_servers(await probes.adb_servers(), probes.server.address.port)
+
+
+async def _java(probes: Probes) -> Check:
+    return host.java_version(await probes.tool("java", "-version", both=True))
+
+
+async def _assemble(probes: Probes) -> Check:
+    await probes.after("host.adb.presence", "host.adb.server", "host.java.version")
+    async with probes.timed("assemble"):
+        return await gradle.run_gradle("build.android.assemble", probes.project, probes.env)
+
+
+async def _discovery(probes: Probes) -> Check:
+    await probes.after("build.android.assemble")
+    return await probes.discover()
+
+
+async def _install(probes: Probes) -> Check:
+    device = await probes.device()
+    async with probes.timed("install"):
+        return await gradle.run_gradle("build.android.install", probes.project, probes.env, device_id=device.serial)
+
+
+async def _launch(probes: Probes) -> Check:
+    device = await probes.device()
+    await probes.after("build.android.install")
+    async with probes.timed("launch"):
+        return await gradle.launch(device, probes.package)
+
+
+async def _capability(probes: Probes) -> Check:
+    try:
+        (sdk, size, density, *_), _ = await probes.system()
+    except EngineError as exc:
+        return device_checks.capability(exc)
+    return device_checks.capability((sdk, size, density))
+
+
+async def _presence(probes: Probes) -> Check:
+    listed, _ = await probes.packages()
+    return readiness.apk_presence(probes.package, listed, probes.serial)
+
+
+async def _version(probes: Probes) -> Check:
+    await probes.need("readiness.apk.presence")
+    listed, dump = await probes.packages()
+    accepted = probes.settings.accepted_versions
+    return readiness.version_compatibility(probes.package, listed, dump, strict=probes.strict, accepted=accepted)
+
+
+async def _developer_options(probes: Probes) -> Check:
+    return readiness.developer_options((await probes.settings_values())[0])
+
+
+async def _usb_debugging(probes: Probes) -> Check:
+    return readiness.usb_debugging((await probes.settings_values())[1])
+
+
+async def _enabled(probes: Probes) -> Check:
+    await probes.need("readiness.apk.presence")
+    switch, listed = (await probes.settings_values())[2:4]
+    return accessibility.enabled(switch, listed, probes.serial, probes.package)
+
+
+async def _bound(probes: Probes) -> Check:
+    """Of a service that is switched off nobody needs to hear that it does not run either."""
+    enabled = await probes.begin("readiness.accessibility.enabled")
+    await probes.need("readiness.apk.presence")
+    if enabled.code is not None:
+        raise BlockedError(enabled)
+    dump, listed = (await probes.services())[0], (await probes.settings_values())[3]
+    return accessibility.bound(dump, listed, probes.serial, probes.package)
+
+
+async def _ui_automation(probes: Probes) -> Check:
+    dump, *listings = await probes.services()
+    processes = "\n".join(listing.text for listing in listings)
+    return accessibility.ui_automation(dump, processes, probes.serial, probes.package)
+
+
+async def _screen(probes: Probes) -> Check:
+    power, policy = await probes.screen()
+    return device_health.screen(power, policy, probes.serial)
+
+
+async def _log_buffer(probes: Probes) -> Check:
+    parts, _ = await probes.system()
+    return device_health.log_buffer(parts[3], probes.serial)
+
+
+async def _clock(probes: Probes) -> Check:
+    parts, now = await probes.system()
+    return device_health.clock(parts[4], now)
+
+
+async def _handshake(probes: Probes) -> Check:
+    await probes.need("readiness.apk.presence")
+    await probes.need("readiness.version.compatibility")
+    async with probes.timed("handshake"):
+        return await readiness.handshake(probes.send, probes.serial, probes.package)
+
+
+async def _smoke(probes: Probes) -> Check:
+    await probes.need("readiness.apk.presence")
+    await probes.need("readiness.version.compatibility")
+    await probes.after("readiness.handshake")
+    async with probes.timed("smoke"):
+        return await readiness.smoke(probes.send, probes.serial)
+
+
+CATALOG = (
+    CheckSpec("host.python.version", _python),
+    CheckSpec("host.node.version", _node, "node"),
+    CheckSpec("host.git.presence", _git, "git"),
+    CheckSpec("host.skills.registry", _skills),
+    CheckSpec("host.adb.presence", _adb, "adb"),
+    CheckSpec("host.adb.server", _server, "server"),
+    CheckSpec("host.adb.version", _adb_version),
+    CheckSpec("host.adb.servers", _adb_servers, "servers"),
+    CheckSpec("host.java.version", _java, "java", full=True),
+    CheckSpec("build.android.assemble", _assemble, "assemble", full=True),
+    CheckSpec("device.discovery", _discovery, "devices"),
+    CheckSpec("build.android.install", _install, "install", full=True),
+    CheckSpec("build.android.launch", _launch, "launch", full=True),
+    CheckSpec("device.capability", _capability, "system"),
+    CheckSpec("readiness.apk.presence", _presence, "packages"),
+    CheckSpec("readiness.version.compatibility", _version, "packages"),
+    CheckSpec("readiness.settings.dev_options", _developer_options, "settings"),
+    CheckSpec("readiness.settings.usb_debugging", _usb_debugging, "settings"),
+    CheckSpec("readiness.accessibility.enabled", _enabled, "settings"),
+    CheckSpec("readiness.accessibility.bound", _bound, "services"),
+    CheckSpec("readiness.uiautomation", _ui_automation, "services"),
+    CheckSpec("device.screen", _screen, "screen"),
+    CheckSpec("device.log_buffer", _log_buffer, "system"),
+    CheckSpec("device.clock", _clock, "system"),
+    CheckSpec("readiness.handshake", _handshake, "handshake"),
+    CheckSpec("readiness.smoke", _smoke, "smoke", full=True),
+)
+"""The ids that are not of the contract are advisory: skills registry, adb version and servers, accessibility, UiAutomation, screen, log, clock."""

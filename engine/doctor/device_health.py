@@ -1,0 +1,126 @@
+"""Checks of the state that a device is in: screen, log buffer, clock. Pure; beyond the doctor contract, all advisory."""
+
+from __future__ import annotations
+
+import re
+
+from clawperator.engine.doctor.check import Check, manual, unreadable
+from clawperator.engine.operator.batch import BatchOutput
+from clawperator.engine.text.suggestions import adb_line
+
+SCREEN = (("dumpsys", "power"), ("dumpsys", "window", "policy"))
+"""What ``screen`` reads."""
+SMALLEST_LOG = 256 * 1024
+"""Bytes of the main log buffer: one dump of a large screen and what other apps write meanwhile must fit."""
+CLOCK_SECONDS = 60
+"""How far the clocks may be apart before log times mislead and connections are refused for their certificates."""
+
+_WAKEFULNESS = re.compile(r"^\s*mWakefulness=(\w{1,20})", re.MULTILINE)
+_POWER = re.compile(r"^\s*(?:Display Power: state=|mScreenOn=)(\w{1,20})", re.MULTILINE)
+_KEYGUARD = re.compile(
+    r"(?:(?:^|[ \t])(?:mShowingLockscreen|isStatusBarKeyguard|mIsShowing|mKeyguardShowing)|^[ \t]*showing)=(true|false)\b",
+    re.MULTILINE,
+)
+_BUFFER = re.compile(
+    r"^\S*?main: ring buffer is (\d{1,9})\s?([KMG]?)i?B\s*\((\d{1,9})\s?([KMG]?)i?B consumed",
+    re.MULTILINE | re.IGNORECASE,
+)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def screen(power: BatchOutput, policy: BatchOutput, device_id: str) -> Check:
+    """Whether the screen is on and unlocked: ``dumpsys power`` and ``dumpsys window policy``."""
+    check_id = "device.screen"
+    wakefulness = _WAKEFULNESS.search(power.text) or _POWER.search(power.text)
+    if wakefulness is None:
+        return unreadable(check_id, "The screen state", power.text)
+    state = wakefulness[1]
+    keyguard = {match[1] == "true" for match in _KEYGUARD.finditer(policy.text)}
+    locked = any(keyguard) if keyguard else None
+    evidence = {"wakefulness": state, **({} if locked is None else {"locked": locked})}
+    if state.lower() not in ("awake", "on", "true"):
+        return Check(
+            check_id,
+            "warn",
+            f"The screen is off ({state})",
+            detail="With the screen off, apps cannot be read or operated.",
+            fix_title="Wake the device",
+            fix=manual(adb_line(device_id, "shell", "input", "keyevent", "KEYCODE_WAKEUP")),
+            evidence=evidence,
+        )
+    if locked:
+        return Check(
+            check_id,
+            "warn",
+            "The device is locked",
+            detail="Behind the lock screen, apps cannot be read or operated.",
+            guidance_screen="Lock screen",
+            guidance=("Unlock the device.", "Switch off the screen lock on unattended devices."),
+            evidence=evidence,
+        )
+    if locked is None:
+        summary = "The screen is on; whether it is locked could not be read"
+        return Check(check_id, "warn", summary, evidence=evidence | {"output": policy.text.strip()[:300]})
+    return Check(check_id, "pass", "The screen is on and unlocked", evidence=evidence)
+
+
+def log_buffer(answer: BatchOutput, device_id: str) -> Check:
+    """Whether the device keeps enough of its log: ``logcat -b main -g``, in the wording of any Android."""
+    check_id = "device.log_buffer"
+    match = _BUFFER.search(answer.text)
+    if match is None:
+        return unreadable(check_id, "The size of the log buffer", answer.text)
+    size, used = (int(match[at]) * _UNITS[match[at + 1].lower()] for at in (1, 3))
+    evidence = {"sizeBytes": size, "usedBytes": used}
+    if size >= SMALLEST_LOG:
+        return Check(check_id, "pass", f"The log buffer holds {shown_bytes(size)}", evidence=evidence)
+    return Check(
+        check_id,
+        "warn",
+        f"The log buffer holds only {shown_bytes(size)}",
+        detail="Results come through the log; in a small buffer, a large result is overwritten before it can be read again.",
+        fix_title="Enlarge the log buffer",
+        fix=manual(
+            adb_line(device_id, "logcat", "-G", "4M"),
+            "Or choose a larger “Logger buffer size” in the developer options, which is permanent.",
+        ),
+        evidence=evidence,
+    )
+
+
+def shown_bytes(size: int) -> str:
+    """``256 KiB``, ``4 MiB``."""
+    for unit, letter in ((1 << 20, "M"), (1 << 10, "K")):
+        if size >= unit:
+            return f"{size / unit:.3g} {letter}iB"
+    return f"{size} B"
+
+
+def clock(answer: BatchOutput, host_seconds: float) -> Check:
+    """Whether device and host agree on the time; ``date +%s``, and our clock as the answer came (seconds since the epoch)."""
+    check_id = "device.clock"
+    text = answer.text.strip()
+    if not (answer.ok and text.isascii() and text.isdigit() and len(text) < 12):
+        return unreadable(check_id, "The device's clock", answer.text)
+    skew = int(text) - int(host_seconds)
+    evidence = {"skewSeconds": skew}
+    if abs(skew) <= CLOCK_SECONDS:
+        return Check(check_id, "pass", "The clocks of device and host agree", evidence=evidence)
+    direction = "ahead of" if skew > 0 else "behind"
+    return Check(
+        check_id,
+        "warn",
+        f"The device's clock is {shown_span(abs(skew))} {direction} this computer's",
+        detail="Log times cannot be compared with this computer's, and the device's secure connections may fail.",
+        fix_title="Set the clock",
+        fix=manual("Switch on automatic date and time in the device's settings."),
+        evidence=evidence,
+    )
+
+
+def shown_span(seconds: int) -> str:
+    """``90 s``, ``5 min``, ``3 h``, ``2 days``."""
+    for unit, word in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds // unit} {word}"
+    return f"{seconds} s"

@@ -1,0 +1,219 @@
+"""The three grants that the Operator app needs, in their order, all attempted (doctor.md#operator-setup)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.adb.quote import quote
+from clawperator.engine.contracts.operator_identity import listener_of, service_of
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.progress import Tell, unreported
+from clawperator.engine.events.stages import JobProgress
+from clawperator.engine.operator import secure_list
+from clawperator.engine.operator.batch import BatchOutput, run_commands
+from clawperator.engine.operator.package_choice import choose, installed, list_command
+from clawperator.engine.operator.reports import GrantReport, ListGrant, NotificationGrant, Permissions
+from clawperator.engine.text.suggestions import adb_line
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SERVICES = "enabled_accessibility_services"
+LISTENERS = "enabled_notification_listeners"
+SWITCH = "accessibility_enabled"
+POST_NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
+OFF_SECONDS = 0.5
+"""How long the service stays switched off under ``force``: Android must have let go of it (doctor.md#operator-setup)."""
+RESTORE_SECONDS = 5.0
+_NO_SUCH_RIGHT = ("unknown permission", "not a changeable permission type", "already granted")
+_LONGEST_ERROR = 1_000
+_FAILURE = re.compile(
+    r"\s*(?:Error\b|Exception\b|Security exception|java\.|android\.|cmd: |Can't find service|Failure\b|Failed\b|usage:|/system/)",
+    re.IGNORECASE,
+)
+"""How tools of the device begin to say that they failed, although their exit code says nothing."""
+
+
+def settings_value(answer: BatchOutput) -> str:
+    """What ``settings get`` answered, to the last character: only the line end that it adds itself is taken off.
+
+    Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) for an answer that is no value: a failure, or bytes that are no text.
+    """
+    if not answer.ok:
+        raise _unreadable(answer.text.strip() or f"exit code {answer.exit_code}")
+    try:
+        text = answer.data.decode()
+    except UnicodeDecodeError as exc:
+        raise _unreadable("it is not text, so it could not be written back as it is") from exc
+    if _FAILURE.match(text):
+        raise _unreadable(text.strip())
+    return text.removesuffix("\n")
+
+
+def _unreadable(why: str) -> EngineError:
+    return EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"The setting cannot be read: {why[:_LONGEST_ERROR]}")
+
+
+def _get(name: str) -> tuple[str, ...]:
+    return ("settings", "get", "secure", name)
+
+
+def _put(name: str, value: str) -> tuple[str, ...]:
+    return ("settings", "put", "secure", name, value)
+
+
+def _post(package: str) -> tuple[str, ...]:
+    return ("pm", "grant", package, POST_NOTIFICATIONS)
+
+
+def command_lines(serial: str, package: str) -> tuple[str, ...]:
+    """The adb lines that granting comes to; ``<current>`` is what the list holds then, and is not there where it is empty."""
+    lines = (
+        _get(SERVICES),
+        _put(SWITCH, "1"),
+        _put(SERVICES, f"<current>:{service_of(package)}"),
+        _post(package),
+        _get(LISTENERS),
+        _put(LISTENERS, f"<current>:{listener_of(package)}"),
+    )
+    return tuple(adb_line(serial, "shell", *words) for words in lines)
+
+
+# -- the stand-alone command
+
+
+async def grant_alone(device: AdbDevice, package: str, *, force: bool, tell: Tell = unreported) -> GrantReport:
+    """``grant-device-permissions``: choose the package, grant. Raises as ``OperatorApp.grant``."""
+    with JobProgress("grant", tell).stage("permissions"):
+        (listed,) = await run_commands(device, [list_command(package)])
+        chosen = choose(package, installed(listed, device.serial), device.serial)
+        permissions = await grant(device, chosen, force=force)
+        if not permissions.ok:
+            extra = {"receiverPackage": chosen, **permissions.to_dict()}
+            raise EngineError(ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED, permissions.error, extra=extra)
+    return GrantReport(device.serial, chosen, permissions)
+
+
+# -- the grants
+
+
+async def grant(device: AdbDevice, package: str, *, force: bool = False) -> Permissions:
+    """Give ``package`` what it lacks: one round trip to look, one to write what is missing.
+
+    A failing grant does not keep the others from being tried; neither does a list that cannot be read. ``force`` takes the
+    accessibility service out of its list first and puts it back half a second later, also where it was there and running.
+
+    Raises ``EngineError`` only where the device is gone before anything was attempted.
+    """
+    answers = await run_commands(device, [_get(SERVICES), _get(SWITCH), _get(LISTENERS)])
+    services = _List(SERVICES, service_of(package), answers[0])
+    listeners = _List(LISTENERS, listener_of(package), answers[2])
+    switched_on = answers[1].ok and answers[1].text.strip() == "1"
+    try:
+        async with _switched_off(device, services, force=force):
+            first = services.commands(switch=not switched_on, force=force)
+            done = await run_commands(device, [*first, _post(package), *listeners.commands()])
+        permissions = Permissions(
+            services.outcome(done[: len(first)], untouched=switched_on and not force),
+            _notification(done[len(first)]),
+            listeners.outcome(done[len(first) + 1 :], untouched=True),
+        )
+    except EngineError as exc:
+        lost = f"the device went away: {exc.message}"
+        enabled = ListGrant(ok=False, error=lost)
+        return Permissions(enabled, NotificationGrant(ok=False, error=lost), enabled)
+    if force and services.listed and not permissions.accessibility.ok:
+        await _restore(device, services)
+    return permissions
+
+
+@asynccontextmanager
+async def _switched_off(device: AdbDevice, services: _List, *, force: bool) -> AsyncIterator[None]:
+    """Under ``force``, the body runs half a second after the service was taken out of its list, and puts it back.
+
+    Should it not come to that, the list is put back here. What others have written meanwhile stays.
+    """
+    if not force or not services.listed:
+        yield
+        return
+    rest = secure_list.without(services.text, services.entry)
+    try:
+        await run_commands(device, [_put(SERVICES, rest)])
+        await _let_go()
+        (now,) = await run_commands(device, [_get(SERVICES)])
+        if (current := settings_value(now)) != rest and not secure_list.is_empty(current):
+            services.text = secure_list.appended(current, services.entry)
+        yield
+    except BaseException:
+        await _restore(device, services)
+        raise
+
+
+async def _let_go() -> None:
+    """Nothing tells when Android has unbound a service on every release of it: the contract says half a second."""
+    await asyncio.sleep(OFF_SECONDS)
+
+
+async def _restore(device: AdbDevice, services: _List) -> None:
+    """Put the list back, even while being cancelled: other apps' services are in it, and ours was."""
+    restoring = asyncio.ensure_future(device.shell(_put(SERVICES, services.text), timeout=RESTORE_SECONDS))
+    await asyncio.wait([restoring])
+    if not restoring.cancelled():
+        restoring.exception()  # heard: nothing else can be done about a device that is gone
+
+
+class _List:
+    """One of the secure lists as it was found, and what is to be written because of it."""
+
+    def __init__(self, name: str, entry: str, answer: BatchOutput) -> None:
+        self.name = name
+        self.entry = entry
+        self.text = self.error = ""
+        try:
+            self.text = settings_value(answer)
+            quote(secure_list.appended(self.text, entry))  # what cannot be written back is not touched
+        except EngineError as exc:
+            self.error = f"{name}: {exc.message}"
+
+    @property
+    def listed(self) -> bool:
+        return not self.error and secure_list.contains(self.text, self.entry)
+
+    def commands(self, *, switch: bool = False, force: bool = False) -> list[tuple[str, ...]]:
+        """What has to be run, the reading back of the list last; nothing where nothing is missing, or nothing is known."""
+        if self.error or (self.listed and not switch and not force):
+            return []
+        found = [_put(SWITCH, "1")] if self.name == SERVICES else []
+        if force or not self.listed:
+            found.append(_put(self.name, secure_list.appended(self.text, self.entry)))
+        return [*found, _get(self.name)]
+
+    def outcome(self, done: list[BatchOutput], *, untouched: bool) -> ListGrant:
+        """What came of ``commands``; ``untouched``: an entry that was there needed nothing else either."""
+        if self.error:
+            return ListGrant(ok=False, error=self.error)
+        if not done:
+            return ListGrant(ok=True, already_enabled=True)
+        failed = next((part for part in done if not part.ok or _FAILURE.match(part.text)), None)
+        if failed is not None:
+            return ListGrant(ok=False, error=f"{self.name}: {_words(failed)}")
+        if not secure_list.contains(done[-1].text.removesuffix("\n"), self.entry):
+            return ListGrant(ok=False, error=f"{self.name}: the device did not keep what was written")
+        return ListGrant(ok=True, already_enabled=self.listed and untouched)
+
+
+def _notification(done: BatchOutput) -> NotificationGrant:
+    if done.ok and not _FAILURE.match(done.text):
+        return NotificationGrant(ok=True)
+    text = _words(done)
+    if any(words in text.lower() for words in _NO_SUCH_RIGHT):
+        return NotificationGrant(ok=True, skipped=True, error=text)
+    return NotificationGrant(ok=False, error=text)
+
+
+def _words(part: BatchOutput) -> str:
+    return part.text.strip()[:_LONGEST_ERROR] or f"exit code {part.exit_code} without a word"

@@ -1,0 +1,65 @@
+"""Which of the installed Operator apps is meant (doctor.md#operator-setup, package choice)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from clawperator.engine.adb.parse import parse_packages
+from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.probe import variants
+from clawperator.engine.operator.batch import BatchOutput
+
+_LONGEST_QUOTE = 1_000
+
+
+def list_command(package: str = "") -> tuple[str, ...]:
+    """The question whose answer :func:`installed` reads: it lists both variants, and more (the filter is a piece of a name)."""
+    return ("pm", "list", "packages", (package or RELEASE_PACKAGE).removesuffix(".dev"))
+
+
+def installed(answer: BatchOutput, serial: str) -> frozenset[str]:
+    """The listed packages. Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) where the package manager refuses."""
+    if not answer.ok:
+        raise EngineError(
+            ErrorCode.DEVICE_SHELL_UNAVAILABLE,
+            f"The package manager of {serial} did not answer",
+            details={"exitCode": answer.exit_code, "stderr": answer.text.strip()[:_LONGEST_QUOTE]},
+        )
+    return frozenset(parse_packages(answer.text))
+
+
+def choose(wanted: str, listed: Collection[str], serial: str) -> str:
+    """``wanted`` if it is installed; '' takes the single installed variant.
+
+    Raises ``EngineError``: RECEIVER_NOT_INSTALLED, or OPERATOR_VERIFY_FAILED where both are installed and none is chosen.
+    """
+    found = [package for package in OPERATOR_PACKAGES if package in listed]
+    if wanted:
+        if wanted in listed:
+            return wanted
+        other = variants(wanted)[1]
+        hint = f"Pass --receiver-package {other}, which is installed." if other in listed else None
+        raise EngineError(
+            ErrorCode.RECEIVER_NOT_INSTALLED,
+            f"{wanted} is not installed on {serial}",
+            hint=hint,
+            details={"installed": found},
+        )
+    if len(found) > 1:
+        raise ambiguous(found, serial)
+    if not found:
+        message = f"The Operator app is not installed on {serial}"
+        raise EngineError(ErrorCode.RECEIVER_NOT_INSTALLED, message, hint="Run `clawperator operator setup`.")
+    return found[0]
+
+
+def ambiguous(found: Collection[str], serial: str) -> EngineError:
+    """Several variants are there, and nobody said which one is meant."""
+    flags = " or ".join(f"--receiver-package {package}" for package in found)
+    return EngineError(
+        ErrorCode.OPERATOR_VERIFY_FAILED,
+        f"{serial} has several Operator apps: {', '.join(found)}",
+        hint=f"Say which one is meant: {flags}.",
+        details={"installed": list(found)},
+    )

@@ -1,0 +1,57 @@
+"""Whether the Operator really works after its permissions were granted: the service runs, and the app answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from clawperator.engine.adb.device import AdbDevice
+from clawperator.engine.contracts.envelope import Envelope
+from clawperator.engine.doctor.blockers import read_blockers
+from clawperator.engine.doctor.check import ANSWER_SECONDS, Check
+from clawperator.engine.doctor.readiness import handshake
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.command import Command
+from clawperator.engine.operator.reports import GrantReport
+
+START_SECONDS = 5.0
+"""How long Android may take to start a service that was just enabled (doctor.md#operator-setup says 2 to 3 s)."""
+_PAUSE_SECONDS = 0.2
+
+
+async def stopped_service(device: AdbDevice, package: str, *, wait: bool) -> Check | None:
+    """Return the check that says why the service does not run; ``None`` where it runs, or where Android does not say.
+
+    ``wait`` gives a service that was just enabled time to start: Android has no event for it, so its state is polled.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + (START_SECONDS if wait else 0.0)
+    while True:
+        check = (await read_blockers(device, package, timeout=ANSWER_SECONDS)).service
+        if check is None or loop.time() >= deadline:
+            return check
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
+async def verified(
+    report: GrantReport, stopped: Check | None, send: Callable[[str, str, Command], Awaitable[Envelope]]
+) -> GrantReport:
+    """Return ``report`` with the time of a handshake. ``stopped`` is a service that is known not to run.
+
+    Raises ``EngineError``: GRANT_DEVICE_PERMISSIONS_FAILED, or EXECUTION_CONFLICT_IN_FLIGHT while an execution has the device.
+    """
+    check = stopped or await handshake(
+        lambda serial, command: send(serial, report.package, command), report.device_id, report.package
+    )
+    if check.status == "pass":
+        return replace(report, round_trip_ms=(check.evidence or {}).get("roundTripMs", 0))
+    busy = check.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
+    why = f"{check.summary}. {check.detail}".rstrip(". ")
+    raise EngineError(
+        ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT if busy else ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED,
+        f"The permissions are granted, but the app was not verified: {why}",
+        hint=" ".join([step.value for step in check.fix] or check.guidance) or None,
+        details={"checkId": check.id, **({"reason": check.code.value} if check.code else {})},
+        extra={"receiverPackage": report.package, **report.permissions.to_dict()},
+    )

@@ -1,0 +1,319 @@
+"""Doing again what was recorded: step by step through the engine, and an end where the screen is another one.
+
+Nothing is guessed. A step is done only where what it acts on is there as it was; the sign that it worked is looked for; and what
+differs is told: what was expected, what is there, what comes nearest, and where to go on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from clawperator.engine.config.policy import admit_recipe, load_profile
+from clawperator.engine.contracts.limits import EXPECTED_FORMAT
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.events.progress import unreported
+from clawperator.engine.executions.build import generated_id
+from clawperator.engine.executions.run import RunOptions
+from clawperator.engine.executions.steps import budget_ms
+from clawperator.engine.hierarchy.match import find_all, find_first
+from clawperator.engine.hierarchy.tree import parse
+from clawperator.engine.recordings.divergence import expected, nearest, seen
+from clawperator.engine.recordings.replay_script import ReplayScript, ReplayStep
+from clawperator.engine.recordings.targets import switch_of
+from clawperator.engine.skills.outputs import meets
+
+if TYPE_CHECKING:
+    from clawperator.engine.executions.outcome import ExecutionOutcome
+    from clawperator.engine.facade import Engine
+    from clawperator.engine.hierarchy.nodes import UiTree
+
+SOURCE = "clawperator-replay"
+LOOK = "replay_look"
+"""The id of the snapshot that ends every execution."""
+_PATIENCE = {"maxAttempts": 6, "initialDelayMs": 250, "maxDelayMs": 2_000, "backoffMultiplier": 2.0, "jitterRatio": 0.0}
+"""How long a sign that a step worked is waited for: about six seconds."""
+_DONE_BUT_UNSEEN = "SNAPSHOT_HIERARCHY_UNAVAILABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """What became of one step. ``outcome`` is its execution's. ``status``: ``done``, or ``missed`` for an optional one that could not be done."""
+
+    number: int
+    id: str
+    what: str
+    status: str
+    duration_ms: float
+    outcome: ExecutionOutcome | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {
+            "number": self.number,
+            "id": self.id,
+            "what": self.what,
+            "status": self.status,
+            "durationMs": round(self.duration_ms),
+        }
+        return answer | ({"outcome": self.outcome.to_dict()} if self.outcome is not None else {})
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """A replay that came to its end. ``first`` is the number of the step that it began with."""
+
+    script: ReplayScript
+    device_id: str
+    first: int
+    steps: tuple[StepReport, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "ok": True,
+            "kind": self.script.kind,
+            "application": self.script.application_id,
+            "deviceId": self.device_id,
+            "first": self.first,
+            "total": len(self.script.steps),
+            "steps": [step.to_dict() for step in self.steps],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """Which device, as whom, with how much time for one step."""
+
+    device_id: str | None = None
+    receiver_package: str | None = None
+    timeout_ms: float | None = None
+    options: RunOptions = field(default_factory=RunOptions)
+
+
+async def replay(
+    engine: Engine,
+    script: ReplayScript,
+    on: ReplayOptions | None = None,
+    *,
+    start: str = "",
+    tell: Callable[[StepReport], object] = unreported,
+) -> ReplayReport:
+    """Do the steps of ``script`` from ``start`` (an id or a number from 1; empty: the first) to the last.
+
+    The device is held for one step at a time. Raises ``EngineError``: REPLAY_DIVERGED with ``details`` ``step``, ``phase``
+    (``before``: the step was not done, ``after``: it was), ``reason``, ``expected``, ``seen``, ``nearest``, ``done`` and
+    ``resume`` (the step to go on with, empty after the last); USAGE for a step that does not exist; CAPABILITY_DENIED and
+    PACKAGE_DENIED before anything is done; and what ``Engine.execute``
+    raises, with ``details.step`` and ``details.resume``.
+    """
+    first = script.position(start)
+    # a step's execution says that it clicks; that the click spends money, only what was recorded does
+    with engine.guard.refusals(f"replay a {script.kind}"):
+        profile = load_profile(engine.settings)
+        admit_recipe(profile, capabilities=script.capabilities, application_id=script.application_id)
+    player = _Player(engine, script, on or ReplayOptions())
+    reports: list[StepReport] = []
+    for number, step in enumerate(script.steps[first:], first + 1):
+        began = time.monotonic()
+        try:
+            status = await player.do(step, number)
+        except EngineError as exc:
+            exc.details.setdefault("step", step.id)
+            exc.details.setdefault("resume", step.id)
+            exc.details["done"] = [report.id for report in reports]
+            raise
+        took = (time.monotonic() - began) * 1000
+        reports.append(StepReport(number, step.id, step.what, status, took, player.acted))
+        tell(reports[-1])
+    return ReplayReport(script, player.device_id, first + 1, tuple(reports))
+
+
+class _Outcome:
+    """A finished execution: whether its steps worked, and what the screen was at its end."""
+
+    def __init__(self, envelope: Mapping[str, Any], whole: ExecutionOutcome) -> None:
+        self.whole = whole
+        self.error = str(envelope.get("error") or "")
+        self.code = str(envelope.get("errorCode") or "")
+        self.steps: Sequence[Mapping[str, Any]] = envelope.get("stepResults") or ()
+        failed = next((step for step in self.steps if not step["success"] and step["id"] != LOOK), None)
+        if failed is not None:
+            self.code = str(failed["data"].get("error") or "")
+            self.error = self.error or f"{failed['actionType']} failed: {self.code}"
+        self.succeeded = failed is None and (envelope.get("status") == "success" or bool(self.steps))
+        self.tree = self._tree()
+
+    def _tree(self) -> UiTree | None:
+        text = self.data(LOOK).get("text", "")
+        if not text:
+            return None
+        try:
+            return parse(text, recover=True)
+        except EngineError:
+            return None
+
+    def data(self, step_id: str) -> Mapping[str, str]:
+        return next((step["data"] for step in self.steps if step["id"] == step_id), {})
+
+    @property
+    def was_done(self) -> bool:
+        """Whether only the look at its end failed: the screen may be secure, or in transition."""
+        return self.succeeded or _DONE_BUT_UNSEEN in self.error
+
+
+class _Player:
+    def __init__(self, engine: Engine, script: ReplayScript, on: ReplayOptions) -> None:
+        self._engine = engine
+        self._script = script
+        self._on = replace(on, options=replace(on.options, profile="flat"))
+        self._tree: UiTree | None = None
+        self.device_id = ""
+        self.acted: ExecutionOutcome | None = None
+        """What became of the actions of the last step; ``None`` where it was not begun."""
+
+    async def do(self, step: ReplayStep, number: int) -> str:
+        self.acted = None
+        await self._require_one(step, number)
+        await self._require_state(step, number)
+        outcome = await self._run(step.actions)
+        self.acted = outcome.whole
+        if not outcome.was_done:
+            if step.optional:
+                return "missed"
+            raise await self._diverged(step, number, "before", outcome.code, _why(outcome))
+        await self._require_sign(step, number)
+        await self._require_turned(step, number)
+        if step.afterwards:
+            await self._run(step.afterwards)
+        return "done"
+
+    async def _require_one(self, step: ReplayStep, number: int) -> None:
+        """What was the only one when it was recorded must be so now: the device would take the first and not say so."""
+        if step.target is None or not step.only_one:
+            return
+        for look_again in (self._tree is not None, False):
+            if self._tree is None:
+                await self._run(())
+            if self._tree is None or (found := len(find_all(self._tree, step.target))) < 2:
+                return
+            if not look_again:
+                words = f"{found} elements fit what was a single one when it was recorded"
+                raise await self._diverged(step, number, "before", "AMBIGUOUS", words, look=False)
+            self._tree = None
+
+    async def _require_state(self, step: ReplayStep, number: int) -> None:
+        """A click turns a switch over: where it is already as it should be, that would undo it."""
+        if step.was_on is None:
+            return
+        if self._tree is None:
+            await self._run(())
+        if self._state(step) not in (None, step.was_on):
+            words = f"it is {_state(not step.was_on)} already, and was {_state(step.was_on)} when it was recorded"
+            raise await self._diverged(step, number, "before", "STATE_DIFFERS", words)
+
+    async def _require_turned(self, step: ReplayStep, number: int) -> None:
+        if step.was_on is None or self._state(step) != step.was_on:
+            return
+        await self._run(())  # the look may have come before the switch had turned
+        if self._state(step) == step.was_on:
+            words = f"it was done, but the switch is still {_state(step.was_on)}"
+            raise await self._diverged(step, number, "after", "STATE_DIFFERS", words)
+
+    def _state(self, step: ReplayStep) -> bool | None:
+        """Whether the step's switch is on, as far as the last look shows it."""
+        node = find_first(self._tree, step.target) if self._tree is not None and step.target is not None else None
+        switch = switch_of(node) if node is not None else None
+        return switch.checked if switch is not None else None
+
+    async def _require_sign(self, step: ReplayStep, number: int) -> None:
+        if step.confirm is None:
+            return
+        if not step.expect and step.sign is not None and self._tree is not None and find_first(self._tree, step.sign):
+            return
+        outcome = await self._run([patient(step.confirm)])
+        if not outcome.succeeded:
+            words = "it was done, but what should be there afterwards is not"
+            raise await self._diverged(step, number, "after", outcome.code, words)
+        text = outcome.data(str(step.confirm["id"])).get("text", "")
+        if not meets(text, step.expect):
+            words = "it was done, but the text read afterwards is not the expected one"
+            raise await self._diverged(step, number, "after", ErrorCode.VERIFY_FAILED.value, words, read=text)
+
+    async def _run(self, actions: Sequence[Mapping[str, Any]]) -> _Outcome:
+        """One execution, and a look at what came of it."""
+        steps = [*actions, {"id": LOOK, "type": "snapshot_ui"}]
+        command_id = generated_id("replay")
+        payload = {
+            "commandId": command_id,
+            "taskId": command_id,
+            "source": SOURCE,
+            "expectedFormat": EXPECTED_FORMAT,
+            "timeoutMs": budget_ms(steps),
+            "mode": self._script.mode,
+            "actions": steps,
+        }
+        self._tree = None
+        result = await self._engine.execute(
+            payload,
+            device_id=self._on.device_id,
+            receiver_package=self._on.receiver_package,
+            timeout_ms=self._on.timeout_ms,
+            options=self._on.options,
+        )
+        self.device_id = result.device_id
+        outcome = _Outcome(result.envelope, result.outcome)
+        if outcome.code == ErrorCode.SERVICE_UNAVAILABLE:
+            raise EngineError(ErrorCode.SERVICE_UNAVAILABLE, outcome.error)
+        self._tree = outcome.tree
+        return outcome
+
+    async def _diverged(
+        self,
+        step: ReplayStep,
+        number: int,
+        phase: str,
+        code: str,
+        words: str,
+        *,
+        look: bool = True,
+        read: str | None = None,
+    ) -> EngineError:
+        if look and self._tree is None:
+            await self._run(())
+        wanted = step.target if phase == "before" else step.sign
+        tree = self._tree
+        following = self._script.steps[number].id if number < len(self._script.steps) else ""
+        details: dict[str, Any] = {
+            "step": step.id,
+            "number": number,
+            "total": len(self._script.steps),
+            "phase": phase,
+            "reason": code or "UNKNOWN",
+            "expected": expected(step, phase),
+            "seen": seen(tree, wanted) | ({"text": read} if read is not None else {}),
+            "nearest": nearest(tree, wanted, step.others if phase == "before" else ()),
+            "resume": step.id if phase == "before" else following,
+        }
+        if tree is not None and tree.package and step.package and tree.package != step.package and phase == "before":
+            words += ", and another app is in front"
+        message = f"Step {number} of {len(self._script.steps)} ({step.id}: {step.what}): {words}"
+        extra: dict[str, Any] = {"deviceId": self.device_id}
+        if self.acted is not None:
+            extra["outcome"] = self.acted.to_dict()
+        return EngineError(ErrorCode.REPLAY_DIVERGED, message, details=details, extra=extra)
+
+
+def patient(action: Mapping[str, Any]) -> dict[str, Any]:
+    """A wait with a patience of its own, where it has none."""
+    return {**action, "params": {"retry": dict(_PATIENCE), **action.get("params", {})}}
+
+
+def _state(on: bool | None) -> str:
+    return "on" if on else "off"
+
+
+def _why(outcome: _Outcome) -> str:
+    if outcome.code == ErrorCode.NODE_NOT_FOUND:
+        return "what it acts on is not on the screen"
+    return f"the device could not do it ({outcome.error or outcome.code})"

@@ -1,0 +1,292 @@
+"""The registry and its indexes, written anew from the skills' own folders (skills.md#indexes).
+
+``build_index`` is a function of the folders' content and of ``generatedAt`` alone: the same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from clawperator.engine.contracts.skill import zoned
+from clawperator.engine.contracts.strict_json import parse_json
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.guard import Guard
+from clawperator.engine.skills.json_files import json_bytes, remove_files, write_file
+from clawperator.engine.skills.registry import FILE, FOLDER, Registry, read_document, read_file
+from clawperator.engine.skills.validation import SkillProblem, entry_problems
+
+SCHEMA_VERSION = "1.0"
+GENERATED = f"{FOLDER}/generated"
+REGISTRY = f"{FOLDER}/{FILE}"
+MIN_INDEX = f"{GENERATED}/skills-index.min.json"
+JSONL_INDEX = f"{GENERATED}/skills-index.jsonl"
+MANIFEST = f"{GENERATED}/manifest.json"
+BY_APP = f"{GENERATED}/by-app"
+BY_PREFIX = f"{GENERATED}/by-prefix"
+SKILL_JSON = "skill.json"
+_COMPACT = ("id", "applicationId", "intent", "summary", "path")
+_SOURCE_DATE_EPOCH = "SOURCE_DATE_EPOCH"
+
+
+class Difference(NamedTuple):
+    """A file of the index that is not what the skills' folders say: ``missing``, ``stale`` or ``unexpected``."""
+
+    file: str
+    kind: str
+
+    def to_dict(self) -> dict[str, str]:
+        return {"file": self.file, "kind": self.kind}
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The content of every file by its path below ``root``, the registry last: who reads it finds the others already there."""
+
+    root: str
+    generated_at: str
+    count: int
+    files: Mapping[str, bytes]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "ok": True,
+            "registryPath": os.path.join(self.root, REGISTRY),
+            "count": self.count,
+            "generatedAt": self.generated_at,
+            "files": sorted(self.files),
+        }
+
+
+def chosen_time(text: str | None, env: Mapping[str, str]) -> str | None:
+    """The ``generatedAt`` that a caller asks for: ``text``, else ``SOURCE_DATE_EPOCH`` (seconds), else none.
+
+    Raises ``USAGE`` for what is no time with a zone.
+    """
+    seconds = env.get(_SOURCE_DATE_EPOCH, "")
+    try:
+        if text is not None:
+            return zoned(text)
+        return _iso(datetime.fromtimestamp(int(seconds), UTC)) if seconds else None
+    except (ValueError, OverflowError, OSError) as exc:
+        named = "--generated-at" if text is not None else _SOURCE_DATE_EPOCH
+        raise EngineError(
+            ErrorCode.USAGE,
+            f"{named} is no time: {exc}",
+            hint="Give --generated-at as 2026-03-01T00:00:00Z; SOURCE_DATE_EPOCH is in seconds.",
+        ) from exc
+
+
+def build_index(root: str, *, generated_at: str | None = None) -> Index:
+    """Everything that ``skills index`` writes. Without ``generated_at`` the time stays while the skills stay the same.
+
+    Raises ``SKILL_VALIDATION_FAILED`` with ``details.problems`` where a ``skill.json`` is not right.
+    """
+    present = _present(root)
+    skills = _collected(root)
+    if generated_at is None:
+        same = present.get("skills") == skills and isinstance(present.get("generatedAt"), str)
+        generated_at = present["generatedAt"] if same else _iso(datetime.now(UTC))
+    return _index(root, present, skills, generated_at)
+
+
+def check_index(root: str, *, generated_at: str | None = None) -> tuple[Difference, ...]:
+    """How the files there differ from what ``write_index`` would write at the time that the registry names."""
+    present = _present(root)
+    told = present.get("generatedAt")
+    at = generated_at or (told if isinstance(told, str) else _iso(datetime.now(UTC)))
+    index = _index(root, present, _collected(root), at)
+    found = [Difference(file, "unexpected") for file in _leftovers(index)]
+    for file, content in index.files.items():
+        try:
+            if read_file(os.path.join(root, file), len(content)) != content:
+                found.append(Difference(file, "stale"))
+        except FileNotFoundError:
+            found.append(Difference(file, "missing"))
+        except OSError:  # larger, or no file at all
+            found.append(Difference(file, "stale"))
+    return tuple(sorted(found))
+
+
+def write_index(root: str, *, guard: Guard, generated_at: str | None = None) -> Index:
+    """Write the registry and its indexes, and remove shards that nothing belongs to any more.
+
+    Raises ``SKILL_VALIDATION_FAILED``; ``REGISTRY_READ_FAILED`` where a file cannot be written or the folder of the indexes
+    leads elsewhere.
+    """
+    index = build_index(root, generated_at=generated_at)
+    registry = Registry(os.path.join(root, REGISTRY), root, (), "")
+    for folder in (GENERATED, BY_APP, BY_PREFIX):
+        registry.place(folder, folder)
+    try:
+        with guard.writing(registry.path):
+            for file, content in index.files.items():
+                write_file(os.path.join(root, file), content)
+            remove_files(os.path.join(root, file) for file in _leftovers(index))
+    except OSError as exc:
+        where = exc.filename or root
+        raise EngineError(
+            ErrorCode.REGISTRY_READ_FAILED,
+            f"The index cannot be written: {where}: {exc.strerror or exc}",
+            hint="Check the folder's rights and the room on its disk.",
+            details={"path": str(where), "reason": exc.strerror or str(exc)},
+        ) from exc
+    return index
+
+
+# -- reading the folders
+
+
+def _present(root: str) -> dict[str, Any]:
+    """The registry that is there, for its time and its other keys; ``{}`` where there is none."""
+    path = os.path.join(root, REGISTRY)
+    return read_document(path) if os.path.lexists(path) else {}
+
+
+def _collected(root: str) -> list[dict[str, Any]]:
+    """Every ``skill.json`` below ``skills/``, sorted by id. Links are not followed: a skill lies where it is."""
+    problems: list[SkillProblem] = []
+    skills: list[dict[str, Any]] = []
+    for folder in _skill_folders(root):
+        file = f"{folder}/{SKILL_JSON}"
+        entry = _read_entry(os.path.join(root, file), problems, file)
+        if entry is not None:
+            found = [*entry_problems(entry, file, "$"), *_file_problems(root, folder, entry)]
+            problems += found
+            skills += [] if found else [entry]
+    skills.sort(key=lambda entry: str(entry["id"]))
+    problems += _twins(skills)
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        first = problems[0]
+        raise EngineError(
+            ErrorCode.SKILL_VALIDATION_FAILED,
+            f"{first.file}: {first.path}: {first.message}{more}",
+            details={"problems": [problem.to_dict() for problem in problems]},
+        )
+    return skills
+
+
+def _skill_folders(root: str) -> Iterator[str]:
+    top = os.path.join(root, FOLDER)
+    for folder, below, files in os.walk(top):
+        relative = os.path.relpath(folder, root).replace(os.sep, "/")
+        below[:] = sorted(name for name in below if not name.startswith(".") and f"{relative}/{name}" != GENERATED)
+        if SKILL_JSON in files:
+            yield relative
+
+
+def _read_entry(path: str, problems: list[SkillProblem], file: str) -> dict[str, Any] | None:
+    try:
+        value = parse_json(read_file(path))
+    except OSError as exc:
+        problems.append(SkillProblem(file, "$", exc.strerror or str(exc)))
+        return None
+    except EngineError as exc:
+        problems.append(SkillProblem(file, "$", exc.message))
+        return None
+    if not isinstance(value, dict):
+        problems.append(SkillProblem(file, "$", "it is no object"))
+        return None
+    return value
+
+
+def _file_problems(root: str, folder: str, entry: Mapping[str, Any]) -> Iterator[SkillProblem]:
+    """``path`` is the folder, and every file that the entry names is there and inside."""
+    file = f"{folder}/{SKILL_JSON}"
+    if entry.get("path") != folder:
+        yield SkillProblem(file, "$.path", f"should be {folder}")
+    guard = Registry(os.path.join(root, REGISTRY), root, (), "")
+    named = [("$.skillFile", entry.get("skillFile"))]
+    for key in ("scripts", "artifacts"):
+        values = entry.get(key)
+        named += [(f"$.{key}[{at}]", value) for at, value in enumerate(values if isinstance(values, list) else ())]
+    for pointer, relative in named:
+        if not isinstance(relative, str):
+            continue  # the schema has said so
+        try:
+            if not os.path.isfile(guard.place(str(entry.get("id")), relative)):
+                yield SkillProblem(file, pointer, f"there is no file {relative[:200]}")
+        except EngineError as exc:
+            yield SkillProblem(file, pointer, exc.message)
+
+
+def _twins(skills: Sequence[Mapping[str, Any]]) -> Iterator[SkillProblem]:
+    for one, other in pairwise(skills):
+        if one["id"] == other["id"]:
+            yield SkillProblem(f"{other['path']}/{SKILL_JSON}", "$.id", f"{one['path']} has the id {one['id']}, too")
+
+
+# -- the files
+
+
+def _index(root: str, present: Mapping[str, Any], skills: Sequence[Mapping[str, Any]], at: str) -> Index:
+    compact = [{key: entry[key] for key in _COMPACT} for entry in skills]
+    head = {"schemaVersion": SCHEMA_VERSION, "generatedAt": at}
+    registry = json_bytes({**_kept(present), **head, "skills": skills})
+    shards: dict[str, list[dict[str, Any]]] = {"byApp": [], "byPrefix": []}
+    files: dict[str, bytes] = {
+        MIN_INDEX: _dense({**head, "count": len(compact), "skills": compact}),
+        JSONL_INDEX: b"".join(map(_dense, compact)),
+    }
+    for kind, folder, key, groups in (
+        ("byApp", BY_APP, "applicationId", _grouped(compact, lambda entry: str(entry["applicationId"]))),
+        ("byPrefix", BY_PREFIX, "prefix", _grouped(compact, lambda entry: _prefix(str(entry["id"])))),
+    ):
+        for name, group in groups.items():
+            file = f"{folder}/{name}.json"
+            files[file] = json_bytes({**head, key: name, "count": len(group), "skills": group})
+            shards[kind].append({key: name, **_facts(file, files[file], len(group))})
+    whole = (("registry", REGISTRY, registry), ("minIndex", MIN_INDEX, files[MIN_INDEX]))
+    artifacts = {name: _facts(file, content, len(skills)) for name, file, content in whole}
+    artifacts["jsonlIndex"] = _facts(JSONL_INDEX, files[JSONL_INDEX], len(skills))
+    files[MANIFEST] = json_bytes({**head, "totalSkills": len(skills), "artifacts": artifacts, "shards": shards})
+    files[REGISTRY] = registry
+    return Index(root, at, len(skills), files)
+
+
+def _kept(present: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of the registry's head that are not ours to change, in their order; ``$schema`` stands first by custom."""
+    return {key: value for key, value in present.items() if key != "skills"}
+
+
+def _grouped(
+    entries: Iterable[Mapping[str, Any]], name: Callable[[Mapping[str, Any]], str]
+) -> dict[str, list[Mapping[str, Any]]]:
+    groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for entry in entries:
+        groups[name(entry)].append(entry)
+    return dict(sorted(groups.items()))
+
+
+def _prefix(skill_id: str) -> str:
+    """The shard of an id; SHA-1 spreads names, and secures nothing."""
+    return hashlib.sha1(skill_id.encode(), usedforsecurity=False).hexdigest()[:2]
+
+
+def _facts(file: str, content: bytes, count: int) -> dict[str, Any]:
+    return {"file": file, "sha256": hashlib.sha256(content).hexdigest(), "count": count}
+
+
+def _dense(value: Mapping[str, Any]) -> bytes:
+    return json_bytes(value, dense=True)
+
+
+def _leftovers(index: Index) -> list[str]:
+    """Shards of earlier times. Nothing else in the folder is ours."""
+    found = []
+    for folder in (BY_APP, BY_PREFIX):
+        place = os.path.join(index.root, folder)
+        names = os.listdir(place) if os.path.isdir(place) and not os.path.islink(place) else ()
+        found += [f"{folder}/{name}" for name in names if name.endswith(".json")]
+    return sorted(file for file in found if file not in index.files)
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
