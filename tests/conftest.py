@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from clawperator.engine.executions.command import Command
 from tests.support import (
     Spawn,
     adb_environment,
@@ -128,6 +129,12 @@ def spawn() -> Iterator[Spawn]:
     """``spawn(command, **more)`` is ``Popen``; what it started has ended after the test."""
     with ExitStack() as stack:
         yield lambda command, **more: stack.enter_context(running(command, **more))
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host waits one second longer than the device's own budget, not five: for tests of what comes after the wait."""
+    monkeypatch.setattr(Command, "wait_seconds", property(lambda command: command.timeout_ms / 1000 + 1))
 
 
 @pytest.fixture(scope="session")

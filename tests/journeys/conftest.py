@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, EngineError, Settings
-from clawperator.engine.executions.command import Command
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
@@ -33,12 +32,6 @@ class Bench:
 
 
 Connect = Callable[..., Awaitable[Bench]]
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The host waits one second longer than the device's own budget, not five: for tests of what comes after the wait."""
-    monkeypatch.setattr(Command, "wait_seconds", property(lambda command: command.timeout_ms / 1000 + 1))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.journeys.remote_support import OPEN_SETTINGS, SNAPSHOT, beside, conso
 
 
 async def test_what_others_do_on_a_server_is_seen_and_done_from_here(serve: Serve) -> None:  # noqa: F811
-    served = await serve()
+    served = await serve(process=True)
     async with console(served.url, size=(200, 60)) as pilot:
         app, session = pilot.app, pilot.app.session
         await until(pilot, lambda: session.trees.shown and session.report.ended and not session.work)
@@ -47,7 +47,7 @@ async def test_what_others_do_on_a_server_is_seen_and_done_from_here(serve: Serv
 
 
 async def test_a_screen_that_never_rests_is_followed_by_the_server(serve: Serve) -> None:  # noqa: F811
-    served = await serve(start={"package": "com.example.spinner"})
+    served = await serve(process=True, start={"package": "com.example.spinner"})
     async with console(served.url) as pilot:
         session = pilot.app.session
         await until(pilot, lambda: session.trees.shown and session.report.ended)
@@ -63,7 +63,7 @@ async def test_a_screen_that_never_rests_is_followed_by_the_server(serve: Serve)
 
 
 async def test_what_a_server_does_not_offer_says_so_when_its_key_is_pressed(serve: Serve) -> None:  # noqa: F811
-    served = await serve()
+    served = await serve(process=True)
     async with console(served.url) as pilot:
         session = pilot.app.session
         await until(pilot, lambda: session.trees.shown and session.report.ended and not session.work)

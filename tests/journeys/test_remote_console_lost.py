@@ -15,7 +15,7 @@ from tests.journeys.remote_support import OPEN_SETTINGS, SNAPSHOT, beside, conso
 
 
 async def test_a_server_that_dies_is_missed_and_used_again_when_it_is_back(serve: Serve) -> None:  # noqa: F811
-    served = await serve()
+    served = await serve(process=True)
     async with console(served.url) as pilot, AsyncExitStack() as stack:
         session = pilot.app.session
         await until(pilot, lambda: session.trees.shown and session.report.ended)
@@ -41,7 +41,7 @@ async def test_a_server_that_dies_is_missed_and_used_again_when_it_is_back(serve
 
 
 async def test_a_server_that_is_not_there_yet_is_waited_for(serve: Serve) -> None:  # noqa: F811
-    served = await serve()
+    served = await serve(process=True)
     served.stop(signal.SIGKILL)
     await served.process.wait()
     async with console(served.url) as pilot, AsyncExitStack() as stack:
@@ -67,7 +67,7 @@ async def test_a_token_that_may_only_look_sees_and_is_refused(serve: Serve, tmp_
     mine.write_text(f"{'v' * 32}\n", encoding="ascii")
     for path in (tokens, mine):
         os.chmod(path, 0o600)
-    served = await serve("--policy", str(policy), "--token-file", str(tokens), token="v" * 32)
+    served = await serve("--policy", str(policy), "--token-file", str(tokens), token="v" * 32, process=True)
     async with console(served.url) as pilot:
         session = pilot.app.session
         await until(pilot, lambda: "wants a token" in session.adb_problem)

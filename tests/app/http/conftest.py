@@ -1,4 +1,4 @@
-"""A server in a process of its own, before simulated devices, and a real HTTP client."""
+"""A server in this process or in one of its own, before simulated devices, and a real HTTP client."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ from typing import Any
 import httpx
 import pytest
 
+from clawperator.app.cli.context import settings
+from clawperator.app.cli.listener_options import listening_options
+from clawperator.app.http import server
+from clawperator.engine import Engine
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
-from tests.support import patience
+from tests.support import command_line, patience, surroundings
 
 
 @dataclass
@@ -31,9 +35,9 @@ class Served:
     url: str
     client: httpx.AsyncClient
     devices: Sequence[SimulatedDevice]
-    process: asyncio.subprocess.Process
     env: dict[str, str]
     errors: list[str] = field(default_factory=list)
+    child: asyncio.subprocess.Process | None = None
 
     @property
     def serial(self) -> str:
@@ -58,6 +62,11 @@ class Served:
         async with asyncio.timeout(patience(20)):
             while not any(words in line for line in self.errors):  # noqa: ASYNC110 -- another process says it
                 await asyncio.sleep(0.01)
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        assert self.child is not None
+        return self.child
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         self.process.send_signal(number)
@@ -87,7 +96,10 @@ Serve = Callable[..., Awaitable[Served]]
 
 @pytest.fixture
 async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
-    """Call it with the server's flags and the keys of a scenario (``speed`` is 1 unless given)."""
+    """Call it with the server's flags and the keys of a scenario (``speed`` is 1 unless given).
+
+    The server runs in this process, unless ``process``: one of its own costs half a second, most of it for imports.
+    """
     async with AsyncExitStack() as stack:
 
         async def make(
@@ -96,12 +108,13 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
             token: str = "",
             env: dict[str, str] | None = None,
             wait: bool = True,
+            process: bool = False,
             **scenario: Any,
         ) -> Served:
             chosen = Scenario.model_validate(scenario)
             worlds = [create_device(chosen, index=index) for index in range(devices)]
             simulation = await stack.enter_async_context(Simulation(worlds, mode="server"))
-            surroundings = {
+            whole = {
                 "PATH": os.environ["PATH"],
                 "HOME": str(tmp_path),
                 "XDG_STATE_HOME": str(tmp_path / "state"),
@@ -109,7 +122,7 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
                 **simulation.env(),
                 **(env or {}),
             }
-            served = await start(stack, worlds, surroundings, flags, token)
+            served = await (start if process else _start_here)(stack, worlds, whole, flags, token)
             if wait:
                 await served.devices_listed(devices)
             return served
@@ -176,11 +189,46 @@ async def start(
     line = await process.stdout.readline()
     assert line, "\n".join(errors)
     url = json.loads(line)["url"]
+    return Served(url, await _client(stack, url, token), worlds, env, errors, process)
+
+
+async def _start_here(
+    stack: AsyncExitStack,
+    worlds: Sequence[SimulatedDevice],
+    env: dict[str, str],
+    flags: Sequence[str],
+    token: str = "",
+) -> Served:
+    stack.enter_context(surroundings(env))
+    options = command_line("serve", "--port", "auto", *flags)
+    listening = asyncio.get_running_loop().create_future()
+    errors: list[str] = []
+
+    async def serve() -> None:
+        async with Engine(settings(options), face="http", logged=True) as engine:
+            await server.serve(engine, listening_options(options, 0), ready=listening.set_result, tell=errors.append)
+
+    serving = asyncio.create_task(serve())
+
+    async def end() -> None:
+        for _ in range(0 if serving.done() else 2):  # the second one: what runs is not waited for
+            signal.raise_signal(signal.SIGTERM)
+        await serving
+
+    stack.push_async_callback(end)
+    await asyncio.wait((serving, listening), return_when=asyncio.FIRST_COMPLETED)
+    if serving.done():
+        serving.result()
+    errors.extend(listening.result().warnings)
+    url = listening.result().url
+    return Served(url, await _client(stack, url, token), worlds, env, errors)
+
+
+async def _client(stack: AsyncExitStack, url: str, token: str) -> httpx.AsyncClient:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    client = await stack.enter_async_context(
+    return await stack.enter_async_context(
         httpx.AsyncClient(base_url=url, headers=headers, timeout=patience(30), limits=httpx.Limits(max_connections=500))
     )
-    return Served(url, client, worlds, process, env, errors)
 
 
 async def _read(process: asyncio.subprocess.Process, errors: list[str]) -> None:

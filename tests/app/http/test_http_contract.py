@@ -244,6 +244,7 @@ async def test_the_second_of_two_at_once_is_refused(serve: Serve) -> None:
     assert (await first).json()["ok"] is True
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_device_that_settles_says_when_to_retry(serve: Serve) -> None:
     served = await serve(faults=[{"kind": "silence"}])
     assert (await served.execute(timeout_ms=1_000)).status_code == 504
@@ -261,6 +262,7 @@ async def test_a_wait_out_of_bounds_is_refused(client: httpx.AsyncClient, wait: 
         assert refused.json()["error"]["details"]["path"] == "waitMs"
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_silence_is_a_gateway_timeout(serve: Serve) -> None:
     served = await serve(faults=[{"kind": "silence"}])
     response = await served.execute(timeout_ms=1_000)

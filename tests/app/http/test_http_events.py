@@ -7,6 +7,7 @@ import socket
 import sys
 from pathlib import Path
 
+import pytest
 from jsonschema import Draft202012Validator
 
 from tests.app.http.conftest import HOME, Serve, nap
@@ -60,6 +61,7 @@ async def test_what_never_reached_a_device_is_told_as_well(serve: Serve) -> None
     assert wrong.data["input"]["actions"][0]["params"] == {"key": "enter"}
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_silence_has_a_synthetic_envelope(serve: Serve) -> None:
     served = await serve(faults=[{"kind": "silence"}])
     async with stream(served.client) as events:

@@ -26,7 +26,7 @@ async def in_flight(client: httpx.AsyncClient) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_the_end_waits_for_what_runs(serve: Serve, number: signal.Signals) -> None:
-    served = await serve()
+    served = await serve(process=True)
     async with stream(served.client) as events:
         await events.next("heartbeat")
         running = asyncio.create_task(served.execute(nap(1_500), command="last"))
@@ -40,7 +40,7 @@ async def test_the_end_waits_for_what_runs(serve: Serve, number: signal.Signals)
 
 
 async def test_a_second_signal_does_not_wait(serve: Serve) -> None:
-    served = await serve()
+    served = await serve(process=True)
     running = asyncio.create_task(served.execute(nap(9_000), command="long"))
     await in_flight(served.client)
     served.stop()
@@ -52,7 +52,7 @@ async def test_a_second_signal_does_not_wait(serve: Serve) -> None:
 
 
 async def test_killed_in_the_middle_it_starts_again(serve: Serve) -> None:
-    served = await serve()
+    served = await serve(process=True)
     running = asyncio.create_task(served.execute(nap(3_000), command="cut"))
     while (await served.client.get("/history/cut")).status_code != 200:
         pass  # it is written down when it has left for the device
@@ -70,7 +70,7 @@ async def test_killed_in_the_middle_it_starts_again(serve: Serve) -> None:
 
 
 async def test_two_servers_and_a_command_line_share_a_device(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    served = await serve()
+    served = await serve(process=True)
     refused = asyncio.Event()
     clock = served.devices[0].clock
     sleep = clock.sleep
@@ -96,7 +96,7 @@ async def test_two_servers_and_a_command_line_share_a_device(serve: Serve, monke
 
 
 async def test_a_caller_that_leaves_changes_nothing(serve: Serve) -> None:
-    served = await serve()
+    served = await serve(process=True)
     with pytest.raises(httpx.ReadTimeout):
         await served.client.post(
             "/execute",

@@ -167,7 +167,7 @@ async def test_refused_requests_are_in_the_audit_within_a_bound(serve: Serve, tm
     tokens = tmp_path / "tokens"
     tokens.write_text(f"{TOKEN} owner\n")
     tokens.chmod(0o600)
-    served = await serve("--token-file", str(tokens), token=TOKEN)
+    served = await serve("--token-file", str(tokens), token=TOKEN, process=True)
     wrong = {"Authorization": "Bearer guessed-token-of-nobody"}
     for _ in range(25):
         refused = await served.client.get(f"/devices/{served.serial}/snapshot?secret=word", headers=wrong)
