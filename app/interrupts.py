@@ -11,11 +11,17 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
+
+    from clawperator.engine.errors import EngineError
 
 INTERRUPTED = 130
 """Exit code after any of them."""
 _AGAIN_SECONDS = 0.001
+
+outcome: Callable[[], EngineError] | None = None
+"""Makes the error for a signal that no session hears: what the session before it dispatched. ``None`` where there was none."""
 
 
 def begin() -> None:

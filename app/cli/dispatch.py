@@ -30,6 +30,7 @@ def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
 
 def _run(arguments: Sequence[str], *, leaving: bool) -> int:
     outcome: Answer | EngineError | int
+    interrupts.outcome = None
     try:
         outcome = _answer(arguments)
     except EngineError as exc:
@@ -64,8 +65,8 @@ def _format_of_terminal(arguments: Sequence[str]) -> list[str]:
 
 
 def interrupted(arguments: Sequence[str]) -> int:
-    """The outcome of a signal that met no running session."""
-    return _finish(interruption(), output.stated_format(arguments), leaving=False)
+    """Print the outcome of a signal that came before or after a session."""
+    return _finish(_interruption(), output.stated_format(arguments), leaving=False)
 
 
 def _answer(arguments: Sequence[str]) -> Answer | int:
@@ -112,6 +113,10 @@ def _has_terminal() -> bool:
     return has_terminal()
 
 
+def _interruption() -> EngineError:
+    return (interrupts.outcome or interruption)()
+
+
 def _explain(topic: str) -> Answer | int:
     from clawperator.app.cli.help import help_text
 
@@ -120,13 +125,16 @@ def _explain(topic: str) -> Answer | int:
 
 
 def _finish(outcome: Answer | EngineError | int, fmt: str, *, leaving: bool) -> int:
-    """Print the outcome. A signal meanwhile ends the printing and no second document begins; one when all is out changes nothing."""
+    """Print the outcome. A signal before its first byte is the outcome, one in the middle of it ends the printing, one after it changes nothing."""
     progress = output.Progress()
     try:
         exit_code = outcome if isinstance(outcome, int) else _printed(outcome, fmt, progress)
         if leaving:
             interrupts.end(exit_code)
     except KeyboardInterrupt:
+        reported = isinstance(outcome, EngineError) and outcome.code is ErrorCode.INTERRUPTED
+        if not isinstance(outcome, int) and not progress.taken and not reported:
+            return _finish(_interruption(), fmt, leaving=leaving)
         if isinstance(outcome, int) or not progress.whole:
             return interrupts.INTERRUPTED
         exit_code = diagnostics.exit_code(outcome)

@@ -31,19 +31,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     """``_dispatch`` for a process of our own, which ends with it."""
-    from clawperator.app import interrupts
-
     try:
-        interrupts.begin()
         exit_code = _dispatch(arguments, leaving=True)
     except KeyboardInterrupt:  # a second one, in the middle of the document about the first
-        exit_code = interrupts.INTERRUPTED
+        exit_code = 130  # ``interrupts`` may not be loaded yet
+    from clawperator.app import interrupts
+
     interrupts.end(exit_code)
     return exit_code
 
 
 def _dispatch(arguments: Sequence[str], *, leaving: bool) -> int:
     try:
+        if leaving:
+            from clawperator.app import interrupts
+
+            interrupts.begin()
         from clawperator.app.cli.dispatch import dispatch
 
         return dispatch(arguments, leaving=leaving)

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from clawperator.app import interrupts
 from clawperator.app.cli import deferred, diagnostics
 from clawperator.app.cli.context import FACE, settings
 from clawperator.app.signals import hearing
@@ -16,10 +17,10 @@ from clawperator.engine.errors import interruption
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
     from clawperator.engine import EngineError
-    from clawperator.engine.events.bus import EventBus, Subscription
+    from clawperator.engine.executions.attempt import Attempt
 
 T = TypeVar("T")
 
@@ -38,12 +39,13 @@ def run(
     """
     enter = surroundings or partial(_own_devices, options)
     interrupt = _Interrupt()
+    interrupts.outcome = interrupt.error
     answers: list[T] = []
     try:
         asyncio.run(_session(enter, use, interrupt, answers, own=surroundings is None, verbose=options.verbose))
     except KeyboardInterrupt as exc:  # before the session, while it was cleaned up after, or a second one
         if not answers:
-            raise interruption("error: unknown" if interrupt.began else "not_sent") from exc
+            raise interrupt.error("error: unknown" if interrupt.began else "not_sent") from exc
     return answers[0]
 
 
@@ -66,11 +68,12 @@ async def _session(
             if own:
                 _record_afterwards(engine)
                 _log_afterwards(engine)
-            with interrupt.over(engine.events):
+            engine.keepers.append(interrupt)
+            with interrupt.over():
                 answers.append(await use(engine))
     except asyncio.CancelledError as exc:
         if not answers:  # an interrupt that comes after the answer changes nothing about it
-            raise await interrupt.error() from exc
+            raise interrupt.error() from exc
 
 
 def _record_afterwards(engine: Engine) -> None:
@@ -100,47 +103,48 @@ def _log_afterwards(engine: Engine) -> None:
 
 
 class _Interrupt:
-    """SIGINT, SIGTERM or SIGHUP cancels the current task; what the engine publishes then says whether anything was dispatched.
+    """SIGINT, SIGTERM or SIGHUP cancels the current task; as a keeper of the engine it knows what was dispatched.
 
-    Listening begins with the interrupt, so that an undisturbed execution pays for nothing. The next SIGINT is Python's own.
+    The next SIGINT is Python's own.
     """
 
     def __init__(self) -> None:
-        self._aftermath: Subscription | None = None
+        self._attempt: Attempt | None = None
+        self._outcome: object = None
         self.began = False
         """Something may have been dispatched."""
 
+    def dispatched(self, attempt: Attempt) -> None:
+        self._attempt, self._outcome = attempt, None
+
+    def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None:  # noqa: ARG002 -- a keeper's form
+        self._attempt, self._outcome = attempt, result.get("outcome")
+
     @contextmanager
-    def over(self, events: EventBus) -> Iterator[None]:
-        """React to SIGINT while the current task works with an engine that publishes to ``events``."""
+    def over(self) -> Iterator[None]:
+        """React to SIGINT while the current task works with an engine."""
         task = asyncio.current_task()
         self.began = True
 
         def cancel() -> None:
             end()
-            self._aftermath = events.subscribe()
             if task is not None:
                 task.cancel()
 
         with hearing(cancel) as end:
             yield
 
-    async def error(self) -> EngineError:
-        """The interrupt as an error: it names the execution that was cut off, where there was one."""
-        if self._aftermath is None:
-            return interruption()
-        from clawperator.engine.events.types import ExecutionFinished
-
-        self._aftermath.close()
-        for event in await self._aftermath.batch():
-            if isinstance(event, ExecutionFinished):
-                cut_off = event.result.get("error", {})
-                names = {name: cut_off[name] for name in ("executionId", "deviceId") if name in cut_off}
-                error = interruption(cut_off.get("broadcastDispatchStatus", "not_sent"), **names)
-                if "outcome" in event.result:
-                    error.extra["outcome"] = event.result["outcome"]
-                return error
-        return interruption()
+    def error(self, status: str = "not_sent") -> EngineError:
+        """Return the interrupt as an error about the last execution; where there was none, with the ``status``."""
+        if (attempt := self._attempt) is None:
+            return interruption(status)
+        names = {"executionId": attempt.execution_id}
+        if attempt.device_id is not None:
+            names["deviceId"] = attempt.device_id
+        error = interruption("sent" if attempt.trace.was_dispatched else "not_sent", **names)
+        if self._outcome:
+            error.extra["outcome"] = self._outcome
+        return error
 
 
 @asynccontextmanager
