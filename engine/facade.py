@@ -262,7 +262,7 @@ class Engine:
         Raises ``EngineError`` (NO_DEVICES, DEVICE_NOT_FOUND, DEVICE_UNAUTHORIZED, DEVICE_OFFLINE, ADB_NO_USB_PERMISSIONS,
         MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, ADB_NOT_FOUND).
         """
-        return self.server.device(choose_device(await self.devices(), device_id or self.settings.device_id))
+        return AdbDevice(self.server, choose_device(await self.devices(), device_id or self.settings.device_id))
 
     async def packages(self, *, device_id: str | None = None, third_party: bool = False) -> list[str]:
         """Names of installed packages in adb's order."""
@@ -384,7 +384,7 @@ class Engine:
         """One of the doctor's own commands, under the device's lock like everything that is dispatched."""
         if command.last_action[1] not in INTERNAL:
             self.admit(json.loads(command.wire), "examine a device")
-        device, backend, trace = self.server.device(serial), self._backend(package), Trace()
+        device, backend, trace = AdbDevice(self.server, serial), self._backend(package), Trace()
         await backend.check(device)
         async with self._flights.hold(serial, command, wait_ms=self.settings.wait_ms) as flight:
             with settling(flight, trace):
@@ -414,7 +414,7 @@ class Engine:
 
         async for turn in _tries():
             try:
-                device = self.server.device(device_id)
+                device = AdbDevice(self.server, device_id)
                 facts = await self._probe.facts(device, package)
                 async with self._logs.open(device, facts, facts.uid_of(package)) as log:
                     turn.worked()

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from clawperator.engine.adb.connection import Connection, deadline
 from clawperator.engine.adb.failures import TransportError, broken, endless
@@ -34,11 +33,9 @@ from clawperator.engine.adb.protocol import (
     shell_packet,
 )
 from clawperator.engine.adb.quote import device_command
+from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.adb.sync import FileStat, RemoteFile, sync_list, sync_stat
 from clawperator.engine.errors import EngineError, ErrorCode
-
-if TYPE_CHECKING:
-    from clawperator.engine.adb.server import AdbServer
 
 SHELL_TIMEOUT = 30.0
 TRANSFER_TIMEOUT = 300.0

@@ -9,10 +9,6 @@ from __future__ import annotations
 
 from clawperator.engine.errors import EngineError, ErrorCode
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from clawperator.engine.adb.protocol import Address
-
 
 class TransportError(EngineError):
     """The device or the adb server went away in the middle: nothing is known about what the device has done."""
@@ -77,7 +73,7 @@ def timed_out(what: str, seconds: float, *, serial: str = "") -> AdbTimeoutError
     return AdbTimeoutError(code, f"{what}: no answer within {seconds:g} s", details=details)
 
 
-def unreachable(address: Address, reason: str) -> EngineError:
+def unreachable(address: object, reason: str) -> EngineError:
     """Nothing answers where an adb server should be."""
     return EngineError(
         ErrorCode.ADB_SERVER_FAILED,

@@ -2,7 +2,6 @@
 
 >>> server = AdbServer.from_env()
 >>> entries = await server.devices()
->>> result = await server.device("emulator-5554").shell(["getprop", "ro.build.version.sdk"])
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from typing import Self
 
 from clawperator.engine.adb.binary import program_version, start_server
 from clawperator.engine.adb.connection import Connection, deadline
-from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.failures import broken, unreachable
 from clawperator.engine.adb.parse import DeviceEntry, Forward, parse_devices, parse_forward_list
 from clawperator.engine.adb.protocol import (
@@ -151,10 +149,6 @@ class AdbServer:
             (await self.connect()).close()
 
     # -- one device ----------------------------------------------------------------------------------------------------
-
-    def device(self, serial: str) -> AdbDevice:
-        """A handle; nothing is asked until it is used."""
-        return AdbDevice(self, serial)
 
     async def device_features(self, serial: str, transport_id: int = 0) -> frozenset[str]:
         """The device's own list (fact 4e), remembered per transport: a reconnected device has another id."""

@@ -9,7 +9,7 @@ from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.execution import Action, Execution
 from clawperator.engine.contracts.issues import Warning_, joined
 from clawperator.engine.contracts.matcher import FIELDS, NodeMatcher
-from clawperator.engine.hierarchy.roles import ROLE_NAMES
+from clawperator.engine.contracts.roles import ROLE_NAMES
 
 
 def advice(execution: Execution) -> Iterator[Warning_]:

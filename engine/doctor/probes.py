@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clawperator.engine.adb.binary import find_adb
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.doctor import accessibility, device_health
 from clawperator.engine.doctor.adb_servers import ServerProcess, running_servers
 from clawperator.engine.doctor.check import ANSWER_SECONDS, Check
@@ -28,7 +29,6 @@ from clawperator.engine.process.output import BoundedOutput
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from clawperator.engine.adb.device import AdbDevice
     from clawperator.engine.adb.parse import DeviceEntry
     from clawperator.engine.adb.server import AdbServer
     from clawperator.engine.config.settings import Settings
@@ -228,7 +228,7 @@ class Probes:
     async def device(self) -> AdbDevice:
         """Raises ``BlockedError`` where there is none."""
         await self.need("device.discovery")
-        return self.server.device(self.serial)
+        return AdbDevice(self.server, self.serial)
 
     async def system(self) -> tuple[list[BatchOutput], float]:
         """Answers to ``SYSTEM``, and our clock (seconds since the epoch) as they came."""

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.emulators import console, stages
 from clawperator.engine.emulators.avds import Avd, Recipe, checked_name, read_avd
 from clawperator.engine.emulators.boot_process import BootProcess
@@ -200,7 +201,7 @@ class Lifecycle:
 
     async def enable(self, serial: str, progress: JobProgress, boot: BootProcess | None = None) -> None:
         """Enable the settings for debugging. Raises ``EngineError`` EMULATOR_START_FAILED; the emulator keeps running."""
-        device = self.scanner.server.device(serial)
+        device = AdbDevice(self.scanner.server, serial)
         with progress.stage(stages.ENABLE_SETTINGS, left=boot.remains if boot else None):
             for name in SETTINGS:
                 try:

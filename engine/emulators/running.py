@@ -8,6 +8,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState
 from clawperator.engine.adb.quote import device_command
 from clawperator.engine.adb.server import AdbServer
@@ -130,7 +131,7 @@ class Scanner:
         """Return the trimmed values of properties; empty unless the device answers with one line each."""
         script = "; ".join(device_command(["getprop", name]) for name in names)
         with suppress(EngineError):
-            done = await self.server.device(serial).script(script, timeout=self._limits.device)
+            done = await AdbDevice(self.server, serial).script(script, timeout=self._limits.device)
             lines = done.text.removesuffix("\n").split("\n")
             if len(lines) == len(names):
                 return [line.strip() for line in lines]

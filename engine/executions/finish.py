@@ -15,7 +15,7 @@ from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_, joined
 from clawperator.engine.contracts.limits import DUMP_FORMAT, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOT_LINES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+from clawperator.engine.logcat.signals import CapturedHierarchy
 
 Step = dict[str, Any]
 

@@ -10,7 +10,7 @@ from clawperator.engine.events.bus import EventBus
 from clawperator.engine.events.types import CommandProgress, EngineEvent, EnvelopeSeen, SnapshotSeen
 from clawperator.engine.executions.outcome import LiveLine, outcome_of
 from clawperator.engine.executions.trace import LINE_BYTES_KEPT, LINES_KEPT
-from clawperator.engine.logcat.operator_log import EnvelopeSignal, HierarchySignal, ProgressSignal, Signal
+from clawperator.engine.logcat.signals import EnvelopeSignal, HierarchySignal, ProgressSignal, Signal
 
 _COMMANDS = 4
 """Commands that may be under way at once; the Operator runs one after the other."""

@@ -24,8 +24,8 @@ from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.probe import DeviceFacts
 from clawperator.engine.logcat.binary import BinaryLogParser
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy, HierarchySignal
-from clawperator.engine.logcat.operator_log import OperatorLog, Signal
+from clawperator.engine.logcat.operator_log import OperatorLog
+from clawperator.engine.logcat.signals import CapturedHierarchy, HierarchySignal, Signal
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.connection import Connection

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clawperator.engine.contracts.execution import Execution
     from clawperator.engine.executions.trace import Trace
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
-    from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+    from clawperator.engine.logcat.signals import CapturedHierarchy
 
 SeenAt = tuple[float, "CapturedHierarchy"]
 """A tree, and the host time (seconds since the epoch) at which it went by."""

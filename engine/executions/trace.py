@@ -13,8 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from clawperator.engine.executions.outcome import LiveLine
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy
-from clawperator.engine.logcat.operator_log import ProgressSignal
+from clawperator.engine.logcat.signals import CapturedHierarchy, ProgressSignal
 
 LINES_KEPT = 5_000
 """Far above what 50 actions say; the rest is only counted."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
+from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.hierarchy.difference import canonical, why_not_contained, why_not_equal
 from clawperator.engine.hierarchy.folding import fold
 from clawperator.engine.hierarchy.matcher import Matcher, field_holds, field_value
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree, is_blank
-from clawperator.engine.hierarchy.roles import ROLE_NAMES
 
 _NO_FIELD = "the matcher has no field"
 _ALIKE = 2

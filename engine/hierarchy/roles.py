@@ -6,43 +6,12 @@ Rules that need them are guessed from geometry and neighbours or skipped, and th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from clawperator.engine.hierarchy.nodes import UiNode
-
-ROLE_NAMES = (
-    "container",
-    "row",
-    "column",
-    "toolbar",
-    "tabbar",
-    "list",
-    "grid",
-    "listitem",
-    "pager",
-    "tab",
-    "card",
-    "button",
-    "textfield",
-    "switch",
-    "checkbox",
-    "radio",
-    "toggle",
-    "icon",
-    "image",
-    "chip",
-    "menu",
-    "menuitem",
-    "text",
-    "label",
-    "title",
-    "unknown",
-)
-"""Every role a matcher may ask for; ``card``, ``menu`` and ``menuitem`` are never inferred."""
+from clawperator.engine.contracts.roles import ROLE_NAMES
 
 _LAYOUT = "layout"
 _RECYCLER = "recycler"
@@ -69,6 +38,34 @@ _ITEM_HOLDERS = ("recyclerview", "listview", "gridview")
 _LONG_TEXT = 20
 
 
+class _Corner(Protocol):
+    @property
+    def left(self) -> int: ...
+    @property
+    def top(self) -> int: ...
+
+
+class _Node(Protocol):
+    """The properties of a ``UiNode`` that decide its role."""
+
+    @property
+    def attributes(self) -> Mapping[str, str]: ...
+    @property
+    def parent(self) -> _Node | None: ...
+    @property
+    def children(self) -> Sequence[_Node]: ...
+    @property
+    def cls(self) -> str: ...
+    @property
+    def resource_id(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def effectively_clickable(self) -> bool: ...
+    @property
+    def bounds(self) -> _Corner: ...
+
+
 class Role(NamedTuple):
     """A role name, and whether the device might name another one for reasons the dump does not show."""
 
@@ -80,7 +77,7 @@ _EXACT = {name: Role(name, approximate=False) for name in ROLE_NAMES}
 _GUESS = {name: Role(name, approximate=True) for name in ROLE_NAMES}
 
 
-def infer(node: UiNode) -> Role:
+def infer(node: _Node) -> Role:
     """The role of one node: a few dictionary look-ups, the class rules being remembered per class name."""
     parent = node.parent
     label = node.label
@@ -96,7 +93,7 @@ def infer(node: UiNode) -> Role:
     return _without_widget_class(node, parent, label, is_layout=by_class == _LAYOUT)
 
 
-def _without_widget_class(node: UiNode, parent: UiNode | None, label: str, *, is_layout: bool) -> Role:
+def _without_widget_class(node: _Node, parent: _Node | None, label: str, *, is_layout: bool) -> Role:
     """Rules 15 to 20. *Clickable* is the derived property of wire.md#tree-used-for-matching, which counts three ancestors."""
     heading = node.attributes.get("heading") == "true"
     if parent is not None and _holds_items(parent.cls):
@@ -138,7 +135,7 @@ def _holds_items(cls: str) -> bool:
     return any(name in lowered for name in _ITEM_HOLDERS)
 
 
-def _side_by_side(children: Sequence[UiNode]) -> bool:
+def _side_by_side(children: Sequence[_Node]) -> bool:
     """Whether some children share a line: the layout then reports more than one column (a horizontal list too)."""
     for left, right in pairwise(children):
         if left.bounds.top == right.bounds.top and left.bounds.left != right.bounds.left:

@@ -31,7 +31,7 @@ from clawperator.engine.executions.trace import LINES_KEPT
 from clawperator.engine.history.rows import LineRow, Run, RunRow, step_rows
 from clawperator.engine.history.trees import keep_trees
 from clawperator.engine.history.worker import HistoryRoom
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+from clawperator.engine.logcat.signals import CapturedHierarchy
 
 _HOUSEKEEPING = (FOLLOW_SOURCE, DOCTOR_SOURCE)
 _HOUSEKEEPING_IDS = ("follow-", "handshake-")

@@ -8,7 +8,7 @@ from typing import Any
 from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.history.packing import digest
 from clawperator.engine.history.rows import TreeRow
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+from clawperator.engine.logcat.signals import CapturedHierarchy
 
 TREE = "tree"
 """The key of a step's data that names a tree by its digest, in place of ``text``."""

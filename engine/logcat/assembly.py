@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from clawperator.engine.logcat.entry import LogEntry, utf16_units
-
-if TYPE_CHECKING:
-    from clawperator.engine.logcat.operator_log import Signal
+from clawperator.engine.logcat.signals import Signal
 
 PART_UNITS = 4_000
 """UTF-16 units of every part but the last of a line that the Operator had to cut."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from clawperator.engine.logcat.entry import LogEntry
+from clawperator.engine.logcat.signals import DeathSignal
 
 _ZYGOTE_UID = 0
 _EXITED = re.compile(rb"Process (\d{1,9}) exited ", re.ASCII)
@@ -13,19 +13,6 @@ _LAST_WORDS = {"AndroidRuntime": b"FATAL EXCEPTION", "libc": b"Fatal signal "}
 """What a process says of itself before it ends, by tag: an exception that nothing caught, a signal."""
 DEATH_BYTES = (b"FA", b"Fa", b"Pr")
 """How the lines of this module begin."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeathSignal:
-    """The process ``pid`` has ended, or is about to, as ``entry`` says."""
-
-    pid: int
-    entry: LogEntry
-
-    @property
-    def text(self) -> str:
-        """The first line of the entry."""
-        return self.entry.message.partition("\n")[0]
 
 
 def read_death(entry: LogEntry) -> DeathSignal | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 
-from clawperator.engine.contracts.envelope import Envelope, parse_envelope
+from clawperator.engine.contracts.envelope import parse_envelope
 from clawperator.engine.logcat.assembly import PATIENCE, RECORD_BYTES, Outcome, is_cut, is_full_part
 from clawperator.engine.logcat.entry import LogEntry, decode
+from clawperator.engine.logcat.signals import EnvelopeSignal
 
 RESULT = b"[Clawperator-Result]"
 RESULT_LEVEL = "I"
@@ -18,24 +18,6 @@ MAX_PARTS = 64
 NO_JSON = "no JSON follows [Clawperator-Result]"
 _COMMAND_ID = re.compile(r'"commandId"\s*:\s*("(?:[^"\\]|\\.)*")')
 _BEGINS_ENVELOPE = re.compile(re.escape(RESULT) + rb'\s*\{"')
-
-
-@dataclass(frozen=True, slots=True)
-class EnvelopeSignal:
-    """A terminal envelope, whoever's command it answers; the same command may be answered twice (wire.md#identifiers).
-
-    ``problem`` is empty for a readable one; otherwise it says what is wrong and ``envelope`` is None. ``command_id`` is
-    read from damaged text too where it is whole; of text that is no JSON at all it is that of the command that the process
-    runs, else empty. ``raw`` is the JSON text as far as it came, ``parts`` the
-    number of log records, ``entry`` the first of them.
-    """
-
-    envelope: Envelope | None
-    command_id: str
-    raw: str
-    problem: str
-    parts: int
-    entry: LogEntry
 
 
 def begins_envelope(entry: LogEntry) -> bool:

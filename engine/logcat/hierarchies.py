@@ -6,11 +6,11 @@ But ``<`` is always escaped in them: only the Operator can begin a line with ``<
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from operator import itemgetter
 
 from clawperator.engine.logcat.assembly import PART_UNITS, PATIENCE, Outcome, is_cut, is_full_part
 from clawperator.engine.logcat.entry import LogEntry, decode
+from clawperator.engine.logcat.signals import CapturedHierarchy, HierarchySignal
 
 MARKER = b"[TaskScope] UI Hierarchy:"
 _END = b"</hierarchy>"
@@ -23,30 +23,6 @@ _MAX_BYTES = 8 * 1024 * 1024
 _RECORD_COST = 64
 _MAX_DOUBTFUL = 20_000
 """Records that are kept whole because they may be messages: far above the lines after one such text on a screen."""
-
-
-@dataclass(frozen=True, slots=True)
-class CapturedHierarchy:
-    """``xml`` of a dump; ``complete`` is false where its end never came. ``step_id`` is empty where no step was open.
-
-    ``cut_lines`` counts lines that lost text because a log record holds 4,068 bytes (wire.md#log-lines). ``screen`` is the number of
-    the screen that it shows (``ProgressSignal.screen``), -1 where the screen changed while it was read.
-    """
-
-    step_id: str
-    xml: str
-    complete: bool
-    cut_lines: int = 0
-    screen: int = field(default=-1, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class HierarchySignal:
-    """A dump went by; ``entry`` is its marker line."""
-
-    captured: CapturedHierarchy
-    command_id: str
-    entry: LogEntry
 
 
 class HierarchyAssembly:

@@ -13,27 +13,14 @@ from itertools import groupby, islice
 from operator import itemgetter
 
 from clawperator.engine.logcat.assembly import Assembly, Outcome
-from clawperator.engine.logcat.deaths import DEATH_BYTES, DeathSignal, read_death
+from clawperator.engine.logcat.deaths import DEATH_BYTES, read_death
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.engine.logcat.envelopes import NO_JSON, RESULT, EnvelopeAssembly, EnvelopeSignal, begins_envelope
-from clawperator.engine.logcat.hierarchies import MARKER, CapturedHierarchy, HierarchyAssembly, HierarchySignal
-from clawperator.engine.logcat.progress import OPERATOR_PREFIXES, ProgressSignal, is_operator_line, read_progress
-from clawperator.engine.logcat.refusals import RefusalAssembly, RefusalSignal, begins_refusal
+from clawperator.engine.logcat.envelopes import NO_JSON, RESULT, EnvelopeAssembly, begins_envelope
+from clawperator.engine.logcat.hierarchies import MARKER, HierarchyAssembly
+from clawperator.engine.logcat.progress import OPERATOR_PREFIXES, read_progress
+from clawperator.engine.logcat.refusals import RefusalAssembly, begins_refusal
+from clawperator.engine.logcat.signals import EnvelopeSignal, HierarchySignal, ProgressSignal, Signal
 from clawperator.engine.logcat.stages import type_of_stage
-
-__all__ = [
-    "CapturedHierarchy",
-    "DeathSignal",
-    "EnvelopeSignal",
-    "HierarchySignal",
-    "OperatorLog",
-    "ProgressSignal",
-    "RefusalSignal",
-    "Signal",
-    "is_operator_line",
-]
-
-Signal = DeathSignal | EnvelopeSignal | HierarchySignal | ProgressSignal | RefusalSignal
 
 _SCREEN_CHANGED = "[Operator-AccessibilityService] onAccessibilityEvent("
 """The Operator logs every accessibility event, and every change of the screen is one (wire.md#log-lines)."""

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
-
-from clawperator.engine.logcat.entry import LogEntry
 
 OPERATOR_PREFIXES = (
     b"[Clawperator-",
@@ -20,27 +16,6 @@ OPERATOR_PREFIXES = (
     b"ClawperatorResult ",
 )
 _PREFIX_TEXTS = tuple(prefix.decode() for prefix in OPERATOR_PREFIXES)
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressSignal:
-    """One of the Operator's live lines.
-
-    ``kind``: queued, start, stage-start, stage-retry, stage-success, stage-failure, stage-log, success, failure (of a command);
-    step-start, step-success; task-start, task-success, task-failure; ui-start, ui-end, snapshot-start; no-window (nothing to
-    dump: screen off, secure window, transition); service-unavailable (a failed envelope follows); action-ignored (the broadcast
-    had another action: nothing follows); answered, answered-failure (after the envelope); envelope-failure (none will come);
-    event. ``fields`` are the line's ``key=value`` pairs as text. ``command_id`` is the line's own, else that of the command
-    which runs in the process, else empty. ``text`` is the message, with its stack trace where one record holds both. ``screen``
-    counts changes of the screen: two moments of one stream with the same number saw the same screen.
-    """
-
-    kind: str
-    command_id: str
-    fields: Mapping[str, str]
-    text: str
-    entry: LogEntry
-    screen: int = field(default=0, compare=False)
 
 
 class _Line(NamedTuple):

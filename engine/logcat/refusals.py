@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clawperator.engine.logcat.assembly import Outcome
 from clawperator.engine.logcat.entry import LogEntry
+from clawperator.engine.logcat.signals import RefusalSignal
 
 _MISSING = b"[Operator-Receiver] Missing required agent payload extra"
 _UNREADABLE = (
@@ -17,20 +16,6 @@ _UNSUPPORTED = "unsupported action type at index="
 _MAX_LINES = 200
 _PATIENCE = 0.3
 """Seconds: a stack trace is written at once, and somebody waits for the answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class RefusalSignal:
-    """No envelope will come for the broadcast before ``entry``; the lines carry no command id.
-
-    ``reason`` is the first line of the exception, else the message itself. ``unsupported`` says that the installed app does
-    not know one of the actions. ``service_down`` says that its accessibility service is off as well.
-    """
-
-    reason: str
-    unsupported: bool
-    entry: LogEntry
-    service_down: bool = False
 
 
 def begins_refusal(entry: LogEntry) -> bool:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.logcat.entries import BinaryLogParser, TextLogParser
-from clawperator.engine.logcat.operator_log import HierarchySignal, OperatorLog
+from clawperator.engine.logcat.operator_log import OperatorLog
+from clawperator.engine.logcat.signals import HierarchySignal
 from tests.benchmarks.conftest import Report
 
 pytestmark = pytest.mark.benchmark

@@ -10,6 +10,7 @@ import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode, Settings
 from clawperator.engine.adb.parse import DeviceEntry
+from clawperator.engine.adb.trace import AdbTrace
 from clawperator.engine.events.types import LogGap
 from tests.support import patience
 
@@ -18,11 +19,12 @@ class Away:
     """An adb server whose one device refuses everything; ``lists`` are the device lists that it pushes."""
 
     def __init__(self) -> None:
+        self.trace = AdbTrace()
         self.attempts = 0
         self.asked_for_more = asyncio.Event()
         self.lists: asyncio.Queue[tuple[DeviceEntry, ...]] = asyncio.Queue()
 
-    def device(self, serial: str) -> Any:
+    async def select(self, serial: str) -> Any:
         self.attempts += 1
         raise EngineError(ErrorCode.DEVICE_OFFLINE, f"{serial} is offline")
 

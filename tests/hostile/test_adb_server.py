@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from clawperator.engine.adb import blocking
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.errors import EngineError, ErrorCode
 from tests.app.cli.conftest import Cli
@@ -61,12 +62,12 @@ CALLS: dict[str, Callable[[AdbServer], Awaitable[object]]] = {
     "forward list": lambda server: server.forward_list(timeout=SECONDS),
     "connect": lambda server: server.connect_device("10.0.0.1:5555", timeout=SECONDS),
     "ask": lambda server: server.ask("host:mdns:services", timeout=SECONDS),
-    "shell": lambda server: server.device("x").shell(["true"], timeout=SECONDS),
-    "exec": lambda server: server.device("x").exec_out(["true"], timeout=SECONDS),
-    "stat": lambda server: server.device("x").stat("/a", timeout=SECONDS),
-    "list": lambda server: server.device("x").listdir("/a", timeout=SECONDS),
-    "pull": lambda server: server.device("x").pull("/a", timeout=SECONDS),
-    "push": lambda server: server.device("x").push(b"a", "/a", timeout=SECONDS),
+    "shell": lambda server: AdbDevice(server, "x").shell(["true"], timeout=SECONDS),
+    "exec": lambda server: AdbDevice(server, "x").exec_out(["true"], timeout=SECONDS),
+    "stat": lambda server: AdbDevice(server, "x").stat("/a", timeout=SECONDS),
+    "list": lambda server: AdbDevice(server, "x").listdir("/a", timeout=SECONDS),
+    "pull": lambda server: AdbDevice(server, "x").pull("/a", timeout=SECONDS),
+    "push": lambda server: AdbDevice(server, "x").push(b"a", "/a", timeout=SECONDS),
 }
 _DOCUMENTED = {
     ErrorCode.ADB_SERVER_FAILED, ErrorCode.DEVICE_SHELL_UNAVAILABLE, ErrorCode.DEVICE_NOT_FOUND, ErrorCode.DEVICE_OFFLINE,

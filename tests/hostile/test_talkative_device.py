@@ -41,7 +41,7 @@ async def test_others_have_their_turn(simulator: int, flood: str) -> None:
 
     with hostile(simulator, Attack("^shell", FLOODS[flood])) as server:
         beside = asyncio.create_task(neighbour())
-        device = AdbServer.from_env(server.env()).device(SERIAL)
+        device = AdbDevice(AdbServer.from_env(server.env()), SERIAL)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(_listen(device), 0.5)
         assert turns
@@ -51,7 +51,7 @@ async def test_others_have_their_turn(simulator: int, flood: str) -> None:
 @pytest.mark.parametrize("flood", FLOODS)
 async def test_a_command_ends_at_its_deadline_or_at_its_limit(simulator: int, flood: str) -> None:
     with hostile(simulator, Attack("^shell", FLOODS[flood])) as server:
-        device = AdbServer.from_env(server.env()).device(SERIAL)
+        device = AdbDevice(AdbServer.from_env(server.env()), SERIAL)
         with pytest.raises(EngineError) as caught:
             await device.shell(["true"], timeout=0.5 if flood in SILENT else 20)
         assert isinstance(caught.value, AdbTimeoutError) is (flood in SILENT)
@@ -78,7 +78,7 @@ async def test_a_folder_without_end(simulator: int) -> None:
             hostile(simulator, Attack("^sync:", flood)) as server,
             pytest.raises(EngineError, match="damaged or endless"),
         ):
-            await AdbServer.from_env(server.env()).device(SERIAL).listdir("/sdcard")
+            await AdbDevice(AdbServer.from_env(server.env()), SERIAL).listdir("/sdcard")
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ async def test_two_pictures_need_two_files(connect: Connect, tmp_path: Path) -> 
 async def test_a_name_that_no_system_call_takes(connect: Connect) -> None:
     bench = await connect()
     with pytest.raises(CaptureError, match="cannot be written"):
-        await capture(bench.engine.server.device(bench.serial), "a\0b.png", overwrite=False)
+        await capture(AdbDevice(bench.engine.server, bench.serial), "a\0b.png", overwrite=False)
 
 
 async def test_a_file_system_without_hard_links(
@@ -203,7 +203,7 @@ async def test_a_file_system_without_hard_links(
     monkeypatch.setattr(os.path, "lexists", lambda _: False)  # the file appears while the picture is taken
     monkeypatch.setattr("clawperator.engine.files.writing.check_target", lambda *_, **__: None)
     with pytest.raises(CaptureError, match="File exists"):
-        await capture(bench.engine.server.device(bench.serial), str(path), overwrite=False)
+        await capture(AdbDevice(bench.engine.server, bench.serial), str(path), overwrite=False)
     assert path.read_bytes() == b"mine"
     assert [name for name in os.listdir(tmp_path) if name.endswith(".part")] == []
 

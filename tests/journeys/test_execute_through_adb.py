@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.events.types import (
     CommandProgress,
     EnvelopeSeen,
@@ -184,7 +185,7 @@ async def test_a_payload_beyond_the_service_limit_goes_through_stdin(connect: Co
 
 async def test_the_log_is_never_cleared(connect: Connect) -> None:
     bench = await connect()
-    device = bench.engine.server.device(bench.serial)
+    device = AdbDevice(bench.engine.server, bench.serial)
     await device.shell(["log", "-t", "mine", "keep me"])
     await bench.engine.snapshot()
     assert "keep me" in (await device.shell(["logcat", "-d"])).text

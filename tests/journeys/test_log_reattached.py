@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import EngineError, ErrorCode
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.events.types import CommandProgress, LogAttached, LogBatch, SnapshotSeen
 from clawperator.engine.executions import build, log_stream
 from tests.support import adb_environment, free_port
@@ -48,7 +49,7 @@ async def test_a_log_that_ends_is_attached_again(connect: Connect, sdk: int, ste
 
 async def test_those_who_watch_see_nothing_twice(connect: Connect) -> None:
     bench = await connect(faults=[ends(1)])
-    device = bench.engine.server.device(bench.serial)
+    device = AdbDevice(bench.engine.server, bench.serial)
     with bench.engine.events.subscribe() as subscription:
         watching = asyncio.create_task(bench.engine.watch_log(bench.serial))
         while not any(isinstance(event, LogAttached) for event in await subscription.batch()):

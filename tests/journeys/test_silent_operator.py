@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, EngineError, ErrorCode
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.doctor import blockers
 from clawperator.engine.doctor.blockers import Blockers
 from clawperator.engine.doctor.check import Check
@@ -130,7 +131,7 @@ async def test_a_process_that_is_killed_ends_the_wait(connect: Connect) -> None:
     bench = await connect(speed=1.0)
     running = asyncio.create_task(failure(bench.engine, steps(SLEEP | {"params": {"durationMs": 60_000}})))
     await begun(bench)
-    await bench.engine.server.device(bench.serial).shell(["am", "force-stop", "com.clawperator.operator"])
+    await AdbDevice(bench.engine.server, bench.serial).shell(["am", "force-stop", "com.clawperator.operator"])
     error = await running
     assert error["code"] == ErrorCode.SERVICE_UNAVAILABLE
     assert error["details"]["reason"].endswith("exited due to signal 9 (Killed)")

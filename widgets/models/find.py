@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
+from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.hierarchy.folding import fold
-from clawperator.engine.hierarchy.roles import ROLE_NAMES
 from clawperator.engine.hierarchy.traits import is_editable
 from clawperator.widgets.text.node_names import short_class, short_id
 from clawperator.widgets.text.safe import escape

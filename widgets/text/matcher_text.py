@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH, utf16_length
+from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.hierarchy.match import Matcher, find_all
 from clawperator.engine.hierarchy.matcher import field_value
-from clawperator.engine.hierarchy.roles import ROLE_NAMES
 from clawperator.widgets.text.matcher_terms import SPELLINGS, MatcherTerm, is_closed, is_json, terms_of, unescape
 
 if TYPE_CHECKING:

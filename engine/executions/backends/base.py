@@ -11,7 +11,7 @@ from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.trace import Trace
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+from clawperator.engine.logcat.signals import CapturedHierarchy
 
 
 @dataclass(frozen=True, slots=True)

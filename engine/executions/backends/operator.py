@@ -35,11 +35,11 @@ from clawperator.engine.executions.probe import DeviceFacts, Probe, ask, variant
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.correlated import CorrelatedLines
 from clawperator.engine.logcat.entry import LogEntry
-from clawperator.engine.logcat.operator_log import (
+from clawperator.engine.logcat.operator_log import OperatorLog
+from clawperator.engine.logcat.signals import (
     DeathSignal,
     EnvelopeSignal,
     HierarchySignal,
-    OperatorLog,
     ProgressSignal,
     RefusalSignal,
     Signal,

@@ -11,6 +11,7 @@ from time import perf_counter
 
 import pytest
 
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.protocol import CLOSE_STDIN, shell_packet
 from clawperator.engine.adb.server import AdbServer
 from tests.support import running
@@ -92,7 +93,7 @@ async def ratio(ours: Callable[[], object], floor: Callable[[], object], rounds:
     [("shell,v2,raw:small", 2.5), ("shell,v2,raw:log", 2.5), ("exec:log", 2.5)],
 )
 async def test_a_conversation_costs_little_more_than_its_bytes(port: int, service: str, limit: float) -> None:
-    device = AdbServer(port=port).device("abc")
+    device = AdbDevice(AdbServer(port=port), "abc")
     command = [service.rpartition(":")[2]]
     ours = device.exec_out if service.startswith("exec") else device.shell
     await ours(command)  # the features are known from here on

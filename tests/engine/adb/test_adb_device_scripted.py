@@ -22,7 +22,7 @@ def finished(*packets: tuple[int, bytes], code: int = 0) -> bytes:
 
 
 def device(fake: FakeAdb, serial: str = "abc") -> AdbDevice:
-    return AdbServer(port=fake.port).device(serial)
+    return AdbDevice(AdbServer(port=fake.port), serial)
 
 
 async def until_hangup(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -307,7 +307,7 @@ async def test_an_installation_is_streamed_exactly(fake: FakeAdb, tmp_path: obje
     fake.answers["host-serial:"] = b"OKAY0011shell_v2,abb_exec"
     fake.answers[f"abb_exec:package\0install\0-S\0{len(apk)}"] = take
     server = AdbServer(port=fake.port)
-    assert (await server.device("other").install(apk, reinstall=False)).ok
+    assert (await AdbDevice(server, "other").install(apk, reinstall=False)).ok
 
 
 async def test_an_installation_refused_before_all_of_it_was_read(fake: FakeAdb) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from clawperator.engine.adb import blocking
 from clawperator.engine.adb.binary import find_adb
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.errors import EngineError, ErrorCode
 from tests.support import adb_environment, free_port, patience, start_adb_server
@@ -32,7 +33,7 @@ async def test_questions_to_an_empty_server(adb_port: int) -> None:
 
 @pytest.mark.adb
 async def test_an_absent_device_is_not_found(adb_port: int) -> None:
-    device = AdbServer(port=adb_port).device("no-such-device")
+    device = AdbDevice(AdbServer(port=adb_port), "no-such-device")
     with pytest.raises(EngineError) as caught:
         await device.shell(["id"])
     assert caught.value.code is ErrorCode.DEVICE_NOT_FOUND

@@ -40,7 +40,7 @@ async def plugged_in(adb_port: int, simulated: SimulatedDevice) -> AsyncIterator
         serial = f"127.0.0.1:{simulation.port}"
         await server.connect_device(serial)
         try:
-            yield server.device(serial)
+            yield AdbDevice(server, serial)
         finally:
             await server.disconnect_device(serial)
 
@@ -48,7 +48,7 @@ async def plugged_in(adb_port: int, simulated: SimulatedDevice) -> AsyncIterator
 @asynccontextmanager
 async def embedded(simulated: SimulatedDevice) -> AsyncIterator[AdbDevice]:
     async with Simulation([simulated], mode="server") as simulation:
-        yield AdbServer.from_env(simulation.env()).device(simulated.serial)
+        yield AdbDevice(AdbServer.from_env(simulation.env()), simulated.serial)
 
 
 def reached(
@@ -100,7 +100,7 @@ async def test_whoever_listens_hears_of_every_command_and_of_its_end(phone: AdbD
     await phone.script("echo secret; exit 3", label="echo [REDACTED]")
     await phone.push(b"x", "/data/local/tmp/x")
     with pytest.raises(EngineError):
-        await phone.server.device("nobody").exec_out(["id"])
+        await AdbDevice(phone.server, "nobody").exec_out(["id"])
     told = [(one.serial, one.text, one.duration_ms is None, one.exit_code, one.code) for one in heard]
     us = phone.serial
     assert told == [
@@ -317,4 +317,4 @@ async def test_an_emulator_can_be_registered(adb_port: int) -> None:
         async for entries in changes:
             if any(entry.serial == serial and entry.usable for entry in entries):
                 break
-        assert (await server.device(serial).shell(["echo", "hi"])).text == "hi\n"
+        assert (await AdbDevice(server, serial).shell(["echo", "hi"])).text == "hi\n"

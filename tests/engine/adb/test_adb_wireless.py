@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.mdns import CONNECT, LEGACY, PAIRING
 from clawperator.engine.adb.pairing import Paired, QrOffer
 from clawperator.engine.adb.protocol import encode_request
@@ -153,7 +154,7 @@ async def test_pairing_by_code_ends_in_one_connected_device(make: Make) -> None:
     assert paired == Paired(DIALOG, GUID)
     assert await bench.wireless.connect_paired(paired, tell=news.append) == Connected(SERIAL, "device", already=True)
     assert await bench.listed() == [(SERIAL, "device")]
-    assert (await bench.server.device(SERIAL).shell(["echo", "hi"])).text == "hi\n"
+    assert (await AdbDevice(bench.server, SERIAL).shell(["echo", "hi"])).text == "hi\n"
     assert [(it.name, it.state) for it in news if it.state != "running"] == [
         ("pair", "done"),
         ("find", "done"),
@@ -283,7 +284,7 @@ async def test_names_with_blanks(make: Make) -> None:
     bench = await make(phone(guid=name, paired=True))
     serial = f"{name}._adb-tls-connect._tcp"
     assert await bench.listed() == [(serial, "device")]
-    assert (await bench.server.device(serial).shell(["echo", "hi"])).text == "hi\n"
+    assert (await AdbDevice(bench.server, serial).shell(["echo", "hi"])).text == "hi\n"
     assert await bench.wireless.disconnect(serial) == (serial,)
     assert await bench.wireless.connect(serial) == Connected(serial, "device", already=False)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.doctor import gradle
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.gradle import run_gradle
@@ -108,7 +109,7 @@ def test_where_the_project_is(project: Path, tmp_path: Path, monkeypatch: pytest
 
 async def test_launching(admit: Admit) -> None:
     patient = await admit()
-    device = patient.engine.server.device("emulator-5554")
+    device = AdbDevice(patient.engine.server, "emulator-5554")
     check = await gradle.launch(device, "com.clawperator.operator")
     assert (check.status, patient.world.ui.package) == ("pass", "com.clawperator.operator")
     absent = await gradle.launch(device, "com.clawperator.operator.dev")

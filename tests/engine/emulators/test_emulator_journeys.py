@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.emulators.avds import DEFAULT_NAME
 from clawperator.engine.emulators.manager import EmulatorManager
@@ -45,7 +46,7 @@ async def nothing_lives(sdk: FakeSdk) -> None:
 
 async def global_setting(manager: EmulatorManager, serial: str, name: str) -> str:
     server: AdbServer = manager._scanner.server
-    return (await server.device(serial).shell(["settings", "get", "global", name])).text.strip()
+    return (await AdbDevice(server, serial).shell(["settings", "get", "global", name])).text.strip()
 
 
 async def test_from_nothing_to_a_running_emulator_and_back(sdk: FakeSdk, manage: Manage, heard: Heard) -> None:
@@ -415,7 +416,7 @@ async def test_one_that_was_running_before_is_left_running(sdk: FakeSdk, manage:
     assert error.code is ErrorCode.EMULATOR_BOOT_TIMEOUT
     assert "stopped" not in error.message
     assert not starting.done()
-    device = manage()._scanner.server.device(running[0].serial)
+    device = AdbDevice(manage()._scanner.server, running[0].serial)
     for name in ("sys.boot_completed", "dev.bootcomplete"):
         await device.shell(["setprop", name, "1"])
     assert (await starting).serial == running[0].serial

@@ -15,7 +15,8 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.log_stream import DeviceLog
 from clawperator.engine.executions.probe import DeviceFacts
-from clawperator.engine.logcat.operator_log import OperatorLog, Signal
+from clawperator.engine.logcat.operator_log import OperatorLog
+from clawperator.engine.logcat.signals import Signal
 from tests.support import patience
 
 FACTS = {"binary": DeviceFacts(34, {}), "text": DeviceFacts(33, {})}

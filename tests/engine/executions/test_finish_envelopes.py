@@ -12,7 +12,7 @@ from clawperator.engine.contracts.envelope import Envelope, StepResult
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.errors import ErrorCode
 from clawperator.engine.executions.finish import FinishOptions, Shot, finish
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+from clawperator.engine.logcat.signals import CapturedHierarchy
 
 TREE = '<hierarchy rotation="0">\n</hierarchy>'
 CLASSIC, FLAT = FinishOptions(), FinishOptions(profile="flat")

@@ -9,7 +9,7 @@ import pytest
 from clawperator.engine.contracts.execution import Action, Execution
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.executions.targets import SeenTrees, with_nodes
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+from clawperator.engine.logcat.signals import CapturedHierarchy
 
 ROW = '<node text="{}" resource-id="app:id/row" class="android.widget.TextView" bounds="[0,{}][100,{}]" visible-to-user="true" />'
 

@@ -17,7 +17,7 @@ from clawperator.engine.executions.backends.base import Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import YIELD_SECONDS, Holder, LockState, LockStatus
 from clawperator.engine.follow.follower import BUSY_REST, LOOK_SECONDS, PAINT_LIMIT, Follow, FollowState, tree_of
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+from clawperator.engine.logcat.signals import CapturedHierarchy
 
 SERIAL = "emulator-5554"
 FREE = LockStatus(SERIAL, "free", None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from clawperator.engine.hierarchy.roles import ROLE_NAMES
+from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.hierarchy.serialise import RenderNode, render_node
 from clawperator.engine.hierarchy.tree import UiNode, build
 

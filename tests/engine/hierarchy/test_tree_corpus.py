@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.match import Matcher, explain, find_first
-from clawperator.engine.hierarchy.roles import ROLE_NAMES
 from clawperator.engine.hierarchy.tree import UiTree, parse
 
 DATA = Path(__file__).parents[2] / "data" / "hierarchies"

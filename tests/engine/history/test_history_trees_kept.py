@@ -10,7 +10,7 @@ from clawperator.engine.history.rows import LineRow
 from clawperator.engine.history.safe import without_texts
 from clawperator.engine.history.store import History
 from clawperator.engine.history.trees import keep_trees
-from clawperator.engine.logcat.hierarchies import CapturedHierarchy
+from clawperator.engine.logcat.signals import CapturedHierarchy
 from tests.engine.history.support import a_run, a_tree
 
 COMMAND = "[Clawperator-Command]"

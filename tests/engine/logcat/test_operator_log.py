@@ -9,15 +9,15 @@ import pytest
 
 from clawperator.engine.logcat.correlated import CorrelatedLines
 from clawperator.engine.logcat.entries import BinaryLogParser, LogEntry, parse_text
-from clawperator.engine.logcat.operator_log import (
+from clawperator.engine.logcat.operator_log import OperatorLog
+from clawperator.engine.logcat.progress import is_operator_line
+from clawperator.engine.logcat.signals import (
     DeathSignal,
     EnvelopeSignal,
     HierarchySignal,
-    OperatorLog,
     ProgressSignal,
     RefusalSignal,
     Signal,
-    is_operator_line,
 )
 
 DATA = Path(__file__).parents[2] / "data" / "logcat"

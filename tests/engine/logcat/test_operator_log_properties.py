@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clawperator.engine.logcat.entries import BinaryLogParser, LogEntry, TextLogParser, parse_text
-from clawperator.engine.logcat.operator_log import EnvelopeSignal, HierarchySignal, OperatorLog, Signal
+from clawperator.engine.logcat.operator_log import OperatorLog
+from clawperator.engine.logcat.signals import EnvelopeSignal, HierarchySignal, Signal
 
 DATA = Path(__file__).parents[2] / "data" / "logcat"
 UID, PID, TID = 10234, 8123, 8190

@@ -7,6 +7,7 @@ import socket
 
 import pytest
 
+from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.simulator.run import SCANNED, Simulation
 from tests.support import patience
@@ -55,7 +56,7 @@ async def test_the_engines_own_client_finds_the_embedded_server_by_its_environme
     async with Simulation([make_device(index=index) for index in range(2)]) as simulation:
         server = AdbServer.from_env(simulation.env())
         assert [entry.serial for entry in await server.devices()] == list(simulation.serials)
-        result = await server.device("emulator-5556").shell(["sh", "-c", "echo it\\'s; exit 4"])
+        result = await AdbDevice(server, "emulator-5556").shell(["sh", "-c", "echo it\\'s; exit 4"])
         assert (result.stdout, result.exit_code) == (b"it's\n", 4)
 
 

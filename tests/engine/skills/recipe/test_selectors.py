@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clawperator.engine.contracts.matcher import FIELDS as MATCHER_FIELDS
-from clawperator.engine.hierarchy.roles import ROLE_NAMES
+from clawperator.engine.contracts.roles import ROLE_NAMES
 from clawperator.engine.skills.recipe.selectors import FIELDS, ROLES
 from tests.engine.skills.recipe.support import CLICK, READ, compiled, line_of, params, recipe, refusal
 

@@ -1,0 +1,102 @@
+"""What the log shows of the Operator: the values that ``OperatorLog`` makes of log entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from clawperator.engine.contracts.envelope import Envelope
+from clawperator.engine.logcat.entry import LogEntry
+
+
+@dataclass(frozen=True, slots=True)
+class DeathSignal:
+    """The process ``pid`` has ended, or is about to, as ``entry`` says."""
+
+    pid: int
+    entry: LogEntry
+
+    @property
+    def text(self) -> str:
+        """The first line of the entry."""
+        return self.entry.message.partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class EnvelopeSignal:
+    """A terminal envelope, whoever's command it answers; the same command may be answered twice (wire.md#identifiers).
+
+    ``problem`` is empty for a readable one; otherwise it says what is wrong and ``envelope`` is None. ``command_id`` is
+    read from damaged text too where it is whole; of text that is no JSON at all it is that of the command that the process
+    runs, else empty. ``raw`` is the JSON text as far as it came, ``parts`` the
+    number of log records, ``entry`` the first of them.
+    """
+
+    envelope: Envelope | None
+    command_id: str
+    raw: str
+    problem: str
+    parts: int
+    entry: LogEntry
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedHierarchy:
+    """``xml`` of a dump; ``complete`` is false where its end never came. ``step_id`` is empty where no step was open.
+
+    ``cut_lines`` counts lines that lost text because a log record holds 4,068 bytes (wire.md#log-lines). ``screen`` is the number of
+    the screen that it shows (``ProgressSignal.screen``), -1 where the screen changed while it was read.
+    """
+
+    step_id: str
+    xml: str
+    complete: bool
+    cut_lines: int = 0
+    screen: int = field(default=-1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchySignal:
+    """A dump went by; ``entry`` is its marker line."""
+
+    captured: CapturedHierarchy
+    command_id: str
+    entry: LogEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressSignal:
+    """One of the Operator's live lines.
+
+    ``kind``: queued, start, stage-start, stage-retry, stage-success, stage-failure, stage-log, success, failure (of a command);
+    step-start, step-success; task-start, task-success, task-failure; ui-start, ui-end, snapshot-start; no-window (nothing to
+    dump: screen off, secure window, transition); service-unavailable (a failed envelope follows); action-ignored (the broadcast
+    had another action: nothing follows); answered, answered-failure (after the envelope); envelope-failure (none will come);
+    event. ``fields`` are the line's ``key=value`` pairs as text. ``command_id`` is the line's own, else that of the command
+    which runs in the process, else empty. ``text`` is the message, with its stack trace where one record holds both. ``screen``
+    counts changes of the screen: two moments of one stream with the same number saw the same screen.
+    """
+
+    kind: str
+    command_id: str
+    fields: Mapping[str, str]
+    text: str
+    entry: LogEntry
+    screen: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalSignal:
+    """No envelope will come for the broadcast before ``entry``; the lines carry no command id.
+
+    ``reason`` is the first line of the exception, else the message itself. ``unsupported`` says that the installed app does
+    not know one of the actions. ``service_down`` says that its accessibility service is off as well.
+    """
+
+    reason: str
+    unsupported: bool
+    entry: LogEntry
+    service_down: bool = False
+
+
+Signal = DeathSignal | EnvelopeSignal | HierarchySignal | ProgressSignal | RefusalSignal
