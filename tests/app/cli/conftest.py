@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from clawperator.app.cli.main import main
+from clawperator.engine.simulator.device import SimulatedDevice, create_device
+from clawperator.engine.simulator.run import Simulation
+from clawperator.engine.simulator.scenario import Scenario
 from tests.support import patience
 
 
@@ -35,6 +41,37 @@ class Run(NamedTuple):
 
 Cli = Callable[..., Run]
 ProcessCli = Callable[..., Run]
+
+
+@contextmanager
+def served(worlds: Sequence[SimulatedDevice]) -> Iterator[dict[str, str]]:
+    """The environment of an adb server of these devices, in a thread of its own: command lines have their own event loop."""
+    ready, ended = threading.Event(), asyncio.Event()
+    found: list[Any] = []
+
+    async def serve() -> None:
+        async with Simulation(worlds, mode="server") as simulation:
+            found.extend((simulation.env(), asyncio.get_running_loop()))
+            ready.set()
+            await ended.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(patience(20))
+    env, loop = found
+    try:
+        yield env
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join(patience(20))
+
+
+@contextmanager
+def simulated(scenario: dict[str, Any]) -> Iterator[tuple[SimulatedDevice, dict[str, str]]]:
+    """One device (``speed`` is 0 unless given), and what a program needs to reach it."""
+    world = create_device(Scenario.model_validate({"speed": 0, **scenario}))
+    with served([world]) as env:
+        yield world, env
 
 
 @pytest.fixture

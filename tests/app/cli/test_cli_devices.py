@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.cli.test_cli_doctor import simulated
+from tests.app.cli.conftest import simulated
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -21,9 +19,8 @@ import pytest
 from clawperator.engine.contracts.generation import lacking_words
 from clawperator.engine.doctor import probes
 from clawperator.engine.doctor.adb_servers import ServerProcess
-from clawperator.engine.simulator.device import SimulatedDevice, create_device
-from clawperator.engine.simulator.run import Simulation
-from clawperator.engine.simulator.scenario import Scenario
+from clawperator.engine.simulator.device import SimulatedDevice
+from tests.app.cli.conftest import simulated
 from tests.app.cli.test_cli_terminals import terminal  # noqa: F401 -- a fixture
 from tests.support import Spawn, patience
 
@@ -42,30 +39,6 @@ TOOLS = {
     "adb": 'case "$*" in version) echo Android Debug Bridge version 1.0.41; echo Version 35.0.2-1;;'
     ' *) echo "$*" >> "$0.calls"; echo cannot >&2; exit 1;; esac',
 }
-
-
-@contextmanager
-def simulated(scenario: dict[str, Any]) -> Iterator[tuple[SimulatedDevice, dict[str, str]]]:
-    """A device behind an adb server of ours, in a thread of its own: command lines have their own event loop."""
-    ready, ended = threading.Event(), asyncio.Event()
-    found: list[Any] = []
-
-    async def serve() -> None:
-        world = create_device(Scenario.model_validate({"speed": 0, **scenario}))
-        async with Simulation([world], mode="server") as simulation:
-            found.extend((world, simulation.env(), asyncio.get_running_loop()))
-            ready.set()
-            await ended.wait()
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    assert ready.wait(20)
-    world, env, loop = found
-    try:
-        yield world, env
-    finally:
-        loop.call_soon_threadsafe(ended.set)
-        thread.join(20)
 
 
 @pytest.fixture

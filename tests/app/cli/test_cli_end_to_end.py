@@ -1,4 +1,4 @@
-"""Every command against a simulated device, through the product's own ``sim --server`` in a process of its own."""
+"""Every command against a simulated device, through the product's own ``sim --server``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
+from clawperator.app.cli.commands.sim import GENERATIONS
+from clawperator.app.cli.simulators import simulated_devices
 from clawperator.engine.version import __version__
-from tests.support import patience, running
+from tests.app.cli.conftest import served
+from tests.support import command_line, patience, running
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +32,7 @@ SHAPE = ["ok", "envelope", "deviceId", "terminalSource", "isCanonicalTerminal", 
 
 @contextmanager
 def simulation(*arguments: str) -> Iterator[dict[str, str]]:
-    """``sim --server`` as its users run it; yields the environment that it announces."""
+    """``sim --server`` in a process of its own, as its users run it; yields the environment that it announces."""
     command = [*MODULE, "sim", "--server", *arguments]
     with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
@@ -48,13 +51,14 @@ Simulate = Callable[..., None]
 
 @pytest.fixture
 def simulate(lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulate]:
-    """``simulate(*flags)`` starts a simulation and points this test's environment at it."""
-    from contextlib import ExitStack
-
+    """``simulate(*flags)`` starts the simulation of ``sim --server`` in this process and points this test's environment at it."""
     with ExitStack() as stack:
 
-        def start(*arguments: str) -> None:
-            for name, value in stack.enter_context(simulation(*arguments)).items():
+        def start(*flags: str) -> None:
+            options = command_line("sim", "--server", *flags)
+            generation: Any = options.generation or GENERATIONS[0]
+            devices = simulated_devices(int(options.devices or 1), options.scenario, generation)
+            for name, value in stack.enter_context(served(devices)).items():
                 monkeypatch.setenv(name, value)
 
         yield start
@@ -315,12 +319,15 @@ def test_the_older_generation_is_not_sent_what_it_does_not_know(cli: Cli) -> Non
     assert run.document["details"]["requiresApk"] == "0.5"
 
 
-def test_several_devices(cli: Cli, simulate: Simulate) -> None:
-    simulate("--devices", "2")
-    assert [device["serial"] for device in cli("devices").document["devices"]] == [SERIAL, "emulator-5556"]
-    run = cli("observe", "snapshot")
-    assert run.document["code"] == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
-    assert cli("observe", "snapshot", "--device", "emulator-5556").document["deviceId"] == "emulator-5556"
+@pytest.mark.usefixtures("lonely")
+def test_several_devices(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with simulation("--devices", "2") as env:
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        assert [device["serial"] for device in cli("devices").document["devices"]] == [SERIAL, "emulator-5556"]
+        run = cli("observe", "snapshot")
+        assert run.document["code"] == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
+        assert cli("observe", "snapshot", "--device", "emulator-5556").document["deviceId"] == "emulator-5556"
 
 
 def test_a_scenario_that_cannot_be_read(process: ProcessCli, tmp_path: Path) -> None:
@@ -342,6 +349,7 @@ def test_the_wrong_build_of_the_app_is_refused_before_anything_is_sent(
     assert "--receiver-package com.clawperator.operator.dev" in run.document["hint"]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_device_that_settles_says_so_and_can_be_waited_for(cli: Cli, simulate: Simulate, tmp_path: Path) -> None:
     (tmp_path / "silent.yaml").write_text("faults:\n- {kind: silence, commands: [1]}\n", encoding="utf-8")
     simulate("--scenario", str(tmp_path / "silent.yaml"))

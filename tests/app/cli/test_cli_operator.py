@@ -9,16 +9,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE, service_of
 from clawperator.engine.simulator.commands import packages
-from clawperator.engine.simulator.device import SimulatedDevice, create_device
-from clawperator.engine.simulator.run import Simulation
-from clawperator.engine.simulator.scenario import Scenario
+from clawperator.engine.simulator.device import SimulatedDevice
+from tests.app.cli.conftest import simulated
 from tests.engine.operator.apks import apk, manifest, save
 from tests.support import Spawn, patience
 
@@ -30,29 +29,6 @@ if TYPE_CHECKING:
 MODULE = [sys.executable, "-m", "clawperator.app.cli"]
 SERIAL = "emulator-5554"
 EMPTY: dict[str, Any] = {"operator": {"installed": False}}
-
-
-@contextmanager
-def simulated(scenario: dict[str, Any]) -> Iterator[tuple[SimulatedDevice, dict[str, str]]]:
-    """A device on a thread of its own, and the environment that leads to it."""
-    ready, done, loop = threading.Event(), asyncio.Event(), asyncio.new_event_loop()
-    world, env = create_device(Scenario.model_validate({"speed": 0, **scenario})), dict[str, str]()
-
-    async def serve() -> None:
-        async with Simulation([world], mode="server") as simulation:
-            env.update(simulation.env())
-            ready.set()
-            await done.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    try:
-        assert ready.wait(10)
-        yield world, env
-    finally:
-        loop.call_soon_threadsafe(done.set)
-        thread.join()
-        loop.close()
 
 
 Plug = Callable[..., SimulatedDevice]
