@@ -33,7 +33,7 @@ def errors() -> Iterator[str]:
 
 def actions() -> Iterator[str]:
     from clawperator.engine.contracts.actions import ACTIONS
-    from clawperator.engine.contracts.schema import json_schema
+    from clawperator.engine.json_schema import json_schema
 
     definitions = json_schema("execution")["$defs"]
     for name in ACTIONS:
@@ -49,19 +49,19 @@ def actions() -> Iterator[str]:
 
 
 def matcher() -> Iterator[str]:
-    from clawperator.engine.contracts.schema import json_schema
+    from clawperator.engine.json_schema import json_schema
 
     yield from _fields(json_schema("matcher"))
 
 
 def retry() -> Iterator[str]:
-    from clawperator.engine.contracts.schema import json_schema
+    from clawperator.engine.json_schema import json_schema
 
     yield from _fields(json_schema("retry"))
 
 
 def outcome() -> Iterator[str]:
-    from clawperator.engine.contracts.schema import json_schema
+    from clawperator.engine.json_schema import json_schema
 
     yield from _fields(json_schema("outcome"))
 
@@ -129,7 +129,7 @@ def environment() -> Iterator[str]:
 
 
 def settings() -> Iterator[str]:
-    from clawperator.engine.contracts.schema import json_schema
+    from clawperator.engine.json_schema import json_schema
 
     schema = json_schema("settings")
     tables = {name: field for name, field in schema["properties"].items() if "$ref" in field}

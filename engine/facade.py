@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Self
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState, parse_packages
 from clawperator.engine.adb.server import AdbServer
-from clawperator.engine.config.policy import SETUP_OPERATOR, admit, load_profile
+from clawperator.engine.config.active_profile import load_profile
+from clawperator.engine.config.policy import SETUP_OPERATOR, admit
 from clawperator.engine.config.settings import Settings, package_name, wait_limit
+from clawperator.engine.contracts.caller import ANYBODY, Caller
 from clawperator.engine.contracts.read_only import INTERNAL, refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import Attempt, ExecutionResult, settling
-from clawperator.engine.executions.backends.base import Backend
+from clawperator.engine.executions.backend import Backend, Diagnosis
 from clawperator.engine.executions.backends.operator import OperatorBackend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import LockStatus, SingleFlight
@@ -31,7 +33,7 @@ from clawperator.engine.executions.run import RunOptions, refuse_unwritable_pict
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Profile as PayloadProfile
 from clawperator.engine.executions.validate import Validated, validate
-from clawperator.engine.guard import ANYBODY, Caller, Guard
+from clawperator.engine.guard import Guard
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.wireless import Wireless
@@ -40,10 +42,10 @@ if TYPE_CHECKING:
     from clawperator.engine.doctor.run import Doctor
     from clawperator.engine.emulators.manager import EmulatorManager
     from clawperator.engine.executions.attempt import Keeper
+    from clawperator.engine.executions.compatibility import Compatibility
     from clawperator.engine.follow.follower import Follow, FollowState
     from clawperator.engine.history.worker import HistoryRoom
     from clawperator.engine.operator.app import OperatorApp
-    from clawperator.engine.operator.compatibility import Compatibility
 
 __all__ = ["Engine", "ExecutionResult", "RunOptions"]
 
@@ -180,6 +182,7 @@ class Engine:
         return OperatorBackend(
             self._logs,
             self._probe,
+            _diagnose,
             package=self._package(receiver_package),
             action=self.settings.action_agent_command,
         )
@@ -483,6 +486,12 @@ class Engine:
                     break
                 missing()
         return waited
+
+
+async def _diagnose(device: AdbDevice, package: str, *, timeout: float) -> Diagnosis:
+    from clawperator.engine.doctor.blockers import read_blockers
+
+    return await read_blockers(device, package, timeout=timeout)
 
 
 def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:

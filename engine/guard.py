@@ -8,9 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from clawperator.engine.config.policy import WRITE_FILES, load_profile, permit
+from clawperator.engine.config.active_profile import load_profile, permit
+from clawperator.engine.config.policy import WRITE_FILES
+from clawperator.engine.contracts.caller import ANYBODY, Caller
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
@@ -18,20 +20,6 @@ if TYPE_CHECKING:
     from clawperator.engine.history.rows import AuditRow
 
 Write = Callable[["AuditRow"], object]
-
-
-class Caller(NamedTuple):
-    """Who asks: ``name`` stands in the audit, ``profile`` is one of the policy's, empty for its active one; ``peer`` is the
-    network address of the request. Empty where a face does not know.
-    """
-
-    name: str = ""
-    profile: str = ""
-    peer: str = ""
-
-
-ANYBODY = Caller()
-"""Whoever calls a server that asks for no token."""
 
 
 class Guard:
@@ -43,8 +31,8 @@ class Guard:
     def __init__(
         self, settings: Settings, face: str = "", caller: Caller = ANYBODY, write: Write | None = None
     ) -> None:
-        self._settings = settings
-        self._face = face
+        self.settings = settings
+        self.face = face
         self._caller = caller
         self._write = write or self._write_now
 
@@ -56,7 +44,7 @@ class Guard:
         """
         self.permit(capability, what, device_id=device_id)
         rule = f"capability {capability}"
-        profile = load_profile(self._settings).name
+        profile = load_profile(self.settings).name
         self._record("allowed", what, device_id, profile=profile, rule=rule)
         began = time.monotonic()
         code = ErrorCode.INTERRUPTED.value
@@ -78,12 +66,12 @@ class Guard:
 
     def allows(self, capability: str) -> bool:
         """Whether the caller's profile has ``capability``; a refusal is left to what follows, and none is recorded."""
-        return load_profile(self._settings).allows_capability(capability)
+        return load_profile(self.settings).allows_capability(capability)
 
     def permit(self, capability: str, what: str, *, device_id: str = "") -> None:
         """Raise what ``policy.permit`` raises, after recording the refusal."""
         with self.refusals(what, device_id=device_id):
-            permit(self._settings, capability, what)
+            permit(self.settings, capability, what)
 
     @contextmanager
     def refusals(self, what: str, *, device_id: str = "") -> Iterator[None]:
@@ -110,16 +98,25 @@ class Guard:
             times=count,
         )
 
+    @property
+    def audited(self) -> bool:
+        """Whether an audit is kept."""
+        return bool(self.face and self.settings.history_enabled and self.settings.history_path)
+
+    def record(self, row: AuditRow) -> None:
+        """Write ``row`` to the audit."""
+        self._write(row)
+
     def _record(self, event: str, what: str, device_id: str, **facts: object) -> None:
-        if not (self._face and self._settings.history_enabled and self._settings.history_path):
+        if not self.audited:
             return
         from clawperator.engine.history.auditing import operation
 
-        self._write(
+        self.record(
             operation(
                 event,
                 what,
-                face=self._face,
+                face=self.face,
                 caller=self._caller.name,
                 peer=self._caller.peer,
                 device_id=device_id,
@@ -130,4 +127,4 @@ class Guard:
     def _write_now(self, row: AuditRow) -> None:
         from clawperator.engine.history.auditing import write_audit
 
-        write_audit(self._settings, row)
+        write_audit(self.settings, row)

@@ -62,7 +62,7 @@ def execute(
 
 def play_compiled(document: object, options: Namespace) -> Answer:
     """Run what ``compile-artifact`` printed: its executions in order, then its confirmations and outputs."""
-    from clawperator.engine.config.policy import load_profile
+    from clawperator.engine.config.active_profile import load_profile
     from clawperator.engine.skills.play import play_document
 
     choices = _choices(options)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from clawperator.app.cli import diagnostics
 from clawperator.app.cli.output import encode
-from clawperator.engine.events.progress import Stage, Tell
+from clawperator.engine.progress import Stage, Tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

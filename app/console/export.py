@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from clawperator.engine.bundles import run_bundle
 from clawperator.engine.files.writing import new_file
 from clawperator.engine.guard import Guard
-from clawperator.engine.history import bundle
 from clawperator.engine.history.safe import without_texts
 from clawperator.widgets.models.execution import ExecutionState, Item
 from clawperator.widgets.models.export_rows import item_object, line_object
@@ -92,7 +92,7 @@ def write_run(path: Path, run: Mapping[str, Any], *, guard: Guard, safe: bool) -
     Raises ``OSError`` and ``EngineError`` where it cannot be written; what is there stays.
     """
     if path.suffix.lower() != ".jsonl":
-        bundle.write(str(path), run, guard=guard, safe=safe)
+        run_bundle.write(str(path), run, guard=guard, safe=safe)
         return
     with guard.writing(str(path)):
         _write_rows(path, [without_texts({**run, "trees": _unread(run["trees"])}) if safe else run])

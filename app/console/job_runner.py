@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from clawperator.engine.errors import EngineError
-from clawperator.engine.events.progress import Stage, Tell
+from clawperator.engine.progress import Stage, Tell
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.notice_line import Notice

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from clawperator.engine.adb.parse import DeviceEntry
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
-from clawperator.engine.events.progress import Tell, unreported
 from clawperator.engine.follow.follower import FollowState
+from clawperator.engine.progress import Tell, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix

@@ -89,7 +89,7 @@ class Chores:
         self._console.run_worker(self._reported(path), exit_on_error=True)
 
     async def _reported(self, path: str) -> None:
-        from clawperator.engine.diagnostics import report
+        from clawperator.engine.bundles import report
         from clawperator.engine.facade import Engine
 
         console = self._console

@@ -22,7 +22,7 @@ from clawperator.app.console.preferences import AS_FITS, Wishes
 from clawperator.app.extras import not_installed
 from clawperator.app.interrupts import INTERRUPTED
 from clawperator.app.signals import hearing
-from clawperator.engine.config.policy import load_profile
+from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.settings import crash_path
 from clawperator.engine.errors import EngineError, ErrorCode
 

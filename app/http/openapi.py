@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from clawperator.app.serve.answers import RETRY_AFTER, status_of
-from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import ErrorCode
+from clawperator.engine.json_schema import json_schema
 from clawperator.engine.version import __version__
 
 Schema = dict[str, Any]

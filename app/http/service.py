@@ -14,12 +14,13 @@ from clawperator.app.http.metrics import Metrics
 from clawperator.app.serve.answers import encode
 from clawperator.app.serve.refusals import CALLER, Refusals, operation_of
 from clawperator.app.serve.service import Service
+from clawperator.engine.contracts.caller import ANYBODY, Caller
 from clawperator.engine.diagnostics.log_file import open_log
 from clawperator.engine.errors import interruption
 from clawperator.engine.events.types import AdbServerLost, DevicesChanged, ExecutionFinished, LogBatch, SnapshotSeen
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.run import RunOptions
-from clawperator.engine.guard import ANYBODY, Caller, Guard
+from clawperator.engine.guard import Guard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -18,9 +18,9 @@ from clawperator.app.serve.answers import failure
 from clawperator.app.serve.gate import MAX_BODY_BYTES, Gate, Receive, Send
 from clawperator.app.serve.hosting import Host, Ready, Tell
 from clawperator.app.serve.refusals import CALLER, Refusals
+from clawperator.engine.contracts.caller import ANYBODY, Caller
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.drain import InFlight
-from clawperator.engine.guard import ANYBODY, Caller
 
 if TYPE_CHECKING:
     from clawperator.app.serve.options import ServeOptions

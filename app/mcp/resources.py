@@ -18,9 +18,9 @@ from mcp_types import (
 
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.issues import shown, suggestion
-from clawperator.engine.contracts.schema import SCHEMAS, json_schema
 from clawperator.engine.errors import EngineError
 from clawperator.engine.follow.trees import viewed
+from clawperator.engine.json_schema import SCHEMAS, json_schema
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService

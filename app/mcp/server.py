@@ -31,9 +31,9 @@ from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.service import Call
 from clawperator.app.mcp.tools import TOOLS
 from clawperator.app.serve.refusals import CALLER
+from clawperator.engine.contracts.caller import ANYBODY, Caller
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.guard import ANYBODY, Caller
 from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clawperator.app.mcp.progress import Following, Progress
+from clawperator.app.serve.screenshot_paths import with_confined_pictures
 from clawperator.app.serve.service import CallerExecutor, Service
+from clawperator.engine.contracts.caller import ANYBODY, Caller
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
 from clawperator.engine.executions.drain import InFlight
-from clawperator.engine.executions.screenshot_paths import with_confined_pictures
 from clawperator.engine.follow.trees import LastTrees, SeenTree
-from clawperator.engine.guard import ANYBODY, Caller
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import ExecutionResult

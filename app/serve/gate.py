@@ -22,8 +22,8 @@ from clawperator.app.serve.accept_limits import address_key
 from clawperator.app.serve.guesses import Guesses
 from clawperator.app.serve.refusals import CALLER
 from clawperator.app.serve.tokens import Tokens
+from clawperator.engine.contracts.caller import ANYBODY, Caller
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.guard import ANYBODY, Caller
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.contracts.caller import ANYBODY
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.guard import ANYBODY
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
+    from clawperator.engine.contracts.caller import Caller
     from clawperator.engine.facade import Engine
-    from clawperator.engine.guard import Caller
 
 CALLER = "clawperator.caller"
 """The key of the ASGI scope under which routes find the ``Caller``."""

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.config.policy import Profile, load_profile
+from clawperator.engine.config.active_profile import load_profile
+from clawperator.engine.config.policy import Profile
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.drain import InFlight
 from clawperator.engine.follow.trees import LastTrees, SeenTree, tree_text
 
 if TYPE_CHECKING:
     from clawperator.engine.config.settings import Settings
+    from clawperator.engine.contracts.caller import Caller
     from clawperator.engine.executions.attempt import ExecutionResult
     from clawperator.engine.facade import Engine
-    from clawperator.engine.guard import Caller
 
 Execute = Callable[..., Awaitable["ExecutionResult"]]
 """``(payload, *, device_id, …)`` to its result, for one caller."""

@@ -13,7 +13,7 @@ from clawperator.engine.adb.mdns import PAIRING, MdnsService, discovery_problem,
 from clawperator.engine.adb.protocol import is_unknown_service
 from clawperator.engine.adb.reachability import no_discovery, nothing_found, too_old
 from clawperator.engine.errors import EngineError
-from clawperator.engine.events.progress import Stage, StageState, Tell, unreported
+from clawperator.engine.progress import Stage, StageState, Tell, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.server import AdbServer

@@ -42,7 +42,7 @@ from clawperator.engine.adb.reachability import (
     state_refusal,
 )
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell, unreported
+from clawperator.engine.progress import Tell, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.presence import DeviceEntry

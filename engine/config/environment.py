@@ -1,4 +1,4 @@
-"""What the environment says to every command. Light: commands that start in milliseconds ask here."""
+"""Environment variables, folders and defaults. Commands that start in milliseconds import this module."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import sys
 DEVICE_VARIABLES = ("CLAWPERATOR_DEVICE_ID", "ANDROID_SERIAL")
 POLICY_VARIABLES = ("CLAWPERATOR_POLICY", "CLAWPERATOR_POLICY_PROFILE")
 LOG_LEVEL_VARIABLE = "CLAWPERATOR_LOG_LEVEL"
+HISTORY_DAYS = 30
+HISTORY_MEGABYTES = 500
+IMAGE_SECONDS = 1800
+"""Time limit for the download of a system image."""
 
 
 def config_folder() -> str:

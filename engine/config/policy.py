@@ -7,15 +7,12 @@ with names because every execution waits for this module to load.
 
 # Annotations are no strings here: a named tuple would have to compile every one again, which a command would notice.
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
-    from clawperator.engine.config.settings import Settings
     from clawperator.engine.contracts.execution import Action, Execution
 
 CAPABILITIES = (
@@ -43,11 +40,11 @@ stopping an app outside of an execution, ``setup_operator`` the Operator app, th
 PURCHASE_RISK = "purchase_risk"
 WRITE_FILES = "write_files"
 SETUP_OPERATOR = "setup_operator"
-_HARMLESS = ("observe", WRITE_FILES)
+HARMLESS = ("observe", WRITE_FILES)
 """What a read-only session may do: it leaves the device and the programs of this computer as they are."""
 ANY = "*"
 CALLER_PROFILE = "CLAWPERATOR_CALLER_PROFILE"
-"""The variable with the profile of whoever started a skill's script (``caller_profile.py``)."""
+"""The variable with the profile of the caller of a skill's script (``active_profile.py``)."""
 
 _IMPLIED = {
     "snapshot_ui": "observe",
@@ -170,80 +167,7 @@ class Policy(NamedTuple):
         return found
 
 
-_BUILT_IN = Policy(DEFAULT.name, {DEFAULT.name: DEFAULT})
-
-
-# -- which profile holds
-
-
-class Place(NamedTuple):
-    """Where the policy is looked for; ``named``: somebody chose that file, so it has to be there."""
-
-    path: str
-    named: bool
-
-
-def policy_place(settings: "Settings") -> Place:
-    if settings.policy_path:
-        return Place(settings.policy_path, named=True)
-    from clawperator.engine.config.environment import policy_path
-
-    return Place(policy_path(), named=False)
-
-
-def load_profile(settings: "Settings", name: str = "") -> Profile:
-    """The profile called ``name``, or the active one: of the chosen file, else of the one in the config folder, else ``DEFAULT``.
-
-    Where there is no file this asks the system once and loads nothing. A file that was read is read again only when it has
-    changed. Raises ``EngineError``: POLICY_INVALID with the file and the line for everything that is wrong with one,
-    FILE_NOT_READABLE also for a chosen one that is missing: then nothing may be done; USAGE for an unknown name. In a skill's
-    script the profile is bounded by its caller's.
-    """
-    profile = load_policy(settings).profile(name or settings.policy_profile)
-    from clawperator.engine.config.caller_profile import handed_down, narrowed
-
-    for outer in handed_down(settings.environment):
-        profile = narrowed(profile, outer)
-    return profile
-
-
-def load_policy(settings: "Settings") -> Policy:
-    """All profiles, otherwise as ``load_profile``."""
-    place = policy_place(settings)
-    try:
-        os.lstat(place.path)  # a link to nowhere is no absent file: somebody wanted a policy
-    except (FileNotFoundError, NotADirectoryError) as exc:
-        if not place.named:
-            return _BUILT_IN
-        raise _unusable(place.path, "it does not exist") from exc
-    except (OSError, ValueError) as exc:
-        raise _unusable(place.path, getattr(exc, "strerror", None) or str(exc)) from exc
-    return _read(place.path, _version(place.path))
-
-
-def _version(path: str) -> tuple[int, ...]:
-    """Another one whenever the file has changed."""
-    try:
-        now = os.stat(path)
-    except OSError as exc:
-        raise _unusable(path, exc.strerror or str(exc)) from exc
-    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
-
-
-@lru_cache(maxsize=4)
-def _read(path: str, version: tuple[int, ...]) -> Policy:  # noqa: ARG001 -- the version is what the cache goes by
-    from clawperator.engine.config.policy_file import load
-
-    return load(path)
-
-
-def _unusable(path: str, reason: str) -> EngineError:
-    return EngineError(
-        ErrorCode.FILE_NOT_READABLE,
-        f"Policy file {path} cannot be used: {reason}",
-        hint="Everything is denied until the policy can be read.",
-        details={"policy": path, "problems": [{"line": 0, "key": "", "message": reason, "hint": ""}]},
-    )
+BUILT_IN = Policy(DEFAULT.name, {DEFAULT.name: DEFAULT})
 
 
 # -- what it refuses
@@ -259,24 +183,6 @@ def admit(profile: Profile, execution: "Execution") -> None:
         raise refusal
 
 
-def permit(settings: "Settings", capability: str, what: str) -> None:
-    """Hold something that is no execution against the policy; ``what`` completes "it cannot …".
-
-    Raises ``EngineError`` READ_ONLY for what changes a device or this computer in a read-only session, CAPABILITY_DENIED.
-    """
-    profile = load_profile(settings)
-    if capability not in _HARMLESS:
-        if settings.read_only:
-            message = f"This session is read-only: it cannot {what}"
-            raise EngineError(ErrorCode.READ_ONLY, message, details={"capability": capability})
-        if profile.read_only:
-            raise _Subject(profile, "", "", "", {"capability": capability}).read_only(f"it cannot {what}")
-    if not profile.allows_capability(capability):
-        raise _Subject(profile, "", "", "", {"operation": what}).denied(
-            ErrorCode.CAPABILITY_DENIED, "capability", capability, "capability"
-        )
-
-
 def refusals(profile: Profile, execution: "Execution") -> Iterator[EngineError]:
     """Everything that ``admit`` could raise, in the order of the actions."""
     for index, action in enumerate(execution.actions):
@@ -287,7 +193,7 @@ def action_refusals(profile: Profile, action: "Action", path: str = "") -> Itera
     """Why ``profile`` does not allow ``action``, which stands at ``path`` of a payload: nothing where it does."""
     if action.type == _PING:
         return
-    subject = _Subject(profile, path, action.id, action.type)
+    subject = Subject(profile, path, action.id, action.type)
     if profile.read_only:
         from clawperator.engine.contracts.read_only import OBSERVING
 
@@ -318,7 +224,7 @@ def admit_recipe(
     CAPABILITY_DENIED or PACKAGE_DENIED, as ``admit``; what the steps come to is still to be admitted.
     """
     facts = {"recipeId": recipe_id, "riskLevel": risk_level}
-    subject = _Subject(profile, "", "", "", {name: value for name, value in facts.items() if value})
+    subject = Subject(profile, "", "", "", {name: value for name, value in facts.items() if value})
     for capability in capabilities:
         if not profile.allows_capability(capability):
             raise subject.denied(ErrorCode.CAPABILITY_DENIED, "capability", capability, "capabilities")
@@ -326,7 +232,7 @@ def admit_recipe(
         raise subject.denied(ErrorCode.PACKAGE_DENIED, "package", application_id, "application_id")
 
 
-class _Subject(NamedTuple):
+class Subject(NamedTuple):
     """Of whom or what a refusal speaks."""
 
     profile: Profile

@@ -12,15 +12,19 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, NamedTuple, Self
 
-from clawperator.engine.config.environment import DEVICE_VARIABLES, LOG_LEVEL_VARIABLE, POLICY_VARIABLES, config_folder
+from clawperator.engine.config.environment import (
+    DEVICE_VARIABLES,
+    HISTORY_DAYS,
+    HISTORY_MEGABYTES,
+    IMAGE_SECONDS,
+    LOG_LEVEL_VARIABLE,
+    POLICY_VARIABLES,
+    config_folder,
+)
 from clawperator.engine.contracts.limits import MAX_WAIT_MS, PACKAGE
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 
-HISTORY_DAYS = 30
-HISTORY_MEGABYTES = 500
-"""Of virtual devices; others run without acceleration on some computers, so they are never chosen silently."""
-IMAGE_SECONDS = 1800
 WAIT_VARIABLE = "CLAWPERATOR_WAIT_MS"
 
 VARIABLES: Mapping[str, tuple[str, ...]] = {

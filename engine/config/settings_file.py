@@ -6,15 +6,14 @@ One set of models describes it; the JSON Schema (``schema settings``) is made fr
 # Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
 
 import os
-import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema
 from pydantic_core import ErrorDetails
 
-from clawperator.engine.config.settings import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS, choices
+from clawperator.engine.config.environment import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS
 from clawperator.engine.config.toml_lines import error_line, lines_of
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
@@ -227,38 +226,6 @@ def examine(text: str) -> tuple[SettingsFile | None, list[Problem]]:
         return None, [Problem(error_line(exc, text), "", f"This is not valid TOML: {exc}")]
     except RecursionError:
         return None, [Problem(0, "", "It is nested too deeply")]
-
-
-# -- what it comes to
-
-_NOT_IN_THE_FILE = ("lock_dir", "read_only", "package_chosen")
-
-
-def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Every setting under its name in the file: ``value``, who chose it (``source``), and ``by`` which flag, variable or line.
-
-    Raises ``EngineError`` as ``load`` does.
-    """
-    file = load(path)
-    lines = lines_of(read(path) or "")
-    for name, (value, source, variable) in choices(flags, env, file.choices()).items():
-        if name not in _NOT_IN_THE_FILE:
-            key = re.sub("^(history|emulator)_", r"\1.", name)
-            by = {"flag": f"--{name.replace('_', '-')}", "env": variable}.get(source, "")
-            yield _row(key, value, source, by or _line(lines, key, source))
-    for key, value in file.console:
-        source = "file" if key in file.console.model_fields_set else "default"
-        yield _row(f"console.{key}", value, source, _line(lines, f"console.{key}", source))
-    for key, value in file.keymap.items():
-        yield _row(f"keymap.{key}", value, "file", _line(lines, f"keymap.{key}", "file"))
-
-
-def _row(key: str, value: Any, source: str, by: str) -> dict[str, Any]:
-    return {"key": key, "value": value, "source": source, "by": by}
-
-
-def _line(lines: Mapping[str, int], key: str, source: str) -> str:
-    return f"line {lines[key]}" if source == "file" and key in lines else ""
 
 
 # -- what is wrong

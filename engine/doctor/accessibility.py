@@ -10,12 +10,12 @@ import shlex
 from typing import NamedTuple
 
 from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.adb.batch import BatchOutput
+from clawperator.engine.adb.secure_list import contains, entries
 from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.doctor.check import Check, manual, unreadable
 from clawperator.engine.doctor.readiness import SETTINGS_SCREEN, SETTINGS_STEPS, granting, value_of
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.operator.batch import BatchOutput
-from clawperator.engine.operator.secure_list import contains, entries
 
 SWITCHES = (
     ("settings", "get", "secure", "accessibility_enabled"),

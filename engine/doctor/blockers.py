@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.doctor import accessibility, device_health
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator.batch import BatchOutput, run_commands
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import DeviceEntry, DeviceState
 from clawperator.engine.doctor.check import Check, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator.batch import BatchOutput
 
 _ID = "device.discovery"
 _FIRST = (ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.DEVICE_OFFLINE, ErrorCode.ADB_NO_USB_PERMISSIONS)

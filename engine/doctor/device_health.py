@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.doctor.check import Check, manual, unreadable
-from clawperator.engine.operator.batch import BatchOutput
 from clawperator.engine.text.suggestions import adb_line
 
 SCREEN = (("dumpsys", "power"), ("dumpsys", "window", "policy"))

@@ -10,20 +10,23 @@ import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.config.policy import SETUP_OPERATOR
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.fix_commands import FixCommand, parse_fix
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, Tell, unreported
 from clawperator.engine.process.child import CannotStartError, capture
 from clawperator.engine.process.output import BoundedOutput
+from clawperator.engine.progress import Stage, Tell, unreported
 from clawperator.engine.text.suggestions import adb_line
 
 if TYPE_CHECKING:
-    from clawperator.engine.facade import Engine
+    from clawperator.engine.adb.server import AdbServer
+    from clawperator.engine.config.settings import Settings
+    from clawperator.engine.executions.attempt import ExecutionResult
+    from clawperator.engine.guard import Guard
 
 SERVER_SECONDS = 15.0
 """How long stopping an adb server may take."""
@@ -57,10 +60,39 @@ class FixResult:
         return {"checkId": self.check_id, "step": self.step, "ok": self.ok, "output": self.output}
 
 
+class _Report(Protocol):
+    @property
+    def message(self) -> str: ...
+
+
+class _OperatorApp(Protocol):
+    def grant_commands(self, serial: str, package: str) -> tuple[str, ...]: ...
+
+    async def grant(self, *, force: bool, tell: Tell) -> _Report: ...
+
+    async def setup(self, apk: str, *, tell: Tell) -> _Report: ...
+
+
+class FixTarget(Protocol):
+    """What fixes act on: the part of ``Engine`` that they use."""
+
+    settings: Settings
+    server: AdbServer
+
+    @property
+    def guard(self) -> Guard: ...
+
+    def operator_app(self, *, device_id: str | None, receiver_package: str | None) -> _OperatorApp: ...
+
+    async def snapshot(
+        self, *, device_id: str | None, receiver_package: str | None, timeout_ms: object
+    ) -> ExecutionResult: ...
+
+
 class Fixer:
     """Runs the shell steps that checks offer, on the engine that the checks came from."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: FixTarget) -> None:
         self._engine = engine
 
     def plan(self, checks: Sequence[Check | Mapping[str, Any]], device_id: str) -> tuple[PlannedFix, ...]:

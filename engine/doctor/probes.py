@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.binary import find_adb
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.doctor import accessibility, device_health
@@ -22,7 +23,6 @@ from clawperator.engine.doctor.check import ANSWER_SECONDS, Check
 from clawperator.engine.doctor.device import discovery
 from clawperator.engine.doctor.readiness import Send
 from clawperator.engine.errors import EngineError
-from clawperator.engine.operator.batch import BatchOutput, run_commands
 from clawperator.engine.process.child import CannotStartError, capture
 from clawperator.engine.process.output import BoundedOutput
 

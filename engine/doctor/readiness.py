@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
+from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.generation import lacking_words
@@ -12,9 +13,8 @@ from clawperator.engine.doctor.check import Check, FixStep, manual, shell
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.command import Command
+from clawperator.engine.executions.compatibility import judge
 from clawperator.engine.executions.probe import variants
-from clawperator.engine.operator.batch import BatchOutput
-from clawperator.engine.operator.compatibility import judge
 from clawperator.engine.text.suggestions import command_line
 
 Send = Callable[[str, Command], Awaitable[Envelope]]
@@ -70,7 +70,7 @@ def apk_presence(package: str, listed: BatchOutput, device_id: str) -> Check:
 def version_compatibility(
     package: str, listed: BatchOutput, dump: BatchOutput, *, strict: bool = False, accepted: Sequence[str] = ()
 ) -> Check:
-    """Whether the installed version fits; the rule is that of ``operator/compatibility.py``."""
+    """Whether the installed version fits; the rule is that of ``executions/compatibility.py``."""
     check_id = "readiness.version.compatibility"
     found = judge(package, listed.text, dump.text, listed.exit_code, dump.exit_code, strict=strict, accepted=accepted)
     evidence = {

@@ -10,7 +10,7 @@ from clawperator.engine.emulators.sdk import Sdk, ToolResult, ToolTimeoutError
 from clawperator.engine.emulators.stages import INSTALL_IMAGE
 from clawperator.engine.emulators.tool_errors import failure_hint, failure_message, known_error
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.stages import JobProgress
+from clawperator.engine.progress import JobProgress
 
 TOOL = "sdkmanager"
 YES = b"y\n" * 100

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clawperator.engine.emulators.limits import Limits
     from clawperator.engine.emulators.running import Scanner
     from clawperator.engine.emulators.sdk import Sdk, ToolResult
-    from clawperator.engine.events.stages import JobProgress, StageProgress
+    from clawperator.engine.progress import JobProgress, StageProgress
 
 START_FLAGS = ("-no-snapshot-load", "-no-boot-anim")
 SETTINGS = ("development_settings_enabled", "adb_enabled")

@@ -27,9 +27,8 @@ from clawperator.engine.emulators.running import RunningEmulator, Scanner
 from clawperator.engine.emulators.sdk import Sdk, ToolTimeoutError
 from clawperator.engine.emulators.tool_errors import failure_hint, failure_message
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell, unreported
-from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.guard import Guard
+from clawperator.engine.progress import JobProgress, Tell, unreported
 
 _LISTING = "Run `emulator -list-avds` to see its output."
 

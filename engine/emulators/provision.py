@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from clawperator.engine.emulators.lifecycle import Lifecycle
-    from clawperator.engine.events.stages import JobProgress, StageProgress
+    from clawperator.engine.progress import JobProgress, StageProgress
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.events.stages import DONE
+from clawperator.engine.progress import DONE
 
 CHECK_TOOLS = "check_tools"
 SCAN_RUNNING = "scan_running"

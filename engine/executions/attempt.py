@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from clawperator.engine.adb.failures import timed_out
+from clawperator.engine.contracts.caller import ANYBODY, Caller
 from clawperator.engine.contracts.limits import DEFAULT_MODE
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.events.bus import EventBus
@@ -20,7 +21,6 @@ from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Validated
-from clawperator.engine.guard import ANYBODY, Caller
 
 _UNSETTLED = (
     ErrorCode.RESULT_ENVELOPE_TIMEOUT,

@@ -16,7 +16,7 @@ from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.backends.base import Backend
+from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.finish import FinishOptions, Shot, finish
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of

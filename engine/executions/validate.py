@@ -12,7 +12,6 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from clawperator.engine.contracts.actions import ACTIONS
-from clawperator.engine.contracts.advice import advice
 from clawperator.engine.contracts.aliases import IMPLIED_PARAMS, canonical, spelled
 from clawperator.engine.contracts.execution import Action, Execution
 from clawperator.engine.contracts.generation import require_generation
@@ -26,6 +25,7 @@ from clawperator.engine.contracts.payload import Plan, Step
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.contracts.vocabulary import UnsupportedType, is_number, issues
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.advice import advice
 
 __all__ = ["Profile", "Validated", "Warning_", "parse_json", "require_generation", "validate"]
 

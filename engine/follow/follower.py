@@ -24,7 +24,7 @@ from clawperator.engine.events.bus import EventBus, Subscription
 from clawperator.engine.events.types import SnapshotSeen
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import settling
-from clawperator.engine.executions.backends.base import Backend, Outcome
+from clawperator.engine.executions.backend import Backend, Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import LockStatus, SingleFlight
 from clawperator.engine.executions.trace import Trace

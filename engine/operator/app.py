@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.config.policy import SETUP_OPERATOR
 from clawperator.engine.config.settings import Settings
-from clawperator.engine.events.progress import Tell, unreported
-from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.guard import Guard
 from clawperator.engine.operator.reports import CrashLog, GrantReport, OperatorStatus, SetupReport
+from clawperator.engine.progress import JobProgress, Tell, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.contracts.envelope import Envelope
     from clawperator.engine.executions.command import Command
-    from clawperator.engine.operator.compatibility import Compatibility
+    from clawperator.engine.executions.compatibility import Compatibility
     from clawperator.engine.operator.download import FetchedApk
 
 
@@ -126,7 +125,7 @@ class OperatorApp:
 
     async def compatibility(self, *, strict: bool = False) -> Compatibility:
         """Whether the chosen app (else the one that the settings name) speaks this host's contract."""
-        from clawperator.engine.operator.compatibility import check_compatibility
+        from clawperator.engine.executions.compatibility import check_compatibility
 
         package = self._package or self._settings.receiver_package
         accepted = self._settings.accepted_versions

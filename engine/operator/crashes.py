@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clawperator.engine.adb.batch import BatchOutput, run_scripts
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.quote import device_script
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator.batch import BatchOutput, run_scripts
 from clawperator.engine.operator.crash_parser import from_dropbox, from_log, merged, of_packages
 from clawperator.engine.operator.reports import CrashLog, CrashReport
 

@@ -18,11 +18,10 @@ from urllib.parse import urlsplit
 
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
-from clawperator.engine.events.progress import Tell
-from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.files.writing import PRIVATE, check_target, private_folder
 from clawperator.engine.operator.apk import MAX_APK, read_apk, refused
 from clawperator.engine.operator.local_apks import DEBUG_FILE, RELEASE_FILE, folder
+from clawperator.engine.progress import JobProgress, Tell
 
 _BLOCK = 256 * 1024
 _SECONDS = 30.0

@@ -7,16 +7,15 @@ import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from clawperator.engine.adb import secure_list
+from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.quote import quote
 from clawperator.engine.contracts.operator_identity import listener_of, service_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell, unreported
-from clawperator.engine.events.stages import JobProgress
-from clawperator.engine.operator import secure_list
-from clawperator.engine.operator.batch import BatchOutput, run_commands
 from clawperator.engine.operator.package_choice import choose, installed, list_command
 from clawperator.engine.operator.reports import GrantReport, ListGrant, NotificationGrant, Permissions
+from clawperator.engine.progress import JobProgress, Tell, unreported
 from clawperator.engine.text.suggestions import adb_line
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import InstallResult
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.stages import StageProgress
 from clawperator.engine.operator.apk import ApkFacts
+from clawperator.engine.progress import StageProgress
 from clawperator.engine.text.suggestions import adb_line
 
 INSTALL_SECONDS = 180.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.parse import parse_packages
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.probe import variants
-from clawperator.engine.operator.batch import BatchOutput
 
 _LONGEST_QUOTE = 1_000
 

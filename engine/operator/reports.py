@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clawperator.engine.operator.compatibility import Compatibility
+from clawperator.engine.executions.compatibility import Compatibility
 
 UNKNOWN_PACKAGE = "<unknown>"
 """Stands for the package in an error before it is known (cli.md#commands)."""

@@ -9,19 +9,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
+from clawperator.engine.adb.batch import run_commands
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell
-from clawperator.engine.events.stages import JobProgress
 from clawperator.engine.executions import probe
 from clawperator.engine.operator.apk import ApkFacts, read_apk, refused, sha256_of
-from clawperator.engine.operator.batch import run_commands
 from clawperator.engine.operator.grants import grant
 from clawperator.engine.operator.installation import INSTALL_SECONDS, install
 from clawperator.engine.operator.local_apks import choose_apk
 from clawperator.engine.operator.package_choice import installed, list_command
 from clawperator.engine.operator.reports import UNKNOWN_PACKAGE, Permissions, SetupReport
+from clawperator.engine.progress import JobProgress, Tell
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _INSTALLED = {"ok": True}

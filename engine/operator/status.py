@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from clawperator.engine.adb import secure_list
 from clawperator.engine.adb.accessibility import parse_accessibility
+from clawperator.engine.adb.batch import BatchOutput, run_commands
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import parse_dumpsys_version
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.errors import EngineError
-from clawperator.engine.operator import secure_list
-from clawperator.engine.operator.batch import BatchOutput, run_commands
-from clawperator.engine.operator.compatibility import judge
+from clawperator.engine.executions.compatibility import judge
 from clawperator.engine.operator.grants import LISTENERS, POST_NOTIFICATIONS, SERVICES, SWITCH, settings_value
 from clawperator.engine.operator.package_choice import installed, list_command
 from clawperator.engine.operator.reports import InstalledVariant, OperatorStatus

@@ -12,7 +12,7 @@ from clawperator.engine.config.settings import package_name
 from clawperator.engine.contracts.limits import MAX_ID_LENGTH
 from clawperator.engine.contracts.values import SESSION_ID
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, Tell, unreported
+from clawperator.engine.progress import Stage, Tell, unreported
 from clawperator.engine.recordings.reader import MAX_FILE_BYTES
 
 if TYPE_CHECKING:

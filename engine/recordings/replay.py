@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.config.policy import admit_recipe, load_profile
+from clawperator.engine.config.active_profile import load_profile
+from clawperator.engine.config.policy import admit_recipe
 from clawperator.engine.contracts.limits import EXPECTED_FORMAT
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import unreported
 from clawperator.engine.executions.build import generated_id
 from clawperator.engine.executions.run import RunOptions
 from clawperator.engine.executions.steps import budget_ms
 from clawperator.engine.hierarchy.match import find_all, find_first
 from clawperator.engine.hierarchy.tree import parse
+from clawperator.engine.progress import unreported
 from clawperator.engine.recordings.divergence import expected, nearest, seen
 from clawperator.engine.recordings.replay_script import ReplayScript, ReplayStep
 from clawperator.engine.recordings.targets import switch_of

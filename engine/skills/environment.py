@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from clawperator.engine.config.caller_profile import packed
-from clawperator.engine.config.policy import CALLER_PROFILE, load_profile
+from clawperator.engine.config.active_profile import load_profile, packed
+from clawperator.engine.config.policy import CALLER_PROFILE
 from clawperator.engine.config.settings import WAIT_VARIABLE
 from clawperator.engine.skills.registry import BUILTIN, VARIABLE, Registry
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from clawperator.engine.errors import EngineError
-from clawperator.engine.events.progress import unreported
 from clawperator.engine.executions import build
 from clawperator.engine.executions.run import RunOptions
 from clawperator.engine.hierarchy.tree import parse
+from clawperator.engine.progress import unreported
 from clawperator.engine.skills.compiled import Choice, Compiled, with_matcher
 from clawperator.engine.skills.node_choice import choose
 from clawperator.engine.skills.outputs import failed_confirms, read_outputs, steps_of, variance

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import unreported
 from clawperator.engine.guard import Guard
 from clawperator.engine.process.child import CannotStartError, Ended, Stream, run_child
 from clawperator.engine.process.output import BoundedOutput, LineSplitter, StreamSearch
+from clawperator.engine.progress import unreported
 from clawperator.engine.skills.environment import script_environment
 from clawperator.engine.skills.frames import Frame, parse_frames
 from clawperator.engine.skills.own_command import own_command

@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell, unreported
-from clawperator.engine.events.stages import JobProgress, StageProgress
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.guard import Guard
+from clawperator.engine.progress import JobProgress, StageProgress, Tell, unreported
 from clawperator.engine.skills.checkout import StagedCheckout, StoppedError
 from clawperator.engine.skills.git import QUICK_SECONDS, SECONDS, Git, GitError, paths, require_git
 from clawperator.engine.skills.registry import FILE, FOLDER, checkout_folder, load_registry

@@ -19,8 +19,8 @@ from jsonschema import Draft202012Validator
 
 from clawperator.app.cli.main import main
 from clawperator.engine.config.policy_file import examine
-from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.executions.validate import validate
+from clawperator.engine.json_schema import json_schema
 from clawperator.engine.simulator.scenario import parse_scenario
 from clawperator.engine.skills.recipe.compile import compile_recipe
 from tests.support import free_port, patience, running

@@ -34,7 +34,21 @@ from clawperator.app.mcp.tools import TOOLS
 from clawperator.app.mcp.tools.observe import _fitted
 from clawperator.app.serve.tokens import open_tokens
 from clawperator.engine.adb import accessibility as bound_services
-from clawperator.engine.adb import addresses, failures, mdns, pairing, parse, presence, protocol, reachability, sync
+from clawperator.engine.adb import (
+    addresses,
+    batch,
+    failures,
+    mdns,
+    pairing,
+    parse,
+    presence,
+    protocol,
+    reachability,
+    secure_list,
+    sync,
+)
+from clawperator.engine.adb.batch import BatchOutput
+from clawperator.engine.bundles import run_bundle
 from clawperator.engine.config import policy_file, settings, settings_file
 from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.contracts import envelope, generation, pattern, skill, strict_json
@@ -44,6 +58,7 @@ from clawperator.engine.doctor.check import Check, manual
 from clawperator.engine.doctor.junit import junit_xml, xml_text
 from clawperator.engine.emulators import avds, image, manager, tool_errors
 from clawperator.engine.errors import EngineError
+from clawperator.engine.executions import compatibility
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.screenshot import CaptureError, _png
 from clawperator.engine.executions.selecting import checked_matcher
@@ -52,7 +67,7 @@ from clawperator.engine.filters import grammar, pattern_cost
 from clawperator.engine.follow.saved_dumps import read_dump
 from clawperator.engine.hierarchy import nodes, questions, selectors, tree, views
 from clawperator.engine.hierarchy.diff import compare
-from clawperator.engine.history import account, bundle, packing
+from clawperator.engine.history import account, packing
 from clawperator.engine.history.store import History
 from clawperator.engine.logcat import lines as log_lines
 from clawperator.engine.logcat import progress, text, users
@@ -61,15 +76,11 @@ from clawperator.engine.logcat.operator_log import OperatorLog
 from clawperator.engine.operator import (
     apk,
     axml,
-    batch,
-    compatibility,
     crash_parser,
     grants,
     package_choice,
-    secure_list,
     zip_index,
 )
-from clawperator.engine.operator.batch import BatchOutput
 from clawperator.engine.process.output import BoundedOutput, LineSplitter, TerminalLines
 from clawperator.engine.recordings import reader, step_log
 from clawperator.engine.recordings.recipe_draft import draft_recipe
@@ -346,7 +357,7 @@ def exported(value: str) -> None:
         "message": value,
     }  # fmt: skip
     for is_safe in (True, False):
-        for file in bundle.files(run, safe=is_safe):
+        for file in run_bundle.files(run, safe=is_safe):
             file.text.encode(errors="backslashreplace")
     redact.Redactor(home="/home/u", user="u", host="h", serials=[SERIAL]).value(run)
     packing.unpack(packing.pack(run))

@@ -98,7 +98,7 @@ def skill(tmp_path: Path, *steps: str, kind: str = "flow", more: str = "", redac
 
 
 async def played(engine: Engine, registry: Registry, variables: Mapping[str, Any] | None = None) -> PlayReport:
-    compiled = compile_for(engine, registry, SKILL, "look", json.dumps(variables or {}))
+    compiled = compile_for(engine.guard, registry, SKILL, "look", json.dumps(variables or {}))
     return await play(engine, compiled)
 
 

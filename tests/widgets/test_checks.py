@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clawperator.engine.events.progress import Stage
+from clawperator.engine.progress import Stage
 from clawperator.widgets.doctor_panel import CheckDetail, DoctorPanel
 from clawperator.widgets.fix_log import FixLog
 from clawperator.widgets.format.checks import check_detail, check_row, fix_text, shell_text, short_name, tally_line

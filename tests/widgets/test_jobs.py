@@ -12,7 +12,7 @@ from clawperator.app.console.devices.setup_controller import state_of
 from clawperator.engine.emulators.avds import Avd
 from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.engine.emulators.stages import STAGES as PROVISIONING
-from clawperator.engine.events.progress import Stage
+from clawperator.engine.progress import Stage
 from clawperator.widgets.format.emulators import avd_detail, avd_row, machines_rows
 from clawperator.widgets.format.jobs import job_line, job_slots, outcome_rows
 from clawperator.widgets.format.lines import Row

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES
-from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.engine.json_schema import json_schema
 from clawperator.widgets.text.json_place import look_at
 from clawperator.widgets.text.json_text import read
 from clawperator.widgets.text.schema_words import Word, words_at

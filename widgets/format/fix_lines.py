@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clawperator.engine.events.progress import Stage
+from clawperator.engine.progress import Stage
 from clawperator.widgets.format.checks import short_name
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import UNICODE, Symbols

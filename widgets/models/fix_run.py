@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from clawperator.engine.events.progress import Stage
+from clawperator.engine.progress import Stage
 from clawperator.widgets.models.status import Status
 
 FixState = Literal["waiting", "running", "ok", "failed", "stopped"]

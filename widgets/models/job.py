@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from clawperator.widgets.models.status import Status
 
 if TYPE_CHECKING:
-    from clawperator.engine.events.progress import Stage
+    from clawperator.engine.progress import Stage
 
 OUTPUT_KEPT = 200
 """Lines of tool output per stage; older ones are counted."""

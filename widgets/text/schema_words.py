@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.aliases import ALIASES, canonical
-from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.contracts.strict import ABSENT
 from clawperator.engine.hierarchy.matcher import FIELDS
+from clawperator.engine.json_schema import json_schema
 from clawperator.widgets.text.json_place import JsonPlace
 from clawperator.widgets.text.json_text import JsonText, Path, editable
 

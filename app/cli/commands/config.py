@@ -30,8 +30,8 @@ class ConfigShow(Command):
     examples = ("", "--output pretty", "--device-id emulator-5554")
 
     def run(self, options: Namespace) -> Answer:
+        from clawperator.engine.config.effective import effective
         from clawperator.engine.config.environment import settings_path
-        from clawperator.engine.config.settings_file import effective
 
         path = settings_path()
         flags = {"device_id": options.device_id, "receiver_package": options.receiver_package}
@@ -67,7 +67,7 @@ class ConfigSchema(Command):
     examples = ("",)
 
     def run(self, options: Namespace) -> Answer:  # noqa: ARG002 -- there is nothing to choose
-        from clawperator.engine.contracts.schema import json_schema
+        from clawperator.engine.json_schema import json_schema
 
         return Answer(json_schema("settings"))
 

@@ -264,8 +264,8 @@ def _bundle(options: Namespace) -> Answer:
         )
     if not (options.to is None and options.filter is None and options.since is None):
         raise EngineError(ErrorCode.USAGE, "use a run with --bundle OR --filter, --since and --to, not both")
+    from clawperator.engine.bundles import run_bundle
     from clawperator.engine.guard import Guard
-    from clawperator.engine.history import bundle
 
     path, chosen = os.path.abspath(os.path.expanduser(options.bundle)), _settings(options)
     _permit_looking(chosen)
@@ -274,7 +274,7 @@ def _bundle(options: Namespace) -> Answer:
         run = history.find(options.run).to_dict()
         for tree in () if safe else run["trees"]:
             tree["text"] = history.tree(tree["digest"])
-    written = bundle.write(path, run, safe=safe, guard=Guard(chosen, FACE))
+    written = run_bundle.write(path, run, safe=safe, guard=Guard(chosen, FACE))
     document = {"ok": True, "path": path, "executions": 1, "files": written.files, "bytes": written.bytes}
     return Answer(document, view="exported")
 

@@ -31,7 +31,7 @@ class Show(Command):
         _add_policy_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.engine.config.policy import load_policy, policy_place
+        from clawperator.engine.config.active_profile import load_policy, policy_place
         from clawperator.engine.config.policy_file import remarks
 
         chosen, source = _settings(options)
@@ -62,7 +62,7 @@ class Check(Command):
         _add_policy_flag(parser)
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.engine.config.policy import load_profile, policy_place
+        from clawperator.engine.config.active_profile import load_profile, policy_place
 
         chosen, _ = _settings(options)
         path = policy_place(chosen).path
@@ -82,7 +82,7 @@ class Schema(Command):
     examples = ("",)
 
     def run(self, options: Namespace) -> Answer:  # noqa: ARG002 -- there is nothing to choose
-        from clawperator.engine.contracts.schema import json_schema
+        from clawperator.engine.json_schema import json_schema
 
         return Answer(json_schema("policy"))
 
@@ -103,7 +103,7 @@ def _settings(options: Namespace) -> tuple[Settings, str]:
 
 def _problems(chosen: Settings) -> list[Mapping[str, Any]]:
     """Everything that is wrong with the policy file."""
-    from clawperator.engine.config.policy import load_policy
+    from clawperator.engine.config.active_profile import load_policy
     from clawperator.engine.errors import EngineError
 
     try:

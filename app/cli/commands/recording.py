@@ -266,7 +266,7 @@ def _script(source: str, given: Mapping[str, Any], options: Namespace) -> Replay
             raise invalid(f"--vars: {wrong} must be a text that is not blank", f"vars.{wrong}")
         return script_of_plan(planned(_recording(source)), given)
     from clawperator.app.cli.context import settings
-    from clawperator.engine.config.policy import load_profile
+    from clawperator.engine.config.active_profile import load_profile
     from clawperator.engine.skills.recipe.compile import compile_recipe
     from clawperator.engine.skills.recipe.source import read_source
 

@@ -39,7 +39,7 @@ class Report(Command):
         path = _target(options.to)
         from clawperator.app.cli.diagnostics import note
         from clawperator.app.cli.session import run
-        from clawperator.engine.diagnostics import report
+        from clawperator.engine.bundles import report
 
         def tell(part: str) -> None:
             note(f"report: {part}")

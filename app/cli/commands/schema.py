@@ -22,7 +22,7 @@ class Schema(Command):
         parser.word("name", about="contract name", suggest=("execution", "action", "matcher", "envelope", "error"))
 
     def run(self, options: Namespace) -> Answer:
-        from clawperator.engine.contracts.schema import SCHEMAS, json_schema
+        from clawperator.engine.json_schema import SCHEMAS, json_schema
 
         if options.name not in SCHEMAS:
             wrong = "schema requires <name>" if options.name is None else f"Unknown schema: {options.name}"

@@ -47,7 +47,7 @@ class CompileArtifact(Command):
         skill_id, artifact = _wanted(options)
         chosen = _settings(options)
         found = registry(options)
-        from clawperator.engine.config.policy import load_profile
+        from clawperator.engine.config.active_profile import load_profile
         from clawperator.engine.skills.artifact import compile_artifact
 
         profile = load_profile(chosen)

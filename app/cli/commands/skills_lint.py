@@ -142,7 +142,7 @@ def _rules(options: Namespace) -> LintRules:
     from datetime import datetime
 
     from clawperator.app.cli.context import settings
-    from clawperator.engine.config.policy import load_profile
+    from clawperator.engine.config.active_profile import load_profile
     from clawperator.engine.skills.blocked_terms import load_blocked
     from clawperator.engine.skills.lint import LintRules
 

@@ -141,7 +141,7 @@ def _script_limit(options: Namespace) -> int | None:
 def _listener(options: Namespace) -> Callable[[OutputLine], object]:
     """Who hears the script while it runs: the story on stderr where it is asked for."""
     from clawperator.app.cli import diagnostics
-    from clawperator.engine.events.progress import unreported
+    from clawperator.engine.progress import unreported
 
     return (lambda line: diagnostics.note(f"{line.stream}: {line.text}")) if options.verbose else unreported
 
@@ -245,7 +245,7 @@ def _play(options: Namespace) -> Answer:
     )
 
     async def use(engine: Engine) -> PlayReport:
-        compiled = compile_for(engine, chosen, options.id, options.artifact, options.vars)
+        compiled = compile_for(engine.guard, chosen, options.id, options.artifact, options.vars)
         return await play(engine, compiled, timeout_ms=options.timeout_ms, options=choices)
 
     report = run(options, use)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.adb.wireless import Connected, MdnsService, Paired, QrOffer, Wireless
-    from clawperator.engine.events.progress import Tell
+    from clawperator.engine.progress import Tell
 
 _MAX_MS = 600_000
 _CODE_DIGITS = 6

@@ -20,7 +20,7 @@ from clawperator.app.console.devices.emulator_jobs import STAGES, Manager
 from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import EmulatorsNews, News, NoticeNews
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell
+from clawperator.engine.progress import Tell
 from clawperator.widgets.format.jobs import job_words, stage_word
 from clawperator.widgets.models.emulators import EmulatorsState
 from clawperator.widgets.models.job import Job

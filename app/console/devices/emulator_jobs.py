@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from clawperator.engine.emulators.stages import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError
-from clawperator.engine.events.progress import Stage, Tell, unreported
+from clawperator.engine.progress import Stage, Tell, unreported
 from clawperator.widgets.models.job import Job, done_in
 from clawperator.widgets.models.status import Status
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from clawperator.app.console.job_runner import JobRunner, Start
 from clawperator.app.console.messages import News, NoticeNews, SetupNews
 from clawperator.engine.errors import EngineError
-from clawperator.engine.events.progress import Stage, Tell, unreported
+from clawperator.engine.progress import Stage, Tell, unreported
 from clawperator.widgets.models.job import Job
 from clawperator.widgets.models.setup import ApkFile, AppState, InstalledApp, SetupState
 from clawperator.widgets.models.status import Status

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from clawperator.engine.doctor.check import CRITICAL, NEVER_STOPS
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, Tell
+from clawperator.engine.progress import Stage, Tell
 from clawperator.widgets.format.checks import short_name
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.doctor_report import Check, DeviceMark, DoctorReport, id_of, mark_of, status_of

@@ -17,9 +17,9 @@ from clawperator.app.console.copyable import Copyable
 from clawperator.app.console.export import write_run
 from clawperator.app.console.run.dispatch_dialogs import PathForm, Switch
 from clawperator.app.console.run.rerun import command_line, of_record
+from clawperator.engine.bundles import run_bundle
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import spelling
-from clawperator.engine.history import bundle
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.models.status import Status
@@ -74,7 +74,7 @@ async def _write(console: ConsoleApp, run: Mapping[str, Any], *, path: str, safe
     except (OSError, ValueError) as exc:
         console.say(Status.FAILED, f"{sentence(target)} was not written: {getattr(exc, 'strerror', None) or exc}")
     else:
-        console.say(Status.OK, f"Wrote {sentence(target)}. {bundle.SAFE if safe else bundle.WHOLE}")
+        console.say(Status.OK, f"Wrote {sentence(target)}. {run_bundle.SAFE if safe else run_bundle.WHOLE}")
 
 
 async def pair_of(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from clawperator.app.console.remote.client import Client
 from clawperator.app.console.remote.wire import Checks
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell, unreported
+from clawperator.engine.progress import Tell, unreported
 
 if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import PlannedFix

@@ -14,7 +14,7 @@ from clawperator.engine.emulators.avds import Avd
 from clawperator.engine.emulators.lifecycle import Stopped
 from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, Tell, unreported
+from clawperator.engine.progress import Stage, Tell, unreported
 
 _WORK_SECONDS = {"create": 1_900.0, "start": 300.0, "stop": 120.0, "delete": 120.0}
 """How long the answer may take: longer than the engine's own limits."""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from clawperator.app.console.skills.run_options import COMPILED, Plan, Way, variables_text
 from clawperator.app.console.skills.watch import folders_of, signs_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Tell
 from clawperator.engine.files.writing import open_regular
 from clawperator.engine.filters.grammar import NO_FILTER
+from clawperator.engine.progress import Tell
 from clawperator.widgets.models.skill_runs import Printed
 from clawperator.widgets.models.skills import (
     LastResult,
@@ -159,7 +159,7 @@ class SkillJobs:
         )
 
     def _policy(self) -> tuple[Profile | None, SkillProblem | None]:
-        from clawperator.engine.config.policy import load_profile
+        from clawperator.engine.config.active_profile import load_profile
 
         try:
             return load_profile(self._settings), None
@@ -167,7 +167,7 @@ class SkillJobs:
             return None, trouble_of(exc)
 
     def findings(self, registry: Registry, skill_id: str) -> tuple[LintFinding, ...]:
-        from clawperator.engine.config.policy import load_profile
+        from clawperator.engine.config.active_profile import load_profile
         from clawperator.engine.skills.blocked_terms import load_blocked
         from clawperator.engine.skills.lint import lint_skill
 
@@ -180,7 +180,7 @@ class SkillJobs:
         return tuple(LintFinding(one.file, one.line, one.code, one.severity, one.message) for one in found)
 
     def compile(self, registry: Registry, skill_id: str, way: Way, values: Mapping[str, str]) -> Plan:
-        from clawperator.engine.config.policy import load_profile
+        from clawperator.engine.config.active_profile import load_profile
         from clawperator.engine.skills.artifact import compile_artifact
 
         profile = load_profile(self._settings)

@@ -14,9 +14,9 @@ from clawperator.app.http.openapi import gives, ok_with
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import ok
 from clawperator.app.serve.gate import not_of_a_page
-from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
+from clawperator.engine.json_schema import json_schema
 
 router = APIRouter(tags=["events"])
 

@@ -14,13 +14,13 @@ from clawperator.app.http import bodies
 from clawperator.app.http.openapi import YES, gives, obj, ok_with, ref, takes
 from clawperator.app.http.service import HttpService, caller_of
 from clawperator.app.serve.answers import answer, in_route_words, retry_after, status_of
+from clawperator.app.serve.screenshot_paths import confined, make_picture_folder, with_confined_pictures
 from clawperator.app.serve.service import CallerExecutor
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import ExecutionResult
 from clawperator.engine.executions.run import RunOptions
-from clawperator.engine.executions.screenshot_paths import confined, make_picture_folder, with_confined_pictures
 from clawperator.engine.skills import compiled_json
 from clawperator.engine.skills.compiled import is_compiled
 from clawperator.engine.skills.play import play_document

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from clawperator.app.http.openapi import gives, ok_with
 from clawperator.app.http.service import HttpService
 from clawperator.app.serve.answers import answer, ok
-from clawperator.engine.contracts.schema import SCHEMAS, json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.json_schema import SCHEMAS, json_schema
 from clawperator.engine.version import __version__
 
 router = APIRouter(tags=["server"])

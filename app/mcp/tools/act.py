@@ -11,11 +11,11 @@ from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply, lean, outcome, pla
 from clawperator.app.mcp.service import SOURCE
 from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Arguments, Tool, wrong
-from clawperator.engine.config.policy import load_profile
+from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.contracts import limits
 from clawperator.engine.contracts.actions import ACTIONS
-from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.executions import build
+from clawperator.engine.json_schema import json_schema
 from clawperator.engine.skills.compiled import is_compiled
 from clawperator.engine.skills.compiled_json import checked, read_compiled
 from clawperator.engine.skills.play import play_document

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from clawperator.app.mcp.answers import DEFAULT_BYTES, Reply
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
-from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.views import VIEWS
+from clawperator.engine.json_schema import json_schema
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clawperator.engine.adb.connection import deadline
 from clawperator.engine.adb.device import AdbDevice
@@ -21,7 +21,7 @@ from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.generation import fits_every_generation, require_generation
 from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.backends.base import Outcome
+from clawperator.engine.executions.backend import Diagnose, Diagnosis, Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.log_stream import (
     DeviceLog,
@@ -47,9 +47,6 @@ from clawperator.engine.logcat.signals import (
 from clawperator.engine.logcat.stages import type_of_stage
 from clawperator.engine.text.suggestions import command_line
 
-if TYPE_CHECKING:
-    from clawperator.engine.doctor.blockers import Blockers
-
 _LOOK_AGAIN_SECONDS = 2.0
 """Beyond the time that the caller granted, so a device that hangs must not make it much longer."""
 _HESITATION_SECONDS = 1.0
@@ -65,9 +62,10 @@ class OperatorBackend:
 
     name = "operator"
 
-    def __init__(self, logs: LogRoom, probe: Probe, *, package: str, action: str) -> None:
+    def __init__(self, logs: LogRoom, probe: Probe, diagnose: Diagnose, *, package: str, action: str) -> None:
         self._logs = logs
         self._probe = probe
+        self._diagnose = diagnose
         self._package = package
         self._action = action
 
@@ -124,7 +122,7 @@ class OperatorBackend:
     async def _converse(self, run: _Run, log: DeviceLog) -> Outcome:
         read_before = log.reading
         broadcast = asyncio.create_task(self._broadcast(run, log.device), name=f"broadcast {run.command_id}")
-        inquiry = _Inquiry(run, log.device, self._package)
+        inquiry = _Inquiry(run, log.device, lambda: self._diagnose(log.device, self._package, timeout=_STATE_SECONDS))
         try:
             try:
                 async with asyncio.timeout(run.wait_seconds):
@@ -207,10 +205,10 @@ class _Inquiry:
     A service that is being started is read a second time.
     """
 
-    def __init__(self, run: _Run, device: AdbDevice, package: str) -> None:
+    def __init__(self, run: _Run, device: AdbDevice, diagnose: Callable[[], Awaitable[Diagnosis]]) -> None:
         self._run = run
         self._device = device
-        self._package = package
+        self._diagnose = diagnose
         self._task: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(_HESITATION_SECONDS, self._hesitation)
 
@@ -234,13 +232,11 @@ class _Inquiry:
         return [self._task] if self._task is not None else []
 
     async def _read(self) -> None:
-        from clawperator.engine.doctor.blockers import read_blockers
-
         try:
-            state = await read_blockers(self._device, self._package, timeout=_STATE_SECONDS)
+            state = await self._diagnose()
             if state.starting and self._run.hesitates:
                 await asyncio.sleep(_STARTING_SECONDS)
-                state = await read_blockers(self._device, self._package, timeout=_STATE_SECONDS)
+                state = await self._diagnose()
         except EngineError:
             return  # unknown: nothing is refused for it
         self._run.learn(state)
@@ -397,7 +393,7 @@ class _Run:
         no_tree = derived_code(self._envelope.error or "") is ErrorCode.UI_TREE_UNAVAILABLE
         return no_tree or time.monotonic() - self._dispatched_at >= _HESITATION_SECONDS
 
-    def learn(self, state: Blockers) -> None:
+    def learn(self, state: Diagnosis) -> None:
         """A screen that is off or locked is a remark; a service that does not run ends the wait, unless the Operator spoke."""
         if (warning := state.warning()) is not None:
             self._trace.warnings.append(warning)

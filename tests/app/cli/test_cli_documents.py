@@ -14,7 +14,7 @@ import pytest
 import clawperator.app.cli.main
 from clawperator.app.cli.main import main
 from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION
-from clawperator.engine.contracts.schema import SCHEMAS
+from clawperator.engine.json_schema import SCHEMAS
 
 if TYPE_CHECKING:
     from tests.app.cli.conftest import Cli

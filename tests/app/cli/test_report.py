@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clawperator.engine.diagnostics import report
+from clawperator.engine.bundles import report
 from tests.app.cli.test_cli_end_to_end import LOOK, OPEN, READY, SERIAL, plan, simulation
 from tests.support import OWNER, Spawn, patience
 

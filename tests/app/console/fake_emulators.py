@@ -23,8 +23,7 @@ from clawperator.engine.emulators.provision import Provisioned, ProvisionPlan
 from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.engine.emulators.stages import STAGES as PROVISIONING
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, Tell, unreported
-from clawperator.engine.operator.compatibility import Compatibility
+from clawperator.engine.executions.compatibility import Compatibility
 from clawperator.engine.operator.reports import (
     InstalledVariant,
     ListGrant,
@@ -33,6 +32,7 @@ from clawperator.engine.operator.reports import (
     Permissions,
     SetupReport,
 )
+from clawperator.engine.progress import Stage, Tell, unreported
 
 IMAGE = "system-images;android-35;google_apis_playstore;arm64-v8a"
 

@@ -11,7 +11,7 @@ from typing import Any
 from clawperator.app.console.skills.jobs import Found
 from clawperator.app.console.skills.run_options import Plan, Way, variables_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, Tell
+from clawperator.engine.progress import Stage, Tell
 from clawperator.engine.skills.compiled import Choice, Compiled
 from clawperator.engine.skills.play import PlayReport
 from clawperator.engine.skills.registry import Registry

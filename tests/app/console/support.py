@@ -23,7 +23,6 @@ from clawperator.engine.config.settings import Settings
 from clawperator.engine.doctor.fix import FixResult, PlannedFix
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
-from clawperator.engine.events.progress import Stage, Tell, unreported
 from clawperator.engine.events.types import (
     CommandProgress,
     DevicesChanged,
@@ -38,6 +37,7 @@ from clawperator.engine.follow.follower import FollowState
 from clawperator.engine.guard import Guard
 from clawperator.engine.hierarchy.serialise import RenderNode, hierarchy_xml, render_node
 from clawperator.engine.logcat.entries import LogEntry
+from clawperator.engine.progress import Stage, Tell, unreported
 from clawperator.widgets.text.times import WallClock
 from tests.app.console.fake_emulators import FakeEmulators, FakeOperatorApp
 from tests.app.console.fake_skills import FakeLibrary

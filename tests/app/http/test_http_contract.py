@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from clawperator.engine.contracts.schema import json_schema
+from clawperator.engine.json_schema import json_schema
 from tests.app.http.conftest import HOME, JSON, Serve, nap, plan
 from tests.engine.skills.made import spoiled_registry
 

@@ -16,8 +16,8 @@ from clawperator.app.mcp.service import Call, McpService
 from clawperator.app.mcp.tools import TOOLS
 from clawperator.app.mcp.tools.base import Arguments
 from clawperator.engine import Engine, Settings
+from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.events.types import ExecutionStarted
-from clawperator.engine.guard import Caller
 from clawperator.engine.history.store import History
 from tests.app.mcp.conftest import HOME, LOOK, MODES, Agent, Place, Visit, document, nap, plan
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.app.serve.tokens import Tokens, open_tokens
+from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.guard import Caller
 
 TOKEN = "0123456789abcdef"
 

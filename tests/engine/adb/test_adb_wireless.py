@@ -18,7 +18,7 @@ from clawperator.engine.adb.protocol import encode_request
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.adb.wireless import Connected, Wireless, WirelessSupport
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage
+from clawperator.engine.progress import Stage
 from clawperator.engine.simulator.adb_network import Phone, Refused
 from clawperator.engine.simulator.adb_server import EmbeddedAdbServer
 from clawperator.engine.simulator.device import create_device

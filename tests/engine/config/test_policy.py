@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.config.active_profile import load_policy, load_profile
 from clawperator.engine.config.policy import (
     CAPABILITIES,
     DEFAULT,
@@ -21,8 +22,6 @@ from clawperator.engine.config.policy import (
     admit,
     admit_recipe,
     capabilities_of,
-    load_policy,
-    load_profile,
     packages_of,
     refusals,
 )
@@ -316,7 +315,7 @@ def test_no_file_costs_no_import(tmp_path: Path) -> None:
     script = """
 import os, sys
 from clawperator.engine.config.settings import Settings
-from clawperator.engine.config.policy import load_profile
+from clawperator.engine.config.active_profile import load_profile
 asked = []
 for name in ("lstat", "stat", "open"):
     plain = getattr(os, name)

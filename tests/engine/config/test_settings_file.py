@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from platformdirs import user_state_dir
 
+from clawperator.engine.config.effective import effective
 from clawperator.engine.config.settings import Settings, console_folder, crash_path, state_folder
 from clawperator.engine.config.settings_file import (
     MAX_BYTES,
     ConsoleSettings,
     HistorySettings,
     SettingsFile,
-    effective,
     examine,
     load,
 )
 from clawperator.engine.config.toml_lines import lines_of
-from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.json_schema import json_schema
 
 EVERYTHING = """
 device_id = "emulator-5554"

@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator
 
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES, canonical
-from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.validate import validate
+from clawperator.engine.json_schema import json_schema
 from tests.support import examples
 
 SCHEMA = json_schema("execution")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clawperator.engine.contracts.schema import json_schema
 from clawperator.engine.contracts.skill import Skill, SkillRegistry
+from clawperator.engine.json_schema import json_schema
 
 FOLDER = "skills/com.example.app.read-status"
 ENTRY: dict[str, Any] = {

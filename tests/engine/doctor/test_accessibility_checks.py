@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.doctor import accessibility
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.operator.batch import BatchOutput
 from tests.engine.doctor.conftest import Admit
 
 PACKAGE = "com.clawperator.operator"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.doctor import device_health
-from clawperator.engine.operator.batch import BatchOutput
 from tests.engine.doctor.conftest import Admit
 
 DEVICE = "R5CT 1"

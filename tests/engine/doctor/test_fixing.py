@@ -18,7 +18,7 @@ from clawperator.engine.doctor.fix_commands import FixCommand, parse_fix
 from clawperator.engine.doctor.readiness import granting
 from clawperator.engine.doctor.run import next_actions, report
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.events.progress import Stage
+from clawperator.engine.progress import Stage
 from tests.engine.doctor.conftest import Admit, write_tool
 
 SERIAL, PACKAGE = "emulator-5554", "com.clawperator.operator"

@@ -13,7 +13,7 @@ from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.emulators.limits import Limits
 from clawperator.engine.emulators.manager import EmulatorManager
-from clawperator.engine.events.progress import Stage
+from clawperator.engine.progress import Stage
 from tests.sdk.tree import FakeSdk
 
 PATIENT = 30.0

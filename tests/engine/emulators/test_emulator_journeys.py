@@ -20,7 +20,7 @@ from clawperator.engine.emulators.manager import EmulatorManager
 from clawperator.engine.emulators.running import RunningEmulator
 from clawperator.engine.emulators.stages import STAGES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage
+from clawperator.engine.progress import Stage
 from tests.engine.emulators.conftest import LIMITS, PATIENT, eventually
 from tests.sdk.tree import IMAGE
 

@@ -24,7 +24,7 @@ from clawperator.engine.emulators.manager import listed_names
 from clawperator.engine.emulators.running import RunningEmulator, Scanner
 from clawperator.engine.emulators.sdk import Sdk, ToolResult
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.stages import JobProgress
+from clawperator.engine.progress import JobProgress
 from tests.engine.emulators.conftest import Heard
 
 DATA = Path(__file__).parents[2] / "data" / "avd"

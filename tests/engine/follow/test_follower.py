@@ -13,7 +13,7 @@ from clawperator.engine.contracts.envelope import Envelope, StepResult
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.events.types import SnapshotSeen
-from clawperator.engine.executions.backends.base import Outcome
+from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import YIELD_SECONDS, Holder, LockState, LockStatus
 from clawperator.engine.follow.follower import BUSY_REST, LOOK_SECONDS, PAINT_LIMIT, Follow, FollowState, tree_of

@@ -19,7 +19,7 @@ DISPATCH = """
 import os, sys
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.attempt import Attempt
-from clawperator.engine.guard import Caller
+from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.history.recorder import Recorder
 from clawperator.engine.history.worker import HistoryRoom

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from clawperator.engine import Engine, Settings
-from clawperator.engine.events.progress import Stage
 from clawperator.engine.operator import grants
 from clawperator.engine.operator.app import OperatorApp
+from clawperator.engine.progress import Stage
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario

@@ -15,8 +15,8 @@ import pytest
 import trustme
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import Stage, unreported
 from clawperator.engine.operator.download import FetchedApk, fetch
+from clawperator.engine.progress import Stage, unreported
 from tests.engine.operator.apks import apk, manifest
 
 APK = apk(padding=2_000_000)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from clawperator.engine.adb.batch import BatchOutput
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE, listener_of, service_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.operator import grants
-from clawperator.engine.operator.batch import BatchOutput
 from tests.engine.operator.conftest import MakePhone, Phone
 
 OURS, LISTENER = service_of(RELEASE_PACKAGE), listener_of(RELEASE_PACKAGE)

@@ -13,8 +13,8 @@ from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.parse import InstallResult
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE, service_of
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.events.progress import unreported
 from clawperator.engine.operator import setup
+from clawperator.engine.progress import unreported
 from tests.engine.operator.apks import apk, manifest, save
 from tests.engine.operator.conftest import MakePhone, Phone
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from clawperator.engine import EngineError, ErrorCode, Settings
-from clawperator.engine.config.caller_profile import packed
-from clawperator.engine.config.policy import DEFAULT, load_profile
+from clawperator.engine.config.active_profile import load_profile, packed
+from clawperator.engine.config.policy import DEFAULT
 from clawperator.engine.skills.environment import script_environment
 from clawperator.engine.skills.own_command import own_command
 from clawperator.engine.skills.registry import BUILTIN, Registry

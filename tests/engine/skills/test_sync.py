@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.events.progress import Stage
 from clawperator.engine.files.lock import FileLock
+from clawperator.engine.progress import Stage
 from clawperator.engine.skills.checkout import StagedCheckout
 from clawperator.engine.skills.git import environment, reason
 from clawperator.engine.skills.sync import REPOSITORY, checked_ref, repository

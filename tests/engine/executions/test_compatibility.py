@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clawperator.engine.adb.device import ShellResult
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.operator.compatibility import Version, check_compatibility, judge
+from clawperator.engine.executions.compatibility import Version, check_compatibility, judge
 from clawperator.engine.version import __version__
 
 PACKAGE = "com.clawperator.operator"

@@ -15,10 +15,10 @@ from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import canonical
 from clawperator.engine.contracts.envelope import parse_envelope
 from clawperator.engine.contracts.payload import action_type, execution_type, step_model
-from clawperator.engine.contracts.schema import DIALECT, SCHEMAS, json_schema
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.validate import validate
+from clawperator.engine.json_schema import DIALECT, SCHEMAS, json_schema
 
 NODE = {"resourceId": "a:id/b"}
 

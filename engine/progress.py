@@ -1,4 +1,4 @@
-"""The stages of a job, reported as they begin, continue and end: each one that begins ends exactly once."""
+"""Progress of jobs: their stages, reported as they begin, continue and end. Each stage that begins ends exactly once."""
 
 from __future__ import annotations
 
@@ -6,16 +6,61 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import monotonic
+from typing import Any, Literal
 
 from clawperator.engine.errors import EngineError
-from clawperator.engine.events.progress import Stage, StageState, Tell
 
 DONE = "done"
 """The name of the stage that ends a job."""
 _LONGEST_MESSAGE = 500
 _BAR = re.compile(r"^\[[= ]*\] *(\d{1,3}% )?")
 _PERCENT = re.compile(r"(\d{1,3})%", re.ASCII)
+StageState = Literal["running", "done", "failed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """News of one stage of a job; a stage may be told many times while it runs, and exactly once how it ended.
+
+    ``elapsed_ms`` counts from the beginning of this stage, ``limit_ms`` is what it may take (0: no limit). ``fraction`` is
+    between 0 and 1 where progress can be measured, else ``None``. ``message`` is for people: what is being done, a line of
+    a tool's output, or why it failed; it may hold text of a device or of a tool and is escaped where it is shown.
+    """
+
+    job: str
+    name: str
+    state: StageState
+    elapsed_ms: float = 0.0
+    limit_ms: float = 0.0
+    fraction: float | None = None
+    message: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """One line of ``--json-progress``."""
+        line: dict[str, Any] = {
+            "event": "progress",
+            "job": self.job,
+            "stage": self.name,
+            "state": self.state,
+            "elapsedMs": round(self.elapsed_ms),
+        }
+        if self.limit_ms:
+            line["limitMs"] = round(self.limit_ms)
+        if self.fraction is not None:
+            line["fraction"] = round(self.fraction, 4)
+        if self.message:
+            line["message"] = self.message
+        return line
+
+
+Tell = Callable[[Stage], object]
+"""Who hears of the stages. Called in the event loop; must not block."""
+
+
+def unreported(_: object) -> None:
+    """Ignore progress: for callers that want only the result."""
 
 
 class JobProgress:

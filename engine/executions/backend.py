@@ -9,6 +9,7 @@ from typing import Protocol
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.contracts.envelope import Envelope
 from clawperator.engine.contracts.execution import Execution
+from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.logcat.signals import CapturedHierarchy
@@ -36,3 +37,24 @@ class Backend(Protocol):
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]: ...
 
     async def run(self, device: AdbDevice, command: Command, trace: Trace) -> Outcome: ...
+
+
+class Diagnosis(Protocol):
+    """Why a device does not act, as the doctor reads it. ``starting``: Android is binding the Operator's service."""
+
+    @property
+    def starting(self) -> bool: ...
+
+    def error(self) -> EngineError | None:
+        """Return SERVICE_UNAVAILABLE for a service that does not run."""
+        ...
+
+    def warning(self) -> Mapping[str, str] | None:
+        """Return the warning about a screen that is off or locked."""
+        ...
+
+
+class Diagnose(Protocol):
+    """Reads the state of a device and of the Operator app ``package`` within ``timeout`` seconds. Raises ``EngineError``."""
+
+    async def __call__(self, device: AdbDevice, package: str, *, timeout: float) -> Diagnosis: ...

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from clawperator.engine.adb.secure_list import appended, contains, entries, without
 from clawperator.engine.contracts.operator_identity import RELEASE_PACKAGE, service_of
-from clawperator.engine.operator.secure_list import appended, contains, entries, without
 
 OURS = service_of(RELEASE_PACKAGE)
 THEIRS = "com.other/.Service"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.adb.batch import _split, run_commands
 from clawperator.engine.adb.device import AdbDevice, ShellResult
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.operator.batch import _split, run_commands
 
 MARK = b"clawperator-0123456789abcdef:"
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.engine.bundles import run_bundle
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.history import bundle
 from clawperator.engine.history.rows import LineRow
 from clawperator.engine.history.store import History
 from tests.engine.history.support import a_run, a_tree
@@ -44,7 +44,7 @@ def read(path: Path) -> dict[str, str]:
 def test_everything_of_a_run_has_its_file(tmp_path: Path) -> None:
     run = a_kept_run(tmp_path, trees=three_trees())
     target = tmp_path / "run.zip"
-    done = bundle.write(str(target), run, guard=OWNER)
+    done = run_bundle.write(str(target), run, guard=OWNER)
     found = read(target)
     assert list(found) == [
         "README.txt", "run.json", "payload.json", "envelope.json", "lines.txt", "trees/001.xml", "trees/002.xml",
@@ -59,14 +59,14 @@ def test_everything_of_a_run_has_its_file(tmp_path: Path) -> None:
     assert kept["raw"] == ['{"status":"success"}']
     assert "step_start id=a" in found["lines.txt"]
     assert set(json.loads(found["versions.json"])) == {"clawperator", "python", "system"}
-    assert bundle.WHOLE in found["README.txt"]
+    assert run_bundle.WHOLE in found["README.txt"]
     assert all(name in found["README.txt"] for name in found if name != "README.txt")
 
 
 def test_only_its_user_can_read_it(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        bundle.write(str(tmp_path / "run.zip"), a_kept_run(tmp_path), guard=OWNER)
+        run_bundle.write(str(tmp_path / "run.zip"), a_kept_run(tmp_path), guard=OWNER)
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "run.zip").stat().st_mode) == 0o600
@@ -77,18 +77,18 @@ def test_safe_leaves_no_text_of_a_screen(tmp_path: Path) -> None:
     line = LineRow(1.0, "stage-retry", f"[x] stage_retry id={SECRET}", {"id": SECRET, "attempt": "2/5"})
     run = a_kept_run(tmp_path, trees=three_trees(), payload=payload, raw=(SECRET,), message=SECRET, lines=(line,))
     target = tmp_path / "run.zip"
-    bundle.write(str(target), run, safe=True, guard=OWNER)
+    run_bundle.write(str(target), run, safe=True, guard=OWNER)
     found = read(target)
     assert [name for name, text in found.items() if SECRET in text] == []
     assert not any(name.startswith("trees/") for name in found)
     assert json.loads(found["payload.json"])["actions"][0]["type"] == "enter_text"
     assert "stage-retry" in found["lines.txt"]
-    assert bundle.SAFE in found["README.txt"]
-    assert bundle.WHOLE not in found["README.txt"]
+    assert run_bundle.SAFE in found["README.txt"]
+    assert run_bundle.WHOLE not in found["README.txt"]
 
 
 def test_what_is_not_kept_has_no_file(tmp_path: Path) -> None:
-    names = [file.name for file in bundle.files(a_kept_run(tmp_path, payload=None, envelope=None))]
+    names = [file.name for file in run_bundle.files(a_kept_run(tmp_path, payload=None, envelope=None))]
     assert names == ["README.txt", "run.json", "lines.txt", "versions.json"]
 
 
@@ -100,7 +100,7 @@ def test_nothing_is_overwritten_or_left_behind(tmp_path: Path, monkeypatch: pyte
     link.symlink_to(tmp_path / "nowhere")
     for path in (there, link, tmp_path, tmp_path / "no" / "folder.zip", tmp_path / "nul\0.zip"):
         with pytest.raises(EngineError) as caught:
-            bundle.write(str(path), run, guard=OWNER)
+            run_bundle.write(str(path), run, guard=OWNER)
         expected = ErrorCode.FILE_EXISTS if path in (there, link) else ErrorCode.FILE_NOT_WRITABLE
         assert caught.value.code is expected
     assert there.read_text() == "mine"
@@ -111,7 +111,7 @@ def test_nothing_is_overwritten_or_left_behind(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(EngineError, match="No space left"):
-        bundle.write(str(tmp_path / "full.zip"), run, guard=OWNER)
+        run_bundle.write(str(tmp_path / "full.zip"), run, guard=OWNER)
     assert not (tmp_path / "full.zip").exists()
 
 
@@ -132,7 +132,7 @@ def test_no_text_of_a_device_names_a_file_or_makes_a_row(
         "trees": [{"stepId": words, "at": at, "digest": digest, "text": xml}],
     }
     for safe in (False, True):
-        found = {file.name: file.text for file in bundle.files(run, safe=safe)}
+        found = {file.name: file.text for file in run_bundle.files(run, safe=safe)}
         trees = [] if safe else ["trees/001.xml"]
         assert sorted(found) == sorted(
             ["README.txt", "run.json", "payload.json", "envelope.json", "lines.txt", "versions.json", *trees]

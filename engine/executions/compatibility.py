@@ -7,11 +7,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Self
 
+from clawperator.engine.adb.batch import run_commands
 from clawperator.engine.adb.device import SHELL_TIMEOUT, AdbDevice
 from clawperator.engine.adb.parse import parse_dumpsys_version, parse_packages
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.probe import variants
-from clawperator.engine.operator.batch import run_commands
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
 
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-[A-Za-z0-9]+(?:\.\d+)?)?", re.ASCII)

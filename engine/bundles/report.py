@@ -208,7 +208,7 @@ def _versions(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _settings(engine: Engine) -> dict[str, Any]:
-    from clawperator.engine.config.settings_file import effective
+    from clawperator.engine.config.effective import effective
 
     path = settings_path()
     try:

@@ -1,0 +1,173 @@
+"""The profile in effect: of the policy file, bounded in the script of a skill by that of the script's caller.
+
+A script's environment names its caller's profile as data, so no other policy file, profile or folder changes it. It is in
+the script's environment and in that of the session that the script leads: a script that clears a variable is still bound. What
+leaves the session on purpose, or calls adb itself, is beyond this product.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from clawperator.engine.config.policy import BUILT_IN, CALLER_PROFILE, HARMLESS, Policy, Profile, Rules, Subject
+from clawperator.engine.errors import EngineError, ErrorCode
+
+if TYPE_CHECKING:
+    from clawperator.engine.config.settings import Settings
+
+_MOST_BYTES = 4 * 1024 * 1024
+_TABLES = ("capabilities", "packages", "actions")
+
+
+class Place(NamedTuple):
+    """Where the policy is looked for; ``named``: somebody chose that file, so it has to be there."""
+
+    path: str
+    named: bool
+
+
+def policy_place(settings: Settings) -> Place:
+    if settings.policy_path:
+        return Place(settings.policy_path, named=True)
+    from clawperator.engine.config.environment import policy_path
+
+    return Place(policy_path(), named=False)
+
+
+def load_profile(settings: Settings, name: str = "") -> Profile:
+    """The profile called ``name``, or the active one: of the chosen file, else of the one in the config folder, else ``DEFAULT``.
+
+    Where there is no file this asks the system once and loads nothing. A file that was read is read again only when it has
+    changed. Raises ``EngineError``: POLICY_INVALID with the file and the line for everything that is wrong with one,
+    FILE_NOT_READABLE also for a chosen one that is missing: then nothing may be done; USAGE for an unknown name. In a skill's
+    script the profile is bounded by its caller's.
+    """
+    profile = load_policy(settings).profile(name or settings.policy_profile)
+    for outer in handed_down(settings.environment):
+        profile = narrowed(profile, outer)
+    return profile
+
+
+def load_policy(settings: Settings) -> Policy:
+    """All profiles, otherwise as ``load_profile``."""
+    place = policy_place(settings)
+    try:
+        os.lstat(place.path)  # a link to nowhere is no absent file: somebody wanted a policy
+    except (FileNotFoundError, NotADirectoryError) as exc:
+        if not place.named:
+            return BUILT_IN
+        raise _unusable(place.path, "it does not exist") from exc
+    except (OSError, ValueError) as exc:
+        raise _unusable(place.path, getattr(exc, "strerror", None) or str(exc)) from exc
+    return _read(place.path, _version(place.path))
+
+
+def _version(path: str) -> tuple[int, ...]:
+    """Another one whenever the file has changed."""
+    try:
+        now = os.stat(path)
+    except OSError as exc:
+        raise _unusable(path, exc.strerror or str(exc)) from exc
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+
+
+@lru_cache(maxsize=4)
+def _read(path: str, version: tuple[int, ...]) -> Policy:  # noqa: ARG001 -- the version is what the cache goes by
+    from clawperator.engine.config.policy_file import load
+
+    return load(path)
+
+
+def _unusable(path: str, reason: str) -> EngineError:
+    return EngineError(
+        ErrorCode.FILE_NOT_READABLE,
+        f"Policy file {path} cannot be used: {reason}",
+        hint="Everything is denied until the policy can be read.",
+        details={"policy": path, "problems": [{"line": 0, "key": "", "message": reason, "hint": ""}]},
+    )
+
+
+def permit(settings: Settings, capability: str, what: str) -> None:
+    """Hold something that is no execution against the policy; ``what`` completes "it cannot …".
+
+    Raises ``EngineError`` READ_ONLY for what changes a device or this computer in a read-only session, CAPABILITY_DENIED.
+    """
+    profile = load_profile(settings)
+    if capability not in HARMLESS:
+        if settings.read_only:
+            message = f"This session is read-only: it cannot {what}"
+            raise EngineError(ErrorCode.READ_ONLY, message, details={"capability": capability})
+        if profile.read_only:
+            raise Subject(profile, "", "", "", {"capability": capability}).read_only(f"it cannot {what}")
+    if not profile.allows_capability(capability):
+        raise Subject(profile, "", "", "", {"operation": what}).denied(
+            ErrorCode.CAPABILITY_DENIED, "capability", capability, "capability"
+        )
+
+
+# -- the profile of a script's caller
+
+
+def packed(profile: Profile) -> str:
+    """``profile`` for the environment of a script."""
+    return json.dumps(profile.to_dict(), separators=(",", ":"))
+
+
+def handed_down(env: Mapping[str, str]) -> Iterator[Profile]:
+    """The profiles that bind this process, each once. Raises ``EngineError`` (USAGE) for one that cannot be read."""
+    for text in dict.fromkeys((env.get(CALLER_PROFILE, ""), _of_session(os.getsid(0)))):
+        if text:
+            yield _unpacked(text)
+
+
+@lru_cache(maxsize=16)
+def narrowed(profile: Profile, outer: Profile) -> Profile:
+    """``profile`` as far as ``outer`` allows it, too."""
+    return profile._replace(
+        name=profile.name if profile.name == outer.name else f"{profile.name} within {outer.name}",
+        capabilities=_both(profile.capabilities, outer.capabilities),
+        packages=_both(profile.packages, outer.packages),
+        actions=_both(profile.actions, outer.actions),
+        read_only=profile.read_only or outer.read_only,
+        handed_down=True,
+    )
+
+
+def _both(one: Rules, other: Rules) -> Rules:
+    """What both allow: of two patterns of which one covers the other, the narrower."""
+    allow = [name for name in one.allow if Rules(other.allow).allows(name)]
+    allow += [name for name in other.allow if Rules(one.allow).allows(name)]
+    return Rules(tuple(dict.fromkeys(allow)), tuple(dict.fromkeys((*one.deny, *other.deny))))
+
+
+@lru_cache(maxsize=4)
+def _unpacked(text: str) -> Profile:
+    try:
+        data = json.loads(text)
+        capabilities, packages, actions = (
+            Rules(tuple(map(str, data[table]["allow"])), tuple(map(str, data[table]["deny"]))) for table in _TABLES
+        )
+        return Profile(str(data["name"]), capabilities, packages, actions, data["read_only"] is not False)
+    except (ValueError, TypeError, KeyError, RecursionError) as exc:
+        raise EngineError(
+            ErrorCode.USAGE,
+            f"The caller's profile in {CALLER_PROFILE} cannot be read",
+            hint="It is set for the scripts of skills; nothing is allowed while it is wrong.",
+            details={"policy": CALLER_PROFILE},
+        ) from exc
+
+
+@lru_cache(maxsize=1)
+def _of_session(leader: int) -> str:
+    """The variable in the environment with which the leader of our session began; empty where there is no ``/proc``."""
+    try:
+        with open(f"/proc/{leader}/environ", "rb") as stream:
+            entries = stream.read(_MOST_BYTES).split(b"\0")
+    except OSError:
+        return ""
+    mark = f"{CALLER_PROFILE}=".encode()
+    return next((entry[len(mark) :].decode(errors="replace") for entry in entries if entry.startswith(mark)), "")

@@ -1,0 +1,40 @@
+"""The settings in effect, and where each comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from clawperator.engine.config.settings import choices
+from clawperator.engine.config.settings_file import load, read
+from clawperator.engine.config.toml_lines import lines_of
+
+_NOT_IN_THE_FILE = ("lock_dir", "read_only", "package_chosen")
+
+
+def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Every setting under its name in the file: ``value``, who chose it (``source``), and ``by`` which flag, variable or line.
+
+    Raises ``EngineError`` as ``load`` does.
+    """
+    file = load(path)
+    lines = lines_of(read(path) or "")
+    for name, (value, source, variable) in choices(flags, env, file.choices()).items():
+        if name not in _NOT_IN_THE_FILE:
+            key = re.sub("^(history|emulator)_", r"\1.", name)
+            by = {"flag": f"--{name.replace('_', '-')}", "env": variable}.get(source, "")
+            yield _row(key, value, source, by or _line(lines, key, source))
+    for key, value in file.console:
+        source = "file" if key in file.console.model_fields_set else "default"
+        yield _row(f"console.{key}", value, source, _line(lines, f"console.{key}", source))
+    for key, value in file.keymap.items():
+        yield _row(f"keymap.{key}", value, "file", _line(lines, f"keymap.{key}", "file"))
+
+
+def _row(key: str, value: Any, source: str, by: str) -> dict[str, Any]:
+    return {"key": key, "value": value, "source": source, "by": by}
+
+
+def _line(lines: Mapping[str, int], key: str, source: str) -> str:
+    return f"line {lines[key]}" if source == "file" and key in lines else ""
