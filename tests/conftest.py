@@ -42,6 +42,7 @@ settings.load_profile("house")
 
 ROOT = Path(__file__).parent.parent
 SOAK = "--soak"
+LONGEST_NAME = 200
 TEST_SECONDS = 60
 """So long one test may take, on an idle machine."""
 
@@ -64,6 +65,11 @@ def pytest_configure() -> None:
     # The tests start hundreds of programs, and each would compile everything again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """What is long has a short name: each of the processes that share the tests is told every name many times."""
+    return f"{val[:60]!a} of {len(val)}" if isinstance(val, str | bytes) and len(val) > LONGEST_NAME else None
 
 
 @pytest.hookimpl(wrapper=True)

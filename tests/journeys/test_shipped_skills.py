@@ -90,6 +90,7 @@ async def test_overview_script(skill: Skill) -> None:
     assert done.frames("done")
 
 
+@pytest.mark.ci
 async def test_overview_script_misses_what_is_not_there(skill: Skill) -> None:
     done = await skill(OVERVIEW, "--", "--section", "Nothing of it")
     assert (done.exit_code, done.document["code"]) == (1, "SKILL_EXECUTION_FAILED")
