@@ -230,6 +230,7 @@ class ErrorCode(StrEnum):
     FILE_EXISTS = "FILE_EXISTS", 409, _NO, "Choose another name, or delete the file first. Nothing was overwritten.", "the file already exists"
     FILE_NOT_WRITABLE = "FILE_NOT_WRITABLE", 400, _NO, "Choose a file name in an existing, writable folder.", "a file cannot be written"
     FILE_NOT_READABLE = "FILE_NOT_READABLE", 500, _NO, "Check the path and the permissions of the file.", "a file is missing or cannot be read"
+    FOLDER_NOT_PRIVATE = "FOLDER_NOT_PRIVATE", 500, _NO, "Make the folder yours and run `chmod go-w` on it, or choose another one: what others can write there may be theirs.", "a folder for files of the product belongs to another user, or others can write to it"
     SETTINGS_INVALID = "SETTINGS_INVALID", 500, _NO, "Correct the line that the message names; `clawperator config check` lists every error.", "the settings file has an unknown key or an invalid value"
     POLICY_INVALID = "POLICY_INVALID", 500, _NO, "Correct the line that the message names; `clawperator policy check` lists every error.", "the policy file has an unknown key or an invalid value; everything is denied"
     SCENARIO_INVALID = "SCENARIO_INVALID", 500, _NO, "Correct the line that the message names; `clawperator help sim` has an example.", "the simulator's scenario file has an unknown key or an invalid value"
@@ -316,11 +317,25 @@ class EngineError(Exception):
         return {"ok": False, "error": error, **beside}
 
 
+class NotPrivateError(PermissionError):
+    """``folder`` may hold what other users put there; ``reason`` says why. Answers have it as FOLDER_NOT_PRIVATE."""
+
+    def __init__(self, folder: str, reason: str) -> None:
+        super().__init__(errno.EPERM, reason, folder)
+        self.folder, self.reason = folder, reason
+
+    def to_engine_error(self) -> EngineError:
+        message = f"The folder {self.folder} cannot be used: {self.reason}"
+        return EngineError(ErrorCode.FOLDER_NOT_PRIVATE, message, details={"path": self.folder, "reason": self.reason})
+
+
 def not_writable(path: str, error: OSError | ValueError, *, what: str = "", hint: str = "") -> EngineError:
-    """Why ``path`` cannot be written: FILE_EXISTS, DISK_FULL or FILE_NOT_WRITABLE, with ``details.file``.
+    """Why ``path`` cannot be written: FILE_EXISTS, DISK_FULL or FILE_NOT_WRITABLE, with ``details.file``; FOLDER_NOT_PRIVATE.
 
     ``what`` names the file's part in the command, such as a flag; ``hint`` replaces that of FILE_EXISTS.
     """
+    if isinstance(error, NotPrivateError):
+        return error.to_engine_error()
     number = getattr(error, "errno", None)
     code = ErrorCode.FILE_NOT_WRITABLE
     if number == errno.EEXIST:

@@ -105,11 +105,8 @@ class LogFile:
     def _append(self, path: str, lines: Iterable[bytes]) -> None:
         if path == self._full:
             return
-        try:
-            fd = _open(path)
-        except FileNotFoundError:
-            private_folder(self.folder)
-            fd = _open(path)
+        private_folder(self.folder)
+        fd = _open(path)
         try:
             if os.fstat(fd).st_size > LARGEST_FILE:
                 self._full = path

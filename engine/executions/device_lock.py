@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypedDict
 
 from clawperator.engine.contracts.limits import POST_TIMEOUT_SETTLE_MS
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, NotPrivateError
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_queue import DeviceQueue, Ticket
 from clawperator.engine.files.lock import FileLock
@@ -158,7 +158,7 @@ class SingleFlight:
 
         ``wait_ms`` is how long to wait for a device that is taken, or that settles, behind those who came before. Raises
         ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT, naming the holder, when the device is taken for longer;
-        LOCKS_UNAVAILABLE when the folder of the locks cannot be used. For a holder that yields, one that does not waits a little in any case.
+        LOCKS_UNAVAILABLE or FOLDER_NOT_PRIVATE when the folder of the locks cannot be used. For a holder that yields, one that does not waits a little in any case.
         """
         holder = Holder(
             device_id,
@@ -325,6 +325,8 @@ class SingleFlight:
         )
 
     def _unusable(self, exc: OSError) -> EngineError:
+        if isinstance(exc, NotPrivateError):
+            return exc.to_engine_error()
         reason = exc.strerror or str(exc)
         return EngineError(
             ErrorCode.LOCKS_UNAVAILABLE,

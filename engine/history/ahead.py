@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.files.writing import PRIVATE, private_folder
+from clawperator.engine.files.writing import PRIVATE, private_folder, require_private
 from clawperator.engine.history.process import alive, token
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ def write(history: str, attempt: Attempt, face: str, *, safe: bool) -> None:
     content = json.dumps(_note(attempt, face, safe=safe), separators=(",", ":")).encode()
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, flags, PRIVATE)
+        require_private(_folder(history), links=False)
     except FileNotFoundError:
         private_folder(_folder(history))
-        descriptor = os.open(path, flags, PRIVATE)
+    descriptor = os.open(path, flags, PRIVATE)
     try:
         os.write(descriptor, content)
     finally:

@@ -9,7 +9,7 @@ import stat
 import time
 from contextlib import closing, suppress
 
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, NotPrivateError
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.files.writing import private_folder
 from clawperator.engine.history import schema
@@ -42,11 +42,13 @@ def is_locked(error: EngineError) -> bool:
 def connect(path: str) -> sqlite3.Connection:
     """A connection to the history at ``path``, made where there is none; one of an older version is brought to ours.
 
-    Raises ``EngineError`` (HISTORY_UNAVAILABLE); ``sqlite3.Error`` for which ``is_damage`` holds.
+    Raises ``EngineError`` (HISTORY_UNAVAILABLE, FOLDER_NOT_PRIVATE); ``sqlite3.Error`` for which ``is_damage`` holds.
     """
     try:
         _make_private(path)
         db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    except NotPrivateError as exc:
+        raise exc.to_engine_error() from exc
     except (OSError, sqlite3.Error) as exc:
         raise unavailable(path, getattr(exc, "strerror", None) or str(exc)) from exc
     try:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.errors import NotPrivateError
 from clawperator.engine.history import ahead
 
 if TYPE_CHECKING:
@@ -32,8 +32,12 @@ class Recorder:
 
     def dispatched(self, attempt: Attempt) -> None:
         """It is about to leave for the device: from here on a process that dies leaves a row."""
-        with suppress(OSError):  # the row that follows has the same problem, and says so
+        try:
             ahead.write(self._room.path, attempt, self._face, safe=self._room.safe)
+        except NotPrivateError as exc:
+            self._room.report(exc.to_engine_error().message)
+        except OSError:
+            pass  # the row that follows has the same problem, and says so
 
         def begin(history: History) -> None:
             from clawperator.engine.history.account import begun

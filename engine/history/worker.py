@@ -127,13 +127,14 @@ class HistoryRoom:
     def _complain(self, words: str) -> None:
         if words != self._told:
             self._told = words
-            self._tell(f"Nothing was recorded: {words}")
+            self.report(f"Nothing was recorded: {words}")
 
     def _pass_on_remarks(self, history: History) -> None:
         while history.remarks:
-            self._tell(history.remarks.pop(0))
+            self.report(history.remarks.pop(0))
 
-    def _tell(self, words: str) -> None:
+    def report(self, words: str) -> None:
+        """Say why something could not be recorded."""
         self.troubles.append(words)
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._publish, words)
@@ -214,7 +215,7 @@ class HistoryRoom:
         self._hand_over(done.set)
         done.wait()
         if self._lost:
-            self._tell(
+            self.report(
                 f"The end of {self._lost} execution(s) was not recorded: another process keeps the history locked"
             )
         if leaving:

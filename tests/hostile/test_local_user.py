@@ -16,14 +16,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from clawperator.app.serve.tokens import open_tokens
 from clawperator.engine.diagnostics.log_file import LogFile, today_path
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.errors import EngineError, ErrorCode, NotPrivateError
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import SingleFlight
+from clawperator.engine.history import ahead
 from clawperator.engine.history.opening import connect
 from clawperator.engine.history.store import History
 from clawperator.engine.skills.blocked_terms import load_blocked
@@ -185,6 +188,55 @@ def test_notes_behind_a_link_are_not_removed(tmp_path: Path) -> None:
     (tmp_path / "history.db.begun").symlink_to(others)
     History.open(str(tmp_path / "history.db")).close()
     assert os.listdir(others) == ["letter-999999999"]
+
+
+@pytest.mark.parametrize("plant", ["link", "writable by others"])
+def test_no_note_is_written_into_a_folder_of_others(
+    plant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others, notes = tmp_path / "others", tmp_path / "history.db.begun"
+    others.mkdir()
+    if plant == "link":
+        notes.symlink_to(others)
+    else:
+        notes.mkdir()
+        notes.chmod(0o777)
+    monkeypatch.setattr(ahead, "_note", lambda *_, **__: {})
+    attempt: Any = SimpleNamespace(execution_id="e")
+    with pytest.raises(NotPrivateError):
+        ahead.write(str(tmp_path / "history.db"), attempt, "tests", safe=False)
+    assert os.listdir(others) == os.listdir(notes) == []
+
+
+def given_away(folder: Path, owner: int | None) -> None:
+    if owner is None:
+        folder.chmod(0o777)
+    elif os.geteuid() == 0:
+        os.chown(folder, owner, -1)
+    else:
+        pytest.skip("only root can give a folder away")
+
+
+@pytest.mark.parametrize("owner", [None, 12_345])
+def test_a_history_among_others_files_is_refused(owner: int | None, cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "state" / "clawperator"
+    History.open(str(folder / "history.db")).close()
+    given_away(folder, owner)
+    done = cli("history", "list", "--json")
+    assert (done.exit_code, done.document["code"]) == (1, "FOLDER_NOT_PRIVATE")
+    assert "chmod go-w" in done.document["hint"]
+
+
+@pytest.mark.parametrize("owner", [None, 12_345])
+async def test_a_lock_among_others_files_is_refused(owner: int | None, tmp_path: Path) -> None:
+    folder = tmp_path / "locks"
+    folder.mkdir()
+    given_away(folder, owner)
+    with pytest.raises(EngineError) as caught:
+        async with SingleFlight(str(folder)).hold("x", COMMAND):
+            pass
+    assert caught.value.code is ErrorCode.FOLDER_NOT_PRIVATE
+    assert os.listdir(folder) == []
 
 
 # -- another user

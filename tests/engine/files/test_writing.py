@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.engine.errors import NotPrivateError
 from clawperator.engine.files.lock import FileLock
 from clawperator.engine.files.writing import new_file, private_folder, read_file, read_tail, write_file
 
@@ -116,3 +117,38 @@ def test_reading_is_bounded_and_of_regular_files_only(tmp_path: Path) -> None:
     for other in (tmp_path / "pipe", tmp_path, tmp_path / "absent", "a\0b", "\ud800"):
         with pytest.raises(OSError):
             read_file(str(other), 10)
+
+
+def unsafe(folder: Path, problem: str) -> None:
+    if problem == "writable by others":
+        folder.chmod(0o777)
+    elif problem == "writable by its group":
+        folder.chmod(0o775)
+    elif os.geteuid() == 0:
+        os.chown(folder, 12_345, -1)
+    else:
+        pytest.skip("only root can give a folder away")
+
+
+PROBLEMS = ("writable by others", "writable by its group", "another user's")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_folder_of_others_is_refused(tmp_path: Path, problem: str) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    private_folder(str(folder))
+    unsafe(folder, problem)
+    with pytest.raises(NotPrivateError):
+        private_folder(str(folder))
+    ours = tmp_path / ".clawperator"
+    (ours / "locks").mkdir(parents=True)
+    unsafe(ours, problem)
+    with pytest.raises(NotPrivateError):
+        private_folder(str(ours / "locks"))
+
+
+def test_a_folder_that_root_shares_will_do() -> None:
+    if os.stat("/tmp").st_mode & stat.S_ISVTX and os.stat("/tmp").st_uid == 0:
+        private_folder("/tmp")
