@@ -58,6 +58,10 @@ _STORY = re.compile(r"\[(?:Clawperator-Command|UiActionEngine)\] [a-z_-]+(?= )")
 _ORIGIN = re.compile(r"\[[A-Za-z-]+\]")
 
 
+_FOLDERS = re.compile(r".*[/\\]", re.DOTALL)
+"""Of the file of a picture: they may be named after a person. A place in a payload has none."""
+
+
 def mask(text: str) -> str:
     """``text`` with a ``*`` for every letter and digit; its other characters stay."""
     return _LETTER.sub("*", text)
@@ -188,6 +192,8 @@ def _key(name: object) -> str:
 def _masked(value: Any, key: str, names: frozenset[str]) -> Any:
     match value:
         case str():
+            if key == "path":
+                return _FOLDERS.sub(lambda found: mask(found[0]), value)
             words = _words().get(key)
             plain = spelled(value) in words if words else key in names or is_code(key, value)
             return value if plain else mask(value)

@@ -208,3 +208,17 @@ def test_a_line_of_any_text_has_a_mask(begin: str, text: str) -> None:
         f"[UiActionEngine] step_start {text}",
     ):
         assert isinstance(mask_line(line), str)
+
+
+@pytest.mark.parametrize("folder", ["/home/ada lovelace/pictures", r"C:\Users\ada"])
+def test_the_folder_of_a_picture_may_name_a_person(folder: str) -> None:
+    path = folder + ("/" if "/" in folder else "\\") + "shot-1.png"
+    step = {"id": "s", "actionType": "take_screenshot", "success": True, "data": {"path": path}}
+    kept = mask_envelope({"commandId": "ada-1", "status": "success", "stepResults": [step]})
+    assert kept["commandId"] == "ada-1", "ids are the caller's names for it, and what answers are found by"
+    for shown in (
+        kept["stepResults"][0]["data"]["path"],
+        mask_payload({"actions": [{"params": {"path": path}}]})["actions"][0]["params"]["path"],
+    ):
+        assert shown.endswith("shot-1.png")
+        assert "ada" not in shown
