@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from clawperator.engine.contracts.operator_identity import service_of
+from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.packages import dumpsys_package
-from clawperator.engine.simulator.processes import pid_of, processes
+from clawperator.engine.simulator.platform import Platform
+from clawperator.engine.simulator.process_table import pid_of, processes
 from clawperator.engine.simulator.procfs import FREE_KB, TOTAL_KB
 from clawperator.engine.simulator.scenario import ServiceDown
-
-if TYPE_CHECKING:
-    from clawperator.engine.simulator.device import SimulatedDevice
 
 _RUNNING = (
     "Service[label=Clawperator Operator, feedbackType[FEEDBACK_GENERIC], capabilities=33, eventTypes=TYPES_ALL_MASK, "
@@ -19,34 +18,37 @@ _RUNNING = (
 )
 
 
-def dumpsys(device: SimulatedDevice, service: str, args: Sequence[str]) -> str | None:
-    """The text of one service's dump; ``None`` for a service that is not there."""
+def dumpsys(device: Platform, service: str, args: Sequence[str] = ()) -> str:
+    """Return a system service's dump. Raises ``CommandError`` for one that does not exist."""
     dump = DUMPS.get(service)
-    return None if dump is None else dump(device, [arg for arg in args if not arg.startswith("-")])
+    if dump is None:
+        raise CommandError(f"Can't find service: {service}", 0)
+    return dump(device, [arg for arg in args if not arg.startswith("-")])
 
 
-def _package(device: SimulatedDevice, names: Sequence[str]) -> str:
+def _package(device: Platform, names: Sequence[str]) -> str:
     wanted = names or list(device.packages)
     found = [device.packages[name] for name in wanted if name in device.packages]
     if not found:
         return f"Unable to find package: {names[0]}\n"
-    return "\n".join(dumpsys_package(package, device.launcher_activity(package.name), device.sdk) for package in found)
+    return "\n".join(
+        dumpsys_package(package, device.activities.launcher_activity(package.name), device.sdk) for package in found
+    )
 
 
-def _accessibility(device: SimulatedDevice, _: Sequence[str]) -> str:
+def _accessibility(device: Platform, _: Sequence[str]) -> str:
     """As Android 10 and later print it, or as the ones before; running services are named by their label only."""
-    installed = [operator.service for operator in device.operators.values()]
-    secure = device.settings["secure"]
-    listed = [entry for entry in secure.get("enabled_accessibility_services", "").split(":") if entry]
-    on = secure.get("accessibility_enabled") == "1"
+    manager = device.accessibility
+    installed = [service_of(package) for package in device.operator_pids]
+    listed, on = manager.listed, manager.on
     wanted = [service for service in installed if on and service in listed]
-    bound = [service for service in wanted if device.service_bound(service)]
-    crashed = [service for service in wanted if service in device.crashed_services]
+    bound = [service for service in wanted if manager.bound(service)]
+    crashed = [service for service in wanted if service in manager.crashed]
     down = device.scenario.of_device(ServiceDown)
-    binding = wanted if down is not None and down.how == "binding" and not device.ui_automation_held else []
+    binding = wanted if down is not None and down.how == "binding" and not manager.ui_automation_held else []
     running = ",\n                     ".join(_RUNNING for _ in bound)
     head = "ACCESSIBILITY MANAGER (dumpsys accessibility)\n\n"
-    held = "\nUi Automation[eventTypes=TYPES_ALL_MASK, notificationTimeout=0]\n" if device.ui_automation_held else ""
+    held = "\nUi Automation[eventTypes=TYPES_ALL_MASK, notificationTimeout=0]\n" if manager.ui_automation_held else ""
     if device.sdk < 29:
         facts = "{id=0, currentUser=true, touchExplorationEnabled=false, displayMagnificationEnabled=false}"
         return f"{head}User state[attributes:{facts}\n           services:{{{running}}}]\n{held}\n"
@@ -73,7 +75,7 @@ def _components(names: Sequence[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in names)
 
 
-def _window(device: SimulatedDevice, arguments: Sequence[str]) -> str:
+def _window(device: Platform, arguments: Sequence[str]) -> str:
     if "policy" in arguments:
         return _policy(device)
     window, (width, height) = device.ui.window(), device.ui.display
@@ -91,7 +93,7 @@ def _window(device: SimulatedDevice, arguments: Sequence[str]) -> str:
     )
 
 
-def _policy(device: SimulatedDevice) -> str:
+def _policy(device: Platform) -> str:
     awake, locked = str(device.ui.awake).lower(), str(device.locked).lower()
     screen = "SCREEN_STATE_ON" if device.ui.awake else "SCREEN_STATE_OFF"
     keyguard = {
@@ -116,7 +118,7 @@ def _policy(device: SimulatedDevice) -> str:
     ) + "".join(f"      {name}={value}\n" for name, value in keyguard.items())
 
 
-def _activity(device: SimulatedDevice, arguments: Sequence[str]) -> str:
+def _activity(device: Platform, arguments: Sequence[str]) -> str:
     part = {"a": "activities", "p": "processes"}.get(arguments[0], arguments[0]) if arguments else "activities"
     if part == "processes":
         return _running_processes(device)
@@ -134,7 +136,7 @@ def _activity(device: SimulatedDevice, arguments: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _running_processes(device: SimulatedDevice) -> str:
+def _running_processes(device: Platform) -> str:
     lines = ["ACTIVITY MANAGER RUNNING PROCESSES (dumpsys activity processes)"]
     for row in processes(device):
         if row.name in device.packages:
@@ -143,7 +145,7 @@ def _running_processes(device: SimulatedDevice) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _meminfo(device: SimulatedDevice, names: Sequence[str]) -> str:
+def _meminfo(device: Platform, names: Sequence[str]) -> str:
     """Of one package; without one, the device as a whole."""
     head = "Applications Memory Usage (in Kilobytes):\n"
     if not names:
@@ -162,7 +164,7 @@ def _meminfo(device: SimulatedDevice, names: Sequence[str]) -> str:
     return f"{head}\n** MEMINFO in pid {pid} [{names[0]}] **\n" + "".join(f"{row}\n" for row in rows)
 
 
-def _battery(_: SimulatedDevice, __: Sequence[str]) -> str:
+def _battery(_: Platform, __: Sequence[str]) -> str:
     facts = {
         "AC powered": "false",
         "USB powered": "true",
@@ -179,7 +181,7 @@ def _battery(_: SimulatedDevice, __: Sequence[str]) -> str:
     return "Current Battery Service state:\n" + "".join(f"  {key}: {value}\n" for key, value in facts.items())
 
 
-def _power(device: SimulatedDevice, _: Sequence[str]) -> str:
+def _power(device: Platform, _: Sequence[str]) -> str:
     awake = str(device.ui.awake).lower()
     return (
         "POWER MANAGER (dumpsys power)\n\nPower Manager State:\n"
@@ -189,7 +191,7 @@ def _power(device: SimulatedDevice, _: Sequence[str]) -> str:
     )
 
 
-def _display(device: SimulatedDevice, _: Sequence[str]) -> str:
+def _display(device: Platform, _: Sequence[str]) -> str:
     width, height = device.ui.display
     state = "ON" if device.ui.awake else "OFF"
     frame = f"Rect(0, 0 - {width}, {height})"
@@ -206,7 +208,7 @@ def _display(device: SimulatedDevice, _: Sequence[str]) -> str:
     )
 
 
-def _input(device: SimulatedDevice, _: Sequence[str]) -> str:
+def _input(device: Platform, _: Sequence[str]) -> str:
     width, height = device.ui.display
     frame = f"[0, 0, {width}, {height}]"
     return (
@@ -221,7 +223,7 @@ def _input(device: SimulatedDevice, _: Sequence[str]) -> str:
     )
 
 
-def _input_method(device: SimulatedDevice, _: Sequence[str]) -> str:
+def _input_method(device: Platform, _: Sequence[str]) -> str:
     shown = str(device.ui.keyboard_shown).lower()
     return (
         "Current Input Method Manager state:\n"
@@ -231,7 +233,7 @@ def _input_method(device: SimulatedDevice, _: Sequence[str]) -> str:
     )
 
 
-def _wifi(device: SimulatedDevice, _: Sequence[str]) -> str:
+def _wifi(device: Platform, _: Sequence[str]) -> str:
     state = "enabled" if device.settings["global"].get("wifi_on") == "1" else "disabled"
     return f"Wi-Fi is {state}\n"
 
@@ -241,11 +243,11 @@ def _full(component: str) -> str:
     return f"{package}/{package}{name}" if name.startswith(".") else component
 
 
-def _dropbox(device: SimulatedDevice, tags: Sequence[str]) -> str:
+def _dropbox(device: Platform, tags: Sequence[str]) -> str:
     return device.dropbox.dump(tags)
 
 
-DUMPS: Mapping[str, Callable[[SimulatedDevice, Sequence[str]], str]] = {
+DUMPS: Mapping[str, Callable[[Platform, Sequence[str]], str]] = {
     "accessibility": _accessibility,
     "activity": _activity,
     "battery": _battery,

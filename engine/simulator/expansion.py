@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
 from typing import Final, Protocol
 
-from clawperator.engine.simulator.commands.process import CommandError
+from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.filesystem import FileSystem
-from clawperator.engine.simulator.shelltree import Arithmetic, Parameter, Script, Substitution, Text, Word
+from clawperator.engine.simulator.shell_tree import Arithmetic, Parameter, Script, Substitution, Text, Word
 
 MAX_EXPANSION: Final = 16 * 1024 * 1024
 """Characters that one word may grow to; a device would have run out of patience, too."""

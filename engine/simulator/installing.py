@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.operator.apk import ApkFacts, facts_of
 from clawperator.engine.operator.zip_index import ZipError
 from clawperator.engine.simulator import scenario as faults
+from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.packages import FIRST_APP_UID, Package, version_code_of
 from clawperator.engine.simulator.profile import NOTIFICATIONS
-
-if TYPE_CHECKING:
-    from clawperator.engine.simulator.device import SimulatedDevice
 
 _STAGED = "/data/app/vmdl1234567890.tmp/base.apk"
 _FIRST_INSTALLED_UID = FIRST_APP_UID + 300

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from clawperator.engine.simulator.shell import Shell
-from clawperator.engine.simulator.shellsyntax import ShellSyntaxError, parse
+from clawperator.engine.simulator.shell_syntax import ShellSyntaxError, parse
 from clawperator.engine.simulator.streams import Bell, Input, Sink
 
 INTERRUPT: Final = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from random import Random
 
-from clawperator.engine.simulator.logbuffer import LogBuffer
+from clawperator.engine.simulator.log_buffer import LogBuffer
 
 SYSTEM_UID = 1000
 TICK_S = 0.1

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION, SERVICE_CLASS
 from clawperator.engine.runtime.actions import run_plan
@@ -24,10 +24,8 @@ from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.clock import DeviceClock
 from clawperator.engine.simulator.operator_log import Build, CommandLines, OperatorLog, Process, split_message
 from clawperator.engine.simulator.operator_surface import OperatorSurface
+from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.recording import Recorder
-
-if TYPE_CHECKING:
-    from clawperator.engine.simulator.device import SimulatedDevice
 
 RECEIVER = "OperatorCommandReceiver"
 
@@ -64,12 +62,12 @@ class BudgetClock:
 class Operator:
     """One installed Operator app."""
 
-    def __init__(self, device: SimulatedDevice, generation: Generation, package: str, uid: int) -> None:
+    def __init__(self, device: Platform, generation: Generation, package: str, uid: int) -> None:
         self.package = package
         self.generation: Generation = generation
         self.device = device
         self._build = Build(generation, debug=package.endswith(".dev"), sdk=device.sdk)
-        self._log = OperatorLog(device.log, Process(device.fresh_pid(), uid), self._build)
+        self._log = OperatorLog(device.log, self._new_process(uid), self._build)
         self._mutex = asyncio.Lock()
         self._running: set[asyncio.Task[None]] = set()
         self._threads = 0
@@ -79,7 +77,7 @@ class Operator:
             package,
             uid=uid,
             now_ms=lambda: device.log.now_ns() // 1_000_000,
-            snapshot=lambda: window.xml if (window := device.readable_window()) else None,
+            snapshot=lambda: window.xml if (window := device.accessibility.readable_window()) else None,
         )
 
     @property
@@ -90,11 +88,15 @@ class Operator:
     @property
     def connected(self) -> bool:
         """Whether the accessibility service is bound."""
-        return self.device.service_bound(self.service)
+        return self.device.accessibility.bound(self.service)
 
     @property
     def pid(self) -> int:
         return self._log.process.pid
+
+    def _new_process(self, uid: int) -> Process:
+        pid = self.device.operator_pids[self.package] = self.device.fresh_pid()
+        return Process(pid, uid)
 
     def on_event(self, kind: str, package: str, node: Node | None) -> None:
         """Every accessibility event is logged while the service is connected; events of its own package are not."""
@@ -130,8 +132,6 @@ class Operator:
         self._result(json_line(failed_envelope(plan, _UNAVAILABLE, "SERVICE_UNAVAILABLE")), tid=0)
 
     def _accept(self, payload: str, number: int) -> None:
-        if self.device.sdk >= 31:
-            self.device.collapse_shade()
         try:
             plan = read_payload(payload, self.generation)
         except PayloadError as exc:
@@ -166,7 +166,7 @@ class Operator:
         facts += f"Package: {self.package} v{version.version_code} ({version.version_name})\nForeground: Yes\n"
         drop = f"{facts}\n{stack.lstrip()}"
         self.device.dropbox.add(self.device.log.now_ns() / 1e9, "data_app_crash", drop)
-        self.device.disable_service(self.service)
+        self.device.accessibility.disable(self.service)
         self.device.noise.system("ActivityManager", f"Process {self.package} (pid {pid}) has died: fg  TOP")
         self.stop()
 
@@ -176,7 +176,7 @@ class Operator:
         current = asyncio.current_task() if self._running else None
         for task in self._running - ({current} if current else set()):
             task.cancel()
-        self._log.process = Process(self.device.fresh_pid(), self._log.process.uid)
+        self._log.process = self._new_process(self._log.process.uid)
         self._mutex = asyncio.Lock()
 
 
@@ -240,7 +240,10 @@ class _Command:
     async def _outcome(self) -> PlanOutcome:
         """A timeout is an outcome whose ``failed_step`` is empty."""
         budget = BudgetClock(self._device.clock, self._deadline)
-        surface = OperatorSurface(self._operator, budget, self._lines, self._fault)
+        operator = self._operator
+        surface = OperatorSurface(
+            self._device, budget, self._lines, self._fault, service=operator.service, recorder=operator.recorder
+        )
         run = Run(
             surface,
             budget,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from clawperator.engine.runtime.outcome import StepOutcome
 from clawperator.engine.runtime.run import Observer
-from clawperator.engine.simulator.logbuffer import LogBuffer
+from clawperator.engine.simulator.log_buffer import LogBuffer
 
 CHUNK_UNITS = 4_000
 

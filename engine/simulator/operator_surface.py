@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime.outcome import PlanFailure
@@ -12,10 +12,9 @@ from clawperator.engine.runtime.surface import Clock
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.operator_log import CommandLines
+from clawperator.engine.simulator.platform import Platform
+from clawperator.engine.simulator.recording import Recorder
 from clawperator.engine.simulator.ui import Window
-
-if TYPE_CHECKING:
-    from clawperator.engine.simulator.operator import Operator
 
 _F = TypeVar("_F", bound=faults.Fault)
 
@@ -31,21 +30,31 @@ _AT_ONCE = 500
 
 
 class OperatorSurface:
-    """``runtime.Surface`` over a ``SimulatedDevice``, for one command."""
+    """``runtime.Surface`` over a ``Platform``, for one command."""
 
-    def __init__(self, operator: Operator, clock: Clock, lines: CommandLines, fault_of: FaultOf) -> None:
-        self._operator = operator
-        self._device = operator.device
+    def __init__(
+        self,
+        device: Platform,
+        clock: Clock,
+        lines: CommandLines,
+        fault_of: FaultOf,
+        *,
+        service: str,
+        recorder: Recorder,
+    ) -> None:
+        self._device = device
+        self._service = service
+        self._recorder = recorder
         self._clock = clock
         self._lines = lines
         self._fault_of = fault_of
 
     async def _look(self) -> Window | None:
         await self._clock.sleep(self._device.scenario.latency_ms.dump / 1000)
-        if not self._operator.connected:
+        if not self._device.accessibility.bound(self._service):
             self._lines.inspector("Accessibility service is not available")
             return None
-        window = self._device.readable_window()
+        window = self._device.accessibility.readable_window()
         if window is None:
             self._lines.inspector("Root node is null")
         return window
@@ -117,20 +126,20 @@ class OperatorSurface:
         return True
 
     async def key(self, name: str) -> bool:
-        if not self._operator.connected:
+        if not self._device.accessibility.bound(self._service):
             raise PlanFailure("OperatorAccessibilityService is not running - cannot execute press_key")
-        self._device.press_global(name)
+        self._device.input.press_global(name)
         return True
 
     async def launch(self, package: str) -> bool:
-        return self._device.launch(package)
+        return self._device.activities.launch(package)
 
     async def open_uri(self, uri: str) -> bool:
-        return self._device.view(uri)
+        return self._device.activities.view(uri)
 
     async def developer_settings(self) -> tuple[bool, bool]:
         values = self._device.settings["global"]
         return values.get("development_settings_enabled") == "1", values.get("adb_enabled") == "1"
 
     async def record(self, command: str, session_id: str) -> Mapping[str, str]:
-        return self._operator.recorder.command(command, session_id)
+        return self._recorder.command(command, session_id)

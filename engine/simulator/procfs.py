@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from clawperator.engine.simulator.processes import ProcessRow, processes
-
-if TYPE_CHECKING:
-    from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.platform import Platform
+from clawperator.engine.simulator.process_table import ProcessRow, processes
 
 CPUS: Final = 4
 TICKS: Final = 100
@@ -16,11 +14,11 @@ TOTAL_KB: Final = 2_019_384
 FREE_KB: Final = 611_204
 
 
-def kernel_release(device: SimulatedDevice) -> str:
+def kernel_release(device: Platform) -> str:
     return f"6.1.{device.sdk}-android"
 
 
-def proc_files(device: SimulatedDevice) -> dict[str, str]:
+def proc_files(device: Platform) -> dict[str, str]:
     """Every file's text, by its path below ``/proc``."""
     seconds = (device.log.now_ns() - device.log.started_ns) / 1e9
     files = {

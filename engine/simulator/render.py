@@ -1,4 +1,4 @@
-"""Pictures of the simulated screen: plain shapes, the texts in place, no file needed for it."""
+"""Pictures of the simulated screen: plain shapes with their texts, drawn without any asset file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.ui import Ui
 
 if TYPE_CHECKING:
-    from PIL import ImageDraw, ImageFont
+    from PIL import Image, ImageDraw, ImageFont
 
+SRGB = 1
+"""The platform's number of the colour space of screenshots."""
 _FONTS = ("DejaVuSans.ttf", "Roboto-Regular.ttf", "Arial Unicode.ttf", "Arial.ttf")
 _PADDING = 0.012  # of the display's width
 
@@ -33,7 +35,20 @@ _DARK = _Palette("#141318", "#1f1d26", "#2f2b3d", "#ece9f4", "#a09bb0", "#b9abff
 
 
 def render_png(ui: Ui) -> bytes:
-    """The display as PNG bytes: black when it is off or its window is secure."""
+    """The display as PNG bytes."""
+    out = io.BytesIO()
+    _image(ui).save(out, "PNG", compress_level=1)
+    return out.getvalue()
+
+
+def render_rgba(ui: Ui) -> tuple[tuple[int, int], bytes]:
+    """The display's size in pixels, and four bytes for each of them."""
+    image = _image(ui)
+    return image.size, image.convert("RGBA").tobytes()
+
+
+def _image(ui: Ui) -> Image.Image:
+    """The display: black when it is off or its window is secure."""
     from PIL import Image, ImageDraw
 
     width, height = ui.display
@@ -46,9 +61,7 @@ def render_png(ui: Ui) -> bytes:
         for node in window.nodes:
             painter.node(node)
         painter.bars(width, height)
-    out = io.BytesIO()
-    image.save(out, "PNG", compress_level=1)
-    return out.getvalue()
+    return image
 
 
 class _Painter:

@@ -9,28 +9,19 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from typing import Final
 
 from clawperator.engine.simulator.commands.toolbox import TOOLBOX
-from clawperator.engine.simulator.device import SRGB, SimulatedDevice
+from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
 from clawperator.engine.simulator.interactive import converse
-from clawperator.engine.simulator.shell import Shell, Streams
-from clawperator.engine.simulator.streams import Input
+from clawperator.engine.simulator.render import SRGB, render_rgba
+from clawperator.engine.simulator.shell import Shell
+from clawperator.engine.simulator.streams import Channel, Input, Streams
 from clawperator.engine.simulator.sync import SyncService
 from clawperator.engine.simulator.terminal import Terminal
 
 FEATURES: Final = ("shell_v2", "cmd", "stat_v2", "ls_v2", "fixed_push_mkdir")
-
-
-class Channel(Protocol):
-    """Both directions of one open service."""
-
-    async def read(self) -> bytes:
-        """The next bytes from the host; ``b""`` once it closed."""
-
-    async def write(self, data: bytes) -> None:
-        """Wait until the host can take ``data``; raises ConnectionError when it has gone."""
 
 
 Service = Callable[[Channel], Awaitable[None]]
@@ -141,7 +132,7 @@ def _framebuffer(device: SimulatedDevice) -> Service:
     """``framebuffer:``: a header (with a colour space from API 26 on) and the pixels as RGBA."""
 
     async def serve(channel: Channel) -> None:
-        (width, height), pixels = device.screenshot_rgba()
+        (width, height), pixels = render_rgba(device.ui)
         space = (SRGB,) if device.sdk >= 26 else ()
         channels = (0, 8, 16, 8, 8, 8, 24, 8)  # offset and length in bits: red, blue, green, alpha
         head = (1 + len(space), 32, *space, len(pixels), width, height, *channels)

@@ -10,17 +10,18 @@ import asyncio
 import posixpath
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from clawperator.engine.simulator import shelltree as tree
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process, decode, encode
+from clawperator.engine.simulator import shell_tree as tree
+from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.expansion import Expander
 from clawperator.engine.simulator.filesystem import SHELL_UID
-from clawperator.engine.simulator.shellbuiltins import BUILTINS, MAX_NESTING, NAME, Leave, LoopControl
-from clawperator.engine.simulator.shellsyntax import ShellSyntaxError, parse
-from clawperator.engine.simulator.streams import Collector, Input, Null, Pipe, Sink, input_of, no_input
+from clawperator.engine.simulator.process import Command, Process, decode, encode
+from clawperator.engine.simulator.shell_builtins import BUILTINS, MAX_NESTING, NAME, Leave, LoopControl
+from clawperator.engine.simulator.shell_syntax import ShellSyntaxError, parse
+from clawperator.engine.simulator.streams import Collector, Input, Null, Pipe, Sink, Streams, input_of, no_input
 
 PATH: Final = ("/system/bin", "/system/xbin", "/vendor/bin", "/bin")
 MAX_ARGUMENT: Final = 131_071
@@ -30,15 +31,6 @@ SIGPIPE: Final = 141
 
 class RedirectionError(CommandError):
     """A file cannot be opened for a command."""
-
-
-@dataclass(frozen=True, slots=True)
-class Streams:
-    """File descriptors 0, 1 and 2."""
-
-    stdin: Input
-    stdout: Sink
-    stderr: Sink
 
 
 class Shell:
@@ -64,7 +56,7 @@ class Shell:
         self.status = 0
         self.left = False
         """Whether ``exit`` (or ``exec``) has ended the shell."""
-        self.pid = device.shell_pid()
+        self.pid = device.fresh_pid()
         self.parameters = list(parameters)
         self.variables = {"PATH": ":".join(PATH), "HOME": "/", "USER": "shell", "SHELL": "/bin/sh", "TERM": "dumb"}
         self.nesting = nesting

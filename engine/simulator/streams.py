@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 PIPE_CAPACITY: Final = 65536
@@ -13,6 +14,16 @@ class Sink(Protocol):
     """Where a command writes. Waits while the other side is slow; raises BrokenPipeError once nobody reads any more."""
 
     async def write(self, data: bytes) -> None: ...
+
+
+class Channel(Protocol):
+    """Both directions of one open service."""
+
+    async def read(self) -> bytes:
+        """The next bytes from the host; ``b""`` once it closed."""
+
+    async def write(self, data: bytes) -> None:
+        """Wait until the host can take ``data``; raises ConnectionError when it has gone."""
 
 
 class Input:
@@ -64,6 +75,15 @@ class Input:
             return
         self._ahead = await self._fetch()
         self._ended = not self._ahead
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """File descriptors 0, 1 and 2."""
+
+    stdin: Input
+    stdout: Sink
+    stderr: Sink
 
 
 async def _nothing() -> bytes:

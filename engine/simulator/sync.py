@@ -5,15 +5,12 @@ from __future__ import annotations
 import posixpath
 import struct
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from clawperator.engine.adb.sync import SYNC_CHUNK, SYNC_MAX_PATH, sync_packet
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.filesystem import Stat
-from clawperator.engine.simulator.streams import Input
-
-if TYPE_CHECKING:
-    from clawperator.engine.simulator.services import Channel
+from clawperator.engine.simulator.streams import Channel, Input
 
 MAX_FILE: Final = 128 * 1024 * 1024
 _STAT = struct.Struct("<3I")

@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from clawperator.engine.adb.protocol import CLOSE_STDIN, EXIT, STDERR, STDIN, STDOUT, shell_packet
-from clawperator.engine.simulator.streams import Input, Sink
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from clawperator.engine.simulator.services import Channel
+from clawperator.engine.simulator.streams import Channel, Input, Sink
 
 MAX_PACKET: Final = 65536
 _HEADER: Final = 5

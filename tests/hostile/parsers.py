@@ -85,7 +85,7 @@ from clawperator.engine.process.output import BoundedOutput, LineSplitter, Termi
 from clawperator.engine.recordings import reader, step_log
 from clawperator.engine.recordings.recipe_draft import draft_recipe
 from clawperator.engine.runtime import payload
-from clawperator.engine.simulator import scenario, shellsyntax
+from clawperator.engine.simulator import scenario, shell_syntax
 from clawperator.engine.skills import (
     blocked_terms,
     compiled_json,
@@ -332,8 +332,8 @@ def with_checksums(data: bytes) -> bytes:
 
 def shell_words(data: bytes) -> None:
     try:
-        shellsyntax.parse(data.decode(errors="replace"))
-    except shellsyntax.ShellSyntaxError:
+        shell_syntax.parse(data.decode(errors="replace"))
+    except shell_syntax.ShellSyntaxError:
         return
 
 

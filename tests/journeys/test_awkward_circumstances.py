@@ -18,9 +18,10 @@ from clawperator.engine.events.types import EnvelopeSeen, LogAttached
 from clawperator.engine.executions import build, log_stream
 from clawperator.engine.executions.log_stream import DeviceLog
 from clawperator.engine.executions.screenshot import CaptureError, capture
+from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands import packages
-from clawperator.engine.simulator.commands.process import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.render import render_png
 from tests.support import patience
 
 pytestmark = pytest.mark.adb
@@ -210,7 +211,7 @@ async def test_a_file_system_without_hard_links(
 
 async def test_half_a_picture_is_none(connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = await connect()
-    whole = bench.world.screenshot_png()
+    whole = render_png(bench.world.ui)
     monkeypatch.setattr(SimulatedDevice, "screenshot_png", lambda _: whole[:-20])
     step = await screenshot_step(bench, str(tmp_path / "x.png"))
     assert "broke off" in step["data"]["capture_error"]
@@ -221,7 +222,7 @@ async def test_words_before_a_picture_are_no_part_of_it(
     connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = await connect()
-    whole = bench.world.screenshot_png()
+    whole = render_png(bench.world.ui)
     warning = b"[Warning] Multiple displays were found, but no display id was specified!\n"
     monkeypatch.setattr(SimulatedDevice, "screenshot_png", lambda _: warning + whole)
     step = await screenshot_step(bench, str(tmp_path / "x.png"))

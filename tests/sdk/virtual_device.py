@@ -14,7 +14,7 @@ from pathlib import Path
 
 from clawperator.engine.simulator import run
 from clawperator.engine.simulator.adbd import Adbd
-from clawperator.engine.simulator.commands.process import CommandError
+from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.console import Console
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.scenario import DeviceProfile, Scenario

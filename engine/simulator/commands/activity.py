@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.intents import FROM_SHELL, RECEIVER_FOREGROUND, Intent, parse_intent
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process
-from clawperator.engine.simulator.device import DeviceCommandError
+from clawperator.engine.simulator.process import Command, Process
 
 SETTINGS_PACKAGE: Final = "com.android.settings"
 
@@ -31,11 +31,8 @@ async def _broadcast(process: Process, words: list[str]) -> int:
     foreground = RECEIVER_FOREGROUND if "--receiver-foreground" in intent.switches else 0
     extras = {key: _clean(value) for key, value in intent.extras.items()}
     package = intent.package or intent.component.partition("/")[0] or None
-    try:
-        text = f"Broadcasting: {intent.describe(flags=FROM_SHELL | foreground | _flags(intent))}\n"
-        result = await process.device.broadcast(intent.action, package, extras)
-    except DeviceCommandError as exc:
-        raise CommandError(exc.stderr, exc.exit_code) from exc
+    text = f"Broadcasting: {intent.describe(flags=FROM_SHELL | foreground | _flags(intent))}\n"
+    result = await process.device.broadcast(intent.action, package, extras)
     await process.out(f"{text}Broadcast completed: result={result}\n")
     return 0
 
@@ -66,14 +63,12 @@ async def _start(process: Process, words: list[str]) -> int:
         )
     before = process.device.log.now_ns()
     try:
-        text = process.device.start_activity(
-            component=intent.component or None, uri=intent.data or None, package=package or None
-        )
-    except DeviceCommandError as exc:
-        return await _start_failed(process, exc.stderr, exc.exit_code)
+        text = process.device.activities.start(component=intent.component, uri=intent.data, package=package)
+    except CommandError as exc:
+        return await _start_failed(process, exc.message, exc.status)
     await process.out(f"Starting: {intent.describe()}\n" + text.partition("\n")[2])
     if "-W" in intent.switches:
-        await process.device.launched()
+        await process.device.activities.launched()
         took = (process.device.log.now_ns() - before) // 1_000_000
         name = intent.component or package
         rows = ("Status: ok", "LaunchState: COLD", f"Activity: {name}", f"TotalTime: {took}", f"WaitTime: {took + 3}")
@@ -128,8 +123,8 @@ async def monkey(process: Process) -> int:
     package = options.get("p", "")
     await process.out(f"  bash arg: -p\n  bash arg: {package}\n")
     try:
-        process.device.start_activity(package=package)
-    except DeviceCommandError as exc:
+        process.device.activities.start(package=package)
+    except CommandError as exc:
         raise CommandError("** No activities found to run, monkey aborted.", 252) from exc
     await process.out(
         "Events injected: 1\n## Network stats: elapsed time=12ms (0ms mobile, 0ms wifi, 12ms not connected)\n"

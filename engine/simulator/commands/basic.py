@@ -8,9 +8,10 @@ from base64 import b64decode, b64encode
 from datetime import UTC, datetime
 from typing import Final
 
+from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.logs import time_zone
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process
 from clawperator.engine.simulator.filesystem import SHELL_GROUPS, SHELL_UID
+from clawperator.engine.simulator.process import Command, Process
 from clawperator.engine.simulator.procfs import kernel_release
 from clawperator.engine.simulator.profile import ABI
 from clawperator.engine.simulator.users import user_name

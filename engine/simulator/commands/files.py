@@ -10,9 +10,10 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Final
 
+from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.logs import time_zone
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process
 from clawperator.engine.simulator.filesystem import Stat
+from clawperator.engine.simulator.process import Command, Process
 from clawperator.engine.simulator.users import user_name
 
 

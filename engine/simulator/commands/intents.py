@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from clawperator.engine.simulator.commands.process import CommandError
+from clawperator.engine.simulator.command_error import CommandError
 
 _ONE: Final = {
     "-a": "action",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process
+from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.process import Command, Process
 from clawperator.engine.simulator.profile import KEYBOARDS
 
 _ENABLED: Final = "enabled_input_methods"

@@ -11,9 +11,10 @@ from getopt import GetoptError, gnu_getopt
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process, encode
-from clawperator.engine.simulator.logbuffer import BUFFERS, FIRST_PRIORITY, HEADER, LEVELS, LogReader, LogRecord
-from clawperator.engine.simulator.logprint import FORMATS, MODIFIERS, LogPrinter, parse_time
+from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.log_buffer import BUFFERS, FIRST_PRIORITY, HEADER, LEVELS, LogReader, LogRecord
+from clawperator.engine.simulator.log_print import FORMATS, MODIFIERS, LogPrinter, parse_time
+from clawperator.engine.simulator.process import Command, Process, encode
 from clawperator.engine.simulator.streams import Sink
 
 MAX_LOG_BYTES: Final = 1024
@@ -51,7 +52,7 @@ async def log(process: Process) -> int:
         raise CommandError('log: Needs 1 argument (see "log --help")')
     device = process.device
     message = encode(" ".join(words) + (" " if device.sdk <= 25 else ""))[:MAX_LOG_BYTES].decode("utf-8", "replace")
-    pid = device.shell_pid()
+    pid = device.fresh_pid()
     device.log.write(pid=pid, tid=pid, uid=process.uid, level=level, tag=options.get("t", "log"), message=message)
     return 0
 

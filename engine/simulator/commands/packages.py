@@ -6,8 +6,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from getopt import GetoptError, gnu_getopt
 from typing import Final
 
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process
+from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.dumpsys import dumpsys
+from clawperator.engine.simulator.installing import install
 from clawperator.engine.simulator.packages import Package
+from clawperator.engine.simulator.process import Command, Process
 
 MAX_APK: Final = 512 * 1024 * 1024
 _LIST_FLAGS: Final = "fdes3iluUa"
@@ -109,14 +112,14 @@ async def _path(process: Process, words: list[str]) -> int:
 
 
 async def _dump(process: Process, words: list[str]) -> int:
-    await process.out(process.device.dumpsys("package", [_operand(words)]))
+    await process.out(dumpsys(process.device, "package", [_operand(words)]))
     return 0
 
 
 async def _resolve_activity(process: Process, words: list[str]) -> int:
     """``resolve-activity --brief PACKAGE``: the launcher entry."""
     name = _operand(words)
-    launcher = process.device.launcher_activity(name)
+    launcher = process.device.activities.launcher_activity(name)
     if not launcher:
         await process.out("No activity found\n")
     else:
@@ -194,7 +197,7 @@ async def _install(process: Process, words: list[str]) -> int:
     else:
         raise CommandError("Error: APK content must be streamed", 1)
     reinstall = "r" in options or ("R" not in options and process.device.sdk >= 28)
-    result = process.device.install(apk, reinstall=reinstall)
+    result = install(process.device, apk, reinstall=reinstall)
     await process.out(f"{result}\n")
     return int(not result.startswith("Success"))
 

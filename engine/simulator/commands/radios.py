@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process
+from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.process import Command, Process
 
 STAY_ON: Final = {"false": 0, "ac": 1, "usb": 2, "wireless": 4, "dock": 8, "true": 15}
 _SVC_USAGE: Final = """Available commands:

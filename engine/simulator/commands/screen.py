@@ -7,8 +7,11 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from weakref import WeakSet
 
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process, encode
-from clawperator.engine.simulator.device import SRGB, DeviceCommandError, SimulatedDevice
+from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.process import Command, Process, encode
+from clawperator.engine.simulator.render import SRGB, render_png, render_rgba
+from clawperator.engine.simulator.uiautomator import uiautomator_dump
 
 DUMP_PATH: Final = "/sdcard/window_dump.xml"
 SOURCES: Final = frozenset(
@@ -43,14 +46,15 @@ async def window_manager(process: Process, words: list[str]) -> int:
     """``wm size`` and ``wm density``. The simulated display has one size."""
     if words == ["dismiss-keyguard"]:  # one that is locked asks for its secret, and nobody gives it
         return 0
-    texts = {"size": process.device.wm_size, "density": process.device.wm_density}
+    metrics = process.device.ui.metrics
+    texts = {"size": f"{metrics.width}x{metrics.height}", "density": str(metrics.density)}
     verb, *rest = words or [""]
     if verb not in texts:
         raise CommandError(f"Unknown command: {verb}", 255)
     if rest and rest != ["reset"]:
         raise CommandError(f"Error: this display has no other {verb}", 255)
     if not rest:
-        await process.out(texts[verb]() + "\n")
+        await process.out(f"Physical {verb}: {texts[verb]}\n")
     return 0
 
 
@@ -71,22 +75,19 @@ async def input_service(process: Process, words: list[str]) -> int:
     handler = _GESTURES.get(verb)
     if handler is None:
         raise CommandError(f"Error: Unknown command: {verb}\n{INPUT_USAGE}" if verb else INPUT_USAGE, 255)
-    try:
-        await handler(process.device, rest)
-    except DeviceCommandError as exc:
-        raise CommandError(exc.stderr, exc.exit_code) from exc
+    await handler(process.device, rest)
     return 0
 
 
 async def _tap(device: SimulatedDevice, words: list[str]) -> None:
     x, y = _numbers(words, 2, "tap")
-    await device.tap(x, y)
+    device.input.tap(x, y)
 
 
 async def _swipe(device: SimulatedDevice, words: list[str]) -> None:
     numbers = _numbers(words, 5 if len(words) > 4 else 4, "swipe")
     x1, y1, x2, y2 = numbers[:4]
-    await device.swipe(x1, y1, x2, y2, numbers[4] if len(numbers) > 4 and numbers[4] >= 0 else 300)
+    await device.input.swipe(x1, y1, x2, y2, numbers[4] if len(numbers) > 4 and numbers[4] >= 0 else 300)
 
 
 async def _key(device: SimulatedDevice, words: list[str]) -> None:
@@ -95,13 +96,13 @@ async def _key(device: SimulatedDevice, words: list[str]) -> None:
     if not keys:
         raise _bad_arguments("keyevent")
     for key in keys:
-        await device.key(key)
+        device.input.key(key)
 
 
 async def _text(device: SimulatedDevice, words: list[str]) -> None:
     if len(words) != 1:
         raise _bad_arguments("text")
-    await device.type_text(words[0])
+    device.input.type_text(words[0])
 
 
 def _numbers(words: list[str], count: int, verb: str) -> list[int]:
@@ -145,9 +146,7 @@ async def uiautomator(process: Process) -> int:
         raise CommandError("Killed", 137)
     _dumping.add(device)
     try:
-        xml = await device.uiautomator_dump()
-    except DeviceCommandError as exc:
-        raise CommandError(exc.stderr, exc.exit_code) from exc
+        xml = await uiautomator_dump(device)
     finally:
         _dumping.discard(device)
     try:
@@ -168,7 +167,7 @@ async def screencap(process: Process) -> int:
     """``screencap [-p] [FILE]``: PNG with ``-p`` or a file called ``.png``, else raw RGBA behind a short header."""
     options, words = process.options("phd:a")
     wants_png = "p" in options or (bool(words) and words[0].endswith(".png"))
-    data = process.device.screenshot_png() if wants_png else _raw_pixels(process.device)
+    data = render_png(process.device.ui) if wants_png else _raw_pixels(process.device)
     if words:
         await process.shell.open_sink(process.path(words[0])).write(data)
     else:
@@ -178,7 +177,7 @@ async def screencap(process: Process) -> int:
 
 def _raw_pixels(device: SimulatedDevice) -> bytes:
     """Width, height, pixel format (RGBA) and, from API 26 on, colour space; then the pixels."""
-    size, pixels = device.screenshot_rgba()
+    size, pixels = render_rgba(device.ui)
     head = struct.pack("<4I", *size, 1, SRGB)
     return head[: 16 if device.sdk >= 26 else 12] + pixels
 

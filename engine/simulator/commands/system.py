@@ -6,16 +6,17 @@ import posixpath
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from clawperator.engine.simulator import dumpsys as dumps
+from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands import keyboards, radios
 from clawperator.engine.simulator.commands.activity import activity
 from clawperator.engine.simulator.commands.packages import package_service
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process
 from clawperator.engine.simulator.commands.screen import input_service, window_manager
-from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice
-from clawperator.engine.simulator.dumpsys import DUMPS
+from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
 from clawperator.engine.simulator.packages import FIRST_APP_UID
-from clawperator.engine.simulator.processes import ProcessRow, processes
+from clawperator.engine.simulator.process import Command, Process
+from clawperator.engine.simulator.process_table import ProcessRow, processes
 from clawperator.engine.simulator.scenario import SettingsRefused
 from clawperator.engine.simulator.users import user_id
 
@@ -69,10 +70,10 @@ async def settings_service(process: Process, words: list[str]) -> int:
         if refused is not None and name in refused.names:
             raise CommandError(refused.stderr, 255)
         table[name] = _argument(rest[1:])
-        process.device.settings_written()
+        process.device.accessibility.settings_written()
     elif verb == "delete":
         await process.out(f"Deleted {int(table.pop(_argument(rest), None) is not None)} rows\n")
-        process.device.settings_written()
+        process.device.accessibility.settings_written()
     return 0
 
 
@@ -88,13 +89,9 @@ async def dumpsys(process: Process) -> int:
     if "l" in options or not words:
         await process.lines(["Currently running services:", *(f"  {name}" for name in SERVICES)])
         return 0
-    if words[0] in SERVICES and words[0] not in DUMPS:
+    if words[0] in SERVICES and words[0] not in dumps.DUMPS:
         return 0  # it has nothing to say
-    try:
-        text = process.device.dumpsys(words[0], words[1:])
-    except DeviceCommandError as exc:
-        raise CommandError(exc.stderr, exc.exit_code) from exc
-    await process.out(text)
+    await process.out(dumps.dumpsys(process.device, words[0], words[1:]))
     return 0
 
 
@@ -283,7 +280,7 @@ _SHELLS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
     "window": window_manager,
     **radios.SERVICES,
 }
-SERVICES: Final = tuple(sorted({*DUMPS, *_SHELLS, "clipboard"}))
+SERVICES: Final = tuple(sorted({*dumps.DUMPS, *_SHELLS, "clipboard"}))
 """All that can be dumped or talked to; the clipboard is one of the platform's that cannot (android-facts 8b)."""
 
 SYSTEM: Final[dict[str, Command]] = {

@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Final
 
-from clawperator.engine.simulator.commands.process import Command, CommandError, Process, encode
+from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.process import Command, Process, encode
 
 _BASIC_SPECIAL = re.compile(r"\\?([+?{}()|])")
 

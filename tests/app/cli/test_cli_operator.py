@@ -169,7 +169,7 @@ def test_grant(cli: Cli, plug: Plug) -> None:
         ["receiverPackage", "accessibility", "notification", "notificationListener", "message"],
     )
     assert run.document["receiverPackage"] == DEBUG_PACKAGE
-    assert world.service_bound(service_of(DEBUG_PACKAGE))
+    assert world.accessibility.bound(service_of(DEBUG_PACKAGE))
     again = cli("grant-device-permissions", "--output", "pretty")
     assert "already had its permissions" in again.out
     assert "accessibility service: already enabled" in again.out

@@ -20,7 +20,7 @@ SMALL = lines(window(HERE), click(0, HERE, resourceId=f"{SHOP}:id/go", text="Go"
 
 
 async def beans(person: Person) -> None:
-    person.device.launch(SHOP)
+    person.device.activities.launch(SHOP)
     person.tap("search_bar", "search_src_text")
     await person.type("coffee")
     person.tap("search_go_btn", "Coffee beans 1 kg", "add_to_cart")

@@ -10,6 +10,7 @@ from clawperator.engine.executions import build, screenshot
 from clawperator.engine.executions.command import Command
 from clawperator.engine.facade import Engine
 from clawperator.engine.simulator.device import create_device
+from clawperator.engine.simulator.render import render_png
 from clawperator.engine.simulator.run import Simulation
 from clawperator.engine.simulator.scenario import Scenario
 
@@ -48,7 +49,7 @@ async def test_a_picture_needs_neither_operator_nor_lock(tmp_path: Path) -> None
     async with Simulation([device], mode="server") as simulation:
         engine = Engine(Settings.resolve({"lock_dir": str(tmp_path)}, simulation.env()))
         async with engine._flights.hold(device.serial, Command.internal(build.doctor_ping())):
-            assert await engine.picture() == device.screenshot_png()
+            assert await engine.picture() == render_png(device.ui)
         with pytest.raises(EngineError) as caught:
             await engine.picture(device_id="elsewhere")
         assert caught.value.code is ErrorCode.DEVICE_NOT_FOUND

@@ -33,7 +33,7 @@ async def test_everything_missing_is_granted_and_the_second_time_nothing_is_writ
     assert (there.secure["enabled_accessibility_services"], there.secure["accessibility_enabled"]) == (OURS, "1")
     assert there.secure["enabled_notification_listeners"] == LISTENER
     assert "android.permission.POST_NOTIFICATIONS" in there.world.packages[RELEASE_PACKAGE].permissions
-    assert there.world.service_bound(OURS)
+    assert there.world.accessibility.bound(OURS)
     assert [(stage.name, stage.state) for stage in there.told] == [
         ("permissions", "running"),
         ("permissions", "done"),
@@ -72,7 +72,7 @@ async def test_a_crashed_service_is_revived_and_answers(phone: MakePhone, force:
     there = await phone(faults=[{"kind": "service_down", "how": "crashed"}])
     listed = there.secure["enabled_accessibility_services"] = f"{THEIRS}:{OURS}:x/y"
     report = await there.app.grant(force=force)
-    assert there.world.service_bound(OURS)
+    assert there.world.accessibility.bound(OURS)
     assert there.secure["enabled_accessibility_services"] == listed
     answer = report.to_dict()
     assert answer["accessibility"] == {"ok": True, "alreadyEnabled": False}

@@ -48,7 +48,7 @@ async def test_setup_tells_its_phases_and_how_much_is_sent(phone: MakePhone, tmp
     fractions = [stage.fraction for stage in there.told if stage.fraction is not None]
     assert fractions == sorted(fractions)
     assert (len(fractions) > 2, fractions[-1]) == (True, 1.0)
-    assert there.world.service_bound(service_of(RELEASE_PACKAGE))
+    assert there.world.accessibility.bound(service_of(RELEASE_PACKAGE))
     again = await there.app.setup(path)
     assert "already enabled" in again.message
 

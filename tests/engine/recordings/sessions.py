@@ -37,10 +37,10 @@ class Person:
 
     async def type(self, *texts: str) -> None:
         for text in texts:
-            await self.device.type_text(text)
+            self.device.input.type_text(text)
 
     async def back(self) -> None:
-        await self.device.key("BACK")
+        self.device.input.key("BACK")
 
     def scroll(self, distance: int, name: str = "recycler_view") -> None:
         self.device.ui.scroll(self.find(name), distance)

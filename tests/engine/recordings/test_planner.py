@@ -172,7 +172,7 @@ class TestScreens:
 
 async def test_signs_are_what_appeared() -> None:
     async def shop(person: Person) -> None:
-        person.device.launch(SHOP)
+        person.device.activities.launch(SHOP)
         person.tap("search_bar", "coffee", "Coffee beans 1 kg", "add_to_cart", "menu_cart")
 
     plan = planned(reading(await record(shop)))
@@ -185,7 +185,7 @@ async def test_signs_are_what_appeared() -> None:
 
 async def test_switches_scrolls_and_back() -> None:
     async def settings(person: Person) -> None:
-        person.device.launch(SETTINGS)
+        person.device.activities.launch(SETTINGS)
         person.tap("Network & internet", "Airplane mode")
         await person.back()
         person.scroll(2_000)
@@ -209,7 +209,7 @@ async def test_switches_scrolls_and_back() -> None:
 async def test_the_way_through_the_launcher_is_opening() -> None:
     async def wander(person: Person) -> None:
         person.tap("Shop")
-        await person.device.key("HOME")
+        person.device.input.key("HOME")
         person.tap("Settings")
 
     plan = planned(reading(await record(wander)))

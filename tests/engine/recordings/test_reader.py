@@ -25,7 +25,7 @@ def refused(data: bytes) -> EngineError:
 
 
 async def everything(person: Person) -> None:
-    person.device.launch(SHOP)
+    person.device.activities.launch(SHOP)
     person.scroll(100, "deals_list")
     person.tap("search_bar", "search_src_text")
     await person.type("tea")

@@ -56,7 +56,7 @@ def matchers(answer: Compiled) -> list[Any]:
 
 
 async def shop(person: Person) -> None:
-    person.device.launch(SHOP)
+    person.device.activities.launch(SHOP)
     person.tap("search_bar", "search_src_text")
     await person.type("cof", "fee")
     person.tap("search_go_btn", "Coffee beans 1 kg", "add_to_cart", "menu_cart")
@@ -64,7 +64,7 @@ async def shop(person: Person) -> None:
 
 
 async def wifi(person: Person) -> None:
-    person.device.launch(SETTINGS)
+    person.device.activities.launch(SETTINGS)
     person.tap("Network & internet", "Airplane mode")
     await person.back()
     person.scroll(2_000)

@@ -48,14 +48,14 @@ async def diverged(engine: Engine, script: ReplayScript, **more: Any) -> dict[st
 
 
 async def beans(person: Person) -> None:
-    person.device.launch(SHOP)
+    person.device.activities.launch(SHOP)
     person.tap("search_bar", "search_src_text")
     await person.type("coffee")
     person.tap("search_go_btn", "Coffee beans 1 kg", "add_to_cart")
 
 
 async def airplane(person: Person) -> None:
-    person.device.launch(SETTINGS)
+    person.device.activities.launch(SETTINGS)
     person.tap("Network & internet", "Airplane mode")
     await person.back()
 
@@ -94,7 +94,7 @@ async def test_what_was_single_and_is_not_any_more_is_not_clicked(start: Start) 
     """The device would take the first of them and not say so."""
 
     async def add_one(person: Person) -> None:
-        person.device.launch(SHOP)
+        person.device.activities.launch(SHOP)
         person.tap("search_bar", "search_src_text")
         await person.type("beans")
         person.tap("search_go_btn", "product_card")
@@ -146,7 +146,7 @@ async def test_a_sign_that_does_not_come(start: Start) -> None:
     """The step was done: going on means going on with the next one."""
 
     async def two(person: Person) -> None:
-        person.device.launch(SHOP)
+        person.device.activities.launch(SHOP)
         person.tap("search_bar", "coffee", "Coffee beans 1 kg", "add_to_cart", "menu_cart")
 
     engine, world = await start()
@@ -181,7 +181,7 @@ def with_sign(script: ReplayScript) -> Any:
 async def test_another_app_in_front_is_said(start: Start) -> None:
     engine, world = await start()
     script = await script_of(beans)
-    world.launch(SETTINGS)
+    world.activities.launch(SETTINGS)
     details = await diverged(engine, script, start="click_search_bar")
     assert "another app is in front" in details["message"]
     assert (details["expected"]["package"], details["seen"]["package"]) == (SHOP, SETTINGS)
@@ -199,7 +199,7 @@ async def test_a_screen_without_a_tree_is_no_guesswork(start: Start) -> None:
 
 async def test_a_click_that_leads_to_a_secure_screen_was_done(start: Start) -> None:
     async def sign_in(person: Person) -> None:
-        person.device.launch("com.example.vault")
+        person.device.activities.launch("com.example.vault")
         person.tap("sign_in")
 
     engine, world = await start()

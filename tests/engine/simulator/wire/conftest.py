@@ -9,8 +9,8 @@ import pytest
 from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.scenario import Scenario
-from clawperator.engine.simulator.shell import Shell, Streams
-from clawperator.engine.simulator.streams import Collector, input_of
+from clawperator.engine.simulator.shell import Shell
+from clawperator.engine.simulator.streams import Collector, Streams, input_of
 from tests.support import patience
 
 

@@ -24,8 +24,8 @@ from clawperator.engine.adb.parse import (
 from clawperator.engine.adb.quote import device_command
 from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
-from clawperator.engine.simulator.shell import Shell, Streams
-from clawperator.engine.simulator.streams import Collector, input_of
+from clawperator.engine.simulator.shell import Shell
+from clawperator.engine.simulator.streams import Collector, Streams, input_of
 from tests.engine.operator.apks import apk
 from tests.support import examples
 

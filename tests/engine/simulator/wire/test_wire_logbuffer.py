@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.engine.simulator.logbuffer import HEADER, MAX_PAYLOAD, LogBuffer, LogRecord
+from clawperator.engine.simulator.log_buffer import HEADER, MAX_PAYLOAD, LogBuffer, LogRecord
 from tests.support import patience
 
 

@@ -14,10 +14,10 @@ import pytest
 from clawperator.engine.simulator.commands import logs
 from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
-from clawperator.engine.simulator.logbuffer import HEADER, LogBuffer, LogRecord
-from clawperator.engine.simulator.logprint import LogPrinter, parse_time
-from clawperator.engine.simulator.shell import Shell, Streams
-from clawperator.engine.simulator.streams import Null, no_input
+from clawperator.engine.simulator.log_buffer import HEADER, LogBuffer, LogRecord
+from clawperator.engine.simulator.log_print import LogPrinter, parse_time
+from clawperator.engine.simulator.shell import Shell
+from clawperator.engine.simulator.streams import Null, Streams, no_input
 from tests.support import patience
 
 from .conftest import Ran, Runner, make_device

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from clawperator.engine.simulator.device import SimulatedDevice
-from clawperator.engine.simulator.logbuffer import HEADER
+from clawperator.engine.simulator.log_buffer import HEADER
 from clawperator.engine.simulator.run import Simulation
 from tests.engine.operator.apks import apk
 from tests.support import patience

@@ -9,6 +9,7 @@ import pytest
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.profile import KEYBOARDS
+from clawperator.engine.simulator.render import render_rgba
 
 from .conftest import Ran, Runner, make_device
 
@@ -40,7 +41,7 @@ async def test_a_turned_display(sh: Runner, device: SimulatedDevice) -> None:
     tree = parse(device.files.read("/sdcard/window_dump.xml").decode())
     assert tree.rotation == 1
     assert tree.nodes[0].bounds == (0, 0, 2340, 1080)
-    assert device.screenshot_rgba()[0] == (2340, 1080)
+    assert render_rgba(device.ui)[0] == (2340, 1080)
     await sh("settings put system accelerometer_rotation 1")
     assert device.ui.rotation == 0
 

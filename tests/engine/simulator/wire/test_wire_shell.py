@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from clawperator.engine.adb.quote import device_command
 from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
-from clawperator.engine.simulator.shell import Shell, Streams
-from clawperator.engine.simulator.shellsyntax import ShellSyntaxError, parse
-from clawperator.engine.simulator.streams import Collector, Input, Null, input_of, no_input
+from clawperator.engine.simulator.shell import Shell
+from clawperator.engine.simulator.shell_syntax import ShellSyntaxError, parse
+from clawperator.engine.simulator.streams import Collector, Input, Null, Streams, input_of, no_input
 from tests.support import examples, patience
 
 from .conftest import Ran, Runner, make_device

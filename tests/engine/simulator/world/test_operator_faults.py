@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION
-from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice
+from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.packages import Package
 
 Make = Callable[..., SimulatedDevice]
@@ -145,9 +146,9 @@ async def test_disconnect_as_the_broadcast_arrives(make: Make, send: Send) -> No
 
 async def test_a_failing_broadcast_delivers_nothing(make: Make) -> None:
     device = make({"kind": "broadcast_failure", "stderr": "Error: no", "exit_code": 3, "commands": [1]})
-    with pytest.raises(DeviceCommandError, match="Error: no") as caught:
+    with pytest.raises(CommandError, match="Error: no") as caught:
         await command(device, PING)
-    assert caught.value.exit_code == 3
+    assert caught.value.status == 3
     assert messages(device) == []
     await command(device, PING)
     assert len(messages(device, "[Clawperator-Result]")) == 1

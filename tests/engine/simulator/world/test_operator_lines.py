@@ -17,7 +17,7 @@ from clawperator.engine.logcat.entries import BinaryLogParser
 from clawperator.engine.logcat.operator_log import OperatorLog
 from clawperator.engine.logcat.signals import HierarchySignal
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
-from clawperator.engine.simulator.logbuffer import LogRecord
+from clawperator.engine.simulator.log_buffer import LogRecord
 from clawperator.engine.simulator.operator_log import split_message
 from clawperator.engine.simulator.scenario import Scenario
 

@@ -42,12 +42,12 @@ def tap(device: SimulatedDevice, name: str) -> None:
 
 async def test_every_event_has_its_keys(device: SimulatedDevice) -> None:
     recorder(device).command("start", "one")
-    device.launch("com.example.shop")
+    device.activities.launch("com.example.shop")
     device.ui.swipe(540, 1800, 540, 900)
     tap(device, "search_bar")
     tap(device, "search_src_text")
-    await device.type_text("tea")
-    await device.key("BACK")
+    device.input.type_text("tea")
+    device.input.key("BACK")
     stopped = recorder(device).command("stop", "")
     header, *events = written(device, "one")
     assert header == {
@@ -69,7 +69,7 @@ async def test_every_event_has_its_keys(device: SimulatedDevice) -> None:
 
 def test_a_click_shows_the_screen_before_it(device: SimulatedDevice) -> None:
     recorder(device).command("start", "one")
-    device.launch("com.example.shop")
+    device.activities.launch("com.example.shop")
     tap(device, "search_bar")
     opened, clicked, changed = written(device, "one")[1:]
     assert clicked["snapshot"] == opened["snapshot"]

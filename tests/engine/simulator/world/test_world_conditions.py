@@ -10,6 +10,7 @@ import pytest
 from clawperator.engine.adb.accessibility import parse_accessibility
 from clawperator.engine.contracts.operator_identity import service_of
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
+from clawperator.engine.simulator.dumpsys import dumpsys
 from clawperator.engine.simulator.round_trips import RoundTrips
 from clawperator.engine.simulator.scenario import Scenario
 
@@ -35,7 +36,7 @@ def device(**scenario: object) -> SimulatedDevice:
 async def test_the_accessibility_dump(
     scenario: dict[str, object], bound: int, crashed: tuple[str, ...], binding: tuple[str, ...], held: bool, sdk: int
 ) -> None:
-    state = parse_accessibility(device(device={"sdk": sdk}, **scenario).dumpsys("accessibility"))
+    state = parse_accessibility(dumpsys(device(device={"sdk": sdk}, **scenario), "accessibility"))
     assert (state.known, len(state.bound), state.ui_automation) == (True, bound, held)
     if sdk >= 29:  # before, these were not printed
         assert (state.crashed, state.binding) == (crashed, binding)
@@ -44,20 +45,20 @@ async def test_the_accessibility_dump(
 async def test_a_crashed_service_is_forgiven_once_it_is_switched_off() -> None:
     world = device(faults=[{"kind": "service_down", "how": "crashed"}])
     secure = world.settings["secure"]
-    world.settings_written()
-    assert not world.service_bound(SERVICE)
+    world.accessibility.settings_written()
+    assert not world.accessibility.bound(SERVICE)
     secure["enabled_accessibility_services"] = ""
-    world.settings_written()
+    world.accessibility.settings_written()
     secure["enabled_accessibility_services"] = SERVICE
-    world.settings_written()
-    assert world.service_bound(SERVICE)
+    world.accessibility.settings_written()
+    assert world.accessibility.bound(SERVICE)
 
 
 async def test_screen_lock_and_clock() -> None:
     world = device(device={"awake": False, "locked": True, "clock_skew_ms": -5_000_000, "log_buffer_kib": 64})
-    assert "mWakefulness=Asleep" in world.dumpsys("power")
-    assert "      showing=true\n" in world.dumpsys("window", ["policy"])
-    assert "mCurrentFocus" in world.dumpsys("window")
+    assert "mWakefulness=Asleep" in dumpsys(world, "power")
+    assert "      showing=true\n" in dumpsys(world, "window", ["policy"])
+    assert "mCurrentFocus" in dumpsys(world, "window")
     assert world.log.now_ns() / 1e9 - time.time() == pytest.approx(-5_000, abs=30)
     assert world.log.usage("main") == (0, 65_536)
 

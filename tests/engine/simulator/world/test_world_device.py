@@ -16,8 +16,13 @@ from PIL import Image
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION
 from clawperator.engine.errors import EngineError
 from clawperator.engine.hierarchy.tree import parse
-from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice, create_device
+from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.device import SimulatedDevice, create_device
+from clawperator.engine.simulator.dumpsys import dumpsys
+from clawperator.engine.simulator.installing import install
+from clawperator.engine.simulator.render import render_png
 from clawperator.engine.simulator.scenario import Scenario
+from clawperator.engine.simulator.uiautomator import dump_hierarchy, uiautomator_dump
 from tests.engine.operator.apks import apk
 
 Make = Callable[..., SimulatedDevice]
@@ -49,7 +54,7 @@ def test_devices_of_one_simulation_differ() -> None:
     [("0.3", {}, "0.3.1"), ("0.5", {}, "0.5.0"), ("0.3", {"device": {"generation": "0.5"}}, "0.5.0")],
 )
 def test_generations_have_their_versions(make: Make, generation: str, scenario: dict[str, Any], version: str) -> None:
-    text = make(generation=generation, **scenario).dumpsys("package", [PACKAGE])
+    text = dumpsys(make(generation=generation, **scenario), "package", [PACKAGE])
     assert f"    versionName={version}\n" in text
 
 
@@ -58,32 +63,32 @@ def test_generations_have_their_versions(make: Make, generation: str, scenario: 
 
 async def test_the_stock_way_through_the_shop(make: Make) -> None:
     device = make(start=SHOP)
-    await device.tap(*centre_of(device, "Search products"))
-    await device.type_text("lost")  # no field has the focus yet
-    await device.tap(*centre_of(device, "What are you looking for?"))
-    await device.type_text("desk%sx")
-    await device.key("KEYCODE_DEL")
-    await device.key(67)
-    await device.key("ENTER")
-    assert "2 results" in device.dump_hierarchy()
-    await device.key(4)
+    device.input.tap(*centre_of(device, "Search products"))
+    device.input.type_text("lost")  # no field has the focus yet
+    device.input.tap(*centre_of(device, "What are you looking for?"))
+    device.input.type_text("desk%sx")
+    device.input.key("KEYCODE_DEL")
+    device.input.key(67)
+    device.input.key("ENTER")
+    assert "2 results" in dump_hierarchy(device)
+    device.input.key(4)
     assert device.ui.window().component == f"{SHOP}/.MainActivity"
-    await device.key("HOME")
-    await device.key("NO_SUCH_KEY")
-    await device.key("9" * 30)
+    device.input.key("HOME")
+    device.input.key("NO_SUCH_KEY")
+    device.input.key("9" * 30)
     assert device.ui.package == "com.android.launcher3"
 
 
 async def test_a_swipe_drags_and_one_in_place_taps_or_holds(make: Make) -> None:
     device = make(start="com.example.feed")
-    before = device.dump_hierarchy()
-    await device.swipe(500, 1500, 500, 700, 100)
-    assert device.dump_hierarchy() != before
+    before = dump_hierarchy(device)
+    await device.input.swipe(500, 1500, 500, 700, 100)
+    assert dump_hierarchy(device) != before
     device = make(start="com.example.thermostat")
     x, y = centre_of(device, "AC tile")
-    await device.swipe(x, y, x, y, 100)
+    await device.input.swipe(x, y, x, y, 100)
     assert device.ui.state["ac_on"]
-    await device.long_press(x, y)
+    await device.input.swipe(x, y, x, y, 650)
     assert device.ui.window().component.endswith("/.AcActivity")
 
 
@@ -91,33 +96,33 @@ async def test_a_swipe_drags_and_one_in_place_taps_or_holds(make: Make) -> None:
 async def test_input_text_types_nothing_when_one_character_has_no_key(make: Make, text: str) -> None:
     device = make(start=SHOP)
     device.ui.show(SHOP, "search")
-    await device.tap(*centre_of(device, "What are you looking for?"))
-    with pytest.raises(DeviceCommandError, match="NullPointerException"):
-        await device.type_text(text)
+    device.input.tap(*centre_of(device, "What are you looking for?"))
+    with pytest.raises(CommandError, match="NullPointerException"):
+        device.input.type_text(text)
     assert device.ui.state["query"] == ""
 
 
 async def test_holding_what_has_no_long_press_taps_it(make: Make) -> None:
     device = make(start="com.android.settings")
     x, y = centre_of(device, "Battery")
-    await device.swipe(x, y, x, y, 700)
-    assert "Battery level" in device.dump_hierarchy()
-    await device.tap(1, 1)  # nothing there
-    await device.swipe(500, 800, 500, 200)  # nothing to scroll
-    await device.key("APP_SWITCH")
-    assert "task_title" in device.dump_hierarchy()
+    await device.input.swipe(x, y, x, y, 700)
+    assert "Battery level" in dump_hierarchy(device)
+    device.input.tap(1, 1)  # nothing there
+    await device.input.swipe(500, 800, 500, 200)  # nothing to scroll
+    device.input.key("APP_SWITCH")
+    assert "task_title" in dump_hierarchy(device)
 
 
 async def test_a_screen_that_is_off_takes_no_touch_and_has_no_root(make: Make) -> None:
     device = make()
-    await device.key("SLEEP")
-    await device.tap(*centre_of(device, "Shop"))
-    with pytest.raises(DeviceCommandError, match="null root"):
-        device.dump_hierarchy()
-    assert "mCurrentFocus=null" in device.dumpsys("window")
-    await device.key("WAKEUP")
+    device.input.key("SLEEP")
+    device.input.tap(*centre_of(device, "Shop"))
+    with pytest.raises(CommandError, match="null root"):
+        dump_hierarchy(device)
+    assert "mCurrentFocus=null" in dumpsys(device, "window")
+    device.input.key("WAKEUP")
     assert device.ui.package == "com.android.launcher3"
-    assert parse(device.dump_hierarchy()).nodes
+    assert parse(dump_hierarchy(device)).nodes
 
 
 # --- activities
@@ -125,16 +130,16 @@ async def test_a_screen_that_is_off_takes_no_touch_and_has_no_root(make: Make) -
 
 def test_starting_activities(make: Make) -> None:
     device = make()
-    assert device.start_activity(component=f"{SHOP}/.MainActivity").startswith("Starting: Intent { cmp=")
-    assert "delivered to currently running" in device.start_activity(package=SHOP)
-    assert device.start_activity(uri="https://shop.example/search/desk").startswith("Starting: Intent { act=android.")
+    assert device.activities.start(component=f"{SHOP}/.MainActivity").startswith("Starting: Intent { cmp=")
+    assert "delivered to currently running" in device.activities.start(package=SHOP)
+    assert device.activities.start(uri="https://shop.example/search/desk").startswith("Starting: Intent { act=android.")
     assert device.ui.window().component == f"{SHOP}/.ResultsActivity"
     for wrong in ({"component": "no.app/.Main"}, {"package": "no.app"}, {"uri": "foo:bar"}):
-        with pytest.raises(DeviceCommandError, match="Error"):
-            device.start_activity(**wrong)
+        with pytest.raises(CommandError, match="Error"):
+            device.activities.start(**wrong)
     device.packages[SHOP].enabled = False
-    with pytest.raises(DeviceCommandError, match="does not exist"):
-        device.start_activity(component=f"{SHOP}/.MainActivity")
+    with pytest.raises(CommandError, match="does not exist"):
+        device.activities.start(component=f"{SHOP}/.MainActivity")
 
 
 def test_force_stop_closes_windows_and_keeps_what_was_saved(make: Make) -> None:
@@ -142,7 +147,7 @@ def test_force_stop_closes_windows_and_keeps_what_was_saved(make: Make) -> None:
     device.ui.state["cart"] = ["Desk lamp"]
     device.force_stop(SHOP)
     assert (device.ui.package, device.packages[SHOP].stopped) == ("com.android.launcher3", True)
-    device.launch(SHOP)
+    device.activities.launch(SHOP)
     assert (device.ui.state["cart"], device.packages[SHOP].stopped) == (["Desk lamp"], False)
 
 
@@ -150,7 +155,7 @@ def test_clearing_an_app_forgets_what_was_saved(make: Make) -> None:
     device = make(start=SHOP)
     device.ui.state["cart"] = ["Desk lamp"]
     device.clear(SHOP)
-    device.launch(SHOP)
+    device.activities.launch(SHOP)
     assert device.ui.state["cart"] == []
 
 
@@ -166,16 +171,16 @@ def test_a_start_that_does_not_exist_is_refused(start: dict[str, str]) -> None:
 async def test_settings_put_repairs_the_accessibility_service(make: Make, send: Send) -> None:
     device = make(operator={"enabled": False})
     assert await send(device, PING) == []  # a fresh install is stopped
-    device.launch(PACKAGE)
+    device.activities.launch(PACKAGE)
     [refused] = await send(device, PING)
     assert refused["errorCode"] == "SERVICE_UNAVAILABLE"
-    assert "Accessibility service is off" in device.dump_hierarchy()
+    assert "Accessibility service is off" in dump_hierarchy(device)
     device.settings["secure"]["accessibility_enabled"] = "1"
     device.settings["secure"]["enabled_accessibility_services"] = (
         f"com.other/.Service:{PACKAGE}/clawperator.operator.accessibilityservice.OperatorAccessibilityService"
     )
-    assert "Accessibility service is running" in device.dump_hierarchy()
-    assert "Bound services:{Service[label=" in device.dumpsys("accessibility")
+    assert "Accessibility service is running" in dump_hierarchy(device)
+    assert "Bound services:{Service[label=" in dumpsys(device, "accessibility")
     [envelope] = await send(device, PING)
     assert envelope["stepResults"][0]["data"] == {"developer_options_enabled": "true", "usb_debugging_enabled": "true"}
 
@@ -191,11 +196,11 @@ async def test_a_longer_name_is_not_the_service(make: Make) -> None:
 async def test_installing_and_removing(make: Make, send: Send) -> None:
     device = make(operator={"installed": False})
     assert await send(device, PING) == []
-    assert device.install(b"not an apk", reinstall=True).startswith("Failure [INSTALL_PARSE_FAILED_NOT_APK")
-    assert device.install(apk(), reinstall=False) == "Success"
+    assert install(device, b"not an apk", reinstall=True).startswith("Failure [INSTALL_PARSE_FAILED_NOT_APK")
+    assert install(device, apk(), reinstall=False) == "Success"
     assert device.packages[PACKAGE].stopped
-    assert device.install(apk(), reinstall=False).startswith("Failure [INSTALL_FAILED_ALREADY_EXISTS")
-    assert device.install(apk(), reinstall=True) == "Success"
+    assert install(device, apk(), reinstall=False).startswith("Failure [INSTALL_FAILED_ALREADY_EXISTS")
+    assert install(device, apk(), reinstall=True) == "Success"
     assert device.uninstall(PACKAGE) == "Success"
     assert device.uninstall(PACKAGE) == device.uninstall("android") == "Failure [DELETE_FAILED_INTERNAL_ERROR]"
     assert PACKAGE not in device.packages
@@ -208,28 +213,28 @@ async def test_installing_and_removing(make: Make, send: Send) -> None:
 def test_dumpsys_package(make: Make) -> None:
     device = make(device={"sdk": 30})
     uid = device.packages[PACKAGE].uid
-    text = device.dumpsys("package", [PACKAGE])
+    text = dumpsys(device, "package", [PACKAGE])
     assert f"    userId={uid}\n" in text
     assert "    versionCode=500900 minSdk=21 targetSdk=35\n" in text
     assert "android.permission.POST_NOTIFICATIONS: granted=true" in text
-    assert device.dumpsys("package", ["no.app"]) == "Unable to find package: no.app\n"
-    assert f"    appId={uid}\n" in make().dumpsys("package", [PACKAGE])
+    assert dumpsys(device, "package", ["no.app"]) == "Unable to find package: no.app\n"
+    assert f"    appId={uid}\n" in dumpsys(make(), "package", [PACKAGE])
 
 
 def test_other_services(make: Make) -> None:
     device = make(start=SHOP)
-    assert f"mCurrentFocus=Window{{6d2f1a4 u0 {SHOP}/{SHOP}.MainActivity}}" in device.dumpsys("window", ["windows"])
-    assert f"u0 {SHOP}/.MainActivity t12" in device.dumpsys("activity", ["activities"])
-    assert "  level: 87\n" in device.dumpsys("battery")
-    assert "mWakefulness=Awake" in device.dumpsys("power")
-    with pytest.raises(DeviceCommandError, match="Can't find service: nope"):
-        device.dumpsys("nope")
-    assert (device.wm_size(), device.wm_density()) == ("Physical size: 1080x2340", "Physical density: 440")
+    assert f"mCurrentFocus=Window{{6d2f1a4 u0 {SHOP}/{SHOP}.MainActivity}}" in dumpsys(device, "window", ["windows"])
+    assert f"u0 {SHOP}/.MainActivity t12" in dumpsys(device, "activity", ["activities"])
+    assert "  level: 87\n" in dumpsys(device, "battery")
+    assert "mWakefulness=Awake" in dumpsys(device, "power")
+    with pytest.raises(CommandError, match="Can't find service: nope"):
+        dumpsys(device, "nope")
+    assert device.ui.metrics == (1080, 2340, 440)
 
 
 def test_the_uiautomator_dump_is_one_line_of_what_is_visible(make: Make) -> None:
     device = make(start="com.example.feed")
-    text = device.dump_hierarchy()
+    text = dump_hierarchy(device)
     assert "\n" not in text.replace("Two lines:\n", "")
     dumped, whole = parse(text), device.ui.window().tree
     assert len(dumped.nodes) == len(whole.on_screen) < len(whole.nodes)
@@ -238,7 +243,7 @@ def test_the_uiautomator_dump_is_one_line_of_what_is_visible(make: Make) -> None
 async def test_accessibility_services_are_gone_during_a_uiautomator_dump(make: Make) -> None:
     device = make(speed=0.01)
     assert device.operator is not None
-    dump = asyncio.ensure_future(device.uiautomator_dump())
+    dump = asyncio.ensure_future(uiautomator_dump(device))
     await asyncio.sleep(0)
     assert not device.operator.connected
     assert (await dump).endswith("</hierarchy>")
@@ -248,17 +253,17 @@ async def test_accessibility_services_are_gone_during_a_uiautomator_dump(make: M
 
 def test_a_transition_has_no_root_for_its_time(make: Make) -> None:
     device = make(latency_ms={"transition": 100})
-    device.launch(SHOP)
-    assert device.readable_window() is None
+    device.activities.launch(SHOP)
+    assert device.accessibility.readable_window() is None
     asyncio.run(device.clock.sleep(0.1))
-    assert device.readable_window() is not None
+    assert device.accessibility.readable_window() is not None
 
 
 # --- pictures
 
 
 def picture(device: SimulatedDevice) -> Image.Image:
-    return Image.open(io.BytesIO(device.screenshot_png()))
+    return Image.open(io.BytesIO(render_png(device.ui)))
 
 
 def test_a_screenshot_shows_the_screen(make: Make) -> None:
@@ -311,11 +316,11 @@ async def test_a_recording_notes_what_happens(make: Make, operate: Operate) -> N
     path = f"/sdcard/Android/data/{PACKAGE}/files/recordings"
     assert started["stepResults"][0]["data"] == {"sessionId": "demo-1", "filePath": f"{path}/demo-1.ndjson"}
     assert started["stepResults"][1]["data"]["error"] == "RECORDING_ALREADY_IN_PROGRESS"
-    await device.tap(*centre_of(device, "Search products"))
-    await device.tap(*centre_of(device, "What are you looking for?"))
-    await device.type_text("tea")
-    await device.key("BACK")
-    await device.swipe(500, 1800, 500, 1700)
+    device.input.tap(*centre_of(device, "Search products"))
+    device.input.tap(*centre_of(device, "What are you looking for?"))
+    device.input.type_text("tea")
+    device.input.key("BACK")
+    await device.input.swipe(500, 1800, 500, 1700)
     stopped = await operate(device, ("stop_recording", {}), ("stop_recording", {}))
     data = stopped["stepResults"][0]["data"]
     assert stopped["stepResults"][1]["data"]["error"] == "RECORDING_NOT_IN_PROGRESS"

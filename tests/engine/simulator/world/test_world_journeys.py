@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.simulator.device import DeviceCommandError, SimulatedDevice
+from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.device import SimulatedDevice
+from clawperator.engine.simulator.uiautomator import dump_hierarchy, uiautomator_dump
 
 Make = Callable[..., SimulatedDevice]
 Operate = Callable[..., Awaitable[dict[str, Any]]]
@@ -179,9 +181,9 @@ async def test_a_secure_screen_has_no_root_and_no_picture(make: Make, operate: O
         ("snapshot_ui", {"retry": {"maxAttempts": 1}}),
     )
     assert envelope["error"].startswith("Task execution failed: SNAPSHOT_HIERARCHY_UNAVAILABLE: ")
-    with pytest.raises(DeviceCommandError, match="null root node") as caught:
-        device.dump_hierarchy()
-    assert caught.value.exit_code == 0
+    with pytest.raises(CommandError, match="null root node") as caught:
+        dump_hierarchy(device)
+    assert caught.value.status == 0
     messages = [record.text()[1].decode() for record in device.log.records()]
     assert "[Operator-UxInspector] Root node is null" in messages
 
@@ -195,8 +197,8 @@ async def test_a_screen_that_never_rests_can_be_read_but_not_dumped_by_uiautomat
     first, second = (data_of(envelope, step)["text"] for step in ("s1", "s2"))
     assert first != second
     started = device.clock.now()
-    with pytest.raises(DeviceCommandError, match="could not get idle state"):
-        await device.uiautomator_dump()
+    with pytest.raises(CommandError, match="could not get idle state"):
+        await uiautomator_dump(device)
     assert device.clock.now() - started == pytest.approx(10)
 
 
@@ -213,7 +215,7 @@ async def test_recents_and_home(make: Make, operate: Operate) -> None:
 
 async def test_a_window_comes_after_its_launch_latency(make: Make) -> None:
     device = make(latency_ms={"launch": 5}, speed=1.0)
-    assert device.launch(SHOP)
+    assert device.activities.launch(SHOP)
     assert device.ui.package == "com.android.launcher3"
     await device.idle()
     assert device.ui.package == SHOP

@@ -1,4 +1,4 @@
-"""What a command of the device sees: its arguments, its three streams, the device, and how to fail."""
+"""A running command of the device: its arguments, its streams, its shell."""
 
 from __future__ import annotations
 
@@ -6,22 +6,45 @@ import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from getopt import GetoptError, getopt, gnu_getopt
+from typing import Protocol
 
+from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
-from clawperator.engine.simulator.streams import Input, Sink
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from clawperator.engine.simulator.shell import Shell, Streams
+from clawperator.engine.simulator.shell_tree import Script
+from clawperator.engine.simulator.streams import Input, Sink, Streams
 
 
-class CommandError(Exception):
-    """The command ends: ``message`` goes to stderr (nothing if empty), ``status`` is its exit code."""
+class ShellSession(Protocol):
+    """The shell that runs a command, as commands and built-ins use it."""
 
-    def __init__(self, message: str = "", status: int = 1) -> None:
-        super().__init__(message)
-        self.message = message
-        self.status = status
+    cwd: str
+    uid: int
+    status: int
+    nesting: int
+    streams: Streams
+    parameters: list[str]
+    variables: dict[str, str]
+
+    @property
+    def device(self) -> SimulatedDevice: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def tty(self) -> bool: ...
+    def find(self, name: str) -> Command | None: ...
+    def open_sink(self, path: str, *, append: bool = False) -> Sink: ...
+    def child(self, process: Process, parameters: Sequence[str] | None) -> ShellSession: ...
+    async def run(self, script: str) -> int: ...
+    async def run_input(self) -> int: ...
+    async def run_script(self, script: Script, streams: Streams) -> None: ...
+    async def execute(
+        self,
+        argv: Sequence[str],
+        streams: Streams,
+        variables: Mapping[str, str] | None = None,
+        *,
+        uid: int | None = None,
+    ) -> int: ...
 
 
 @dataclass(slots=True)
@@ -30,7 +53,7 @@ class Process:
 
     argv: Sequence[str]
     device: SimulatedDevice
-    shell: Shell
+    shell: ShellSession
     streams: Streams
     variables: Mapping[str, str]
     uid: int

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from clawperator.engine.simulator.logbuffer import BUFFER_NAMES, HEADER, LogRecord
+from clawperator.engine.simulator.log_buffer import BUFFER_NAMES, HEADER, LogRecord
 
 FORMATS: Final = frozenset({"brief", "process", "tag", "thread", "raw", "time", "threadtime", "long"})
 MODIFIERS: Final = frozenset(

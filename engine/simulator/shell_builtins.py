@@ -5,13 +5,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from clawperator.engine.simulator.commands.process import CommandError, decode, encode
-from clawperator.engine.simulator.shellsyntax import parse
-
-if TYPE_CHECKING:
-    from clawperator.engine.simulator.shell import Shell, Streams
+from clawperator.engine.simulator.command_error import CommandError
+from clawperator.engine.simulator.process import ShellSession, decode, encode
+from clawperator.engine.simulator.shell_syntax import parse
+from clawperator.engine.simulator.streams import Streams
 
 NAME: Final = "/system/bin/sh"
 MAX_NESTING: Final = 12
@@ -34,22 +33,22 @@ class LoopControl(Exception):  # noqa: N818 - control flow, no error
         self.again = again
 
 
-Builtin = Callable[["Shell", list[str], "Streams"], Awaitable[int]]
+Builtin = Callable[[ShellSession, list[str], Streams], Awaitable[int]]
 
 
-async def _exit(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _exit(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     del streams
     raise Leave(_number(argv, shell.status) & 0xFF)
 
 
-async def _exec(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _exec(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     if len(argv) == 1:
         shell.streams = streams
         return 0
     raise Leave(await shell.execute(argv[1:], streams))
 
 
-async def _cd(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _cd(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     target = argv[1] if len(argv) > 1 else "/"
     path = posixpath.normpath(posixpath.join(shell.cwd, target))
     try:
@@ -64,7 +63,7 @@ async def _cd(shell: Shell, argv: list[str], streams: Streams) -> int:
     return 0
 
 
-async def _export(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _export(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     del streams
     for argument in argv[1:]:
         name, equals, value = argument.partition("=")
@@ -73,14 +72,14 @@ async def _export(shell: Shell, argv: list[str], streams: Streams) -> int:
     return 0
 
 
-async def _unset(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _unset(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     del streams
     for name in argv[1:]:
         shell.variables.pop(name, None)
     return 0
 
 
-async def _set(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _set(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     """``set -- WORDS``; options such as ``-e`` are taken without effect."""
     del streams
     if "--" in argv:
@@ -88,7 +87,7 @@ async def _set(shell: Shell, argv: list[str], streams: Streams) -> int:
     return 0
 
 
-async def _shift(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _shift(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     del streams
     count = _number(argv, 1)
     if not 0 <= count < len(shell.parameters):
@@ -97,7 +96,7 @@ async def _shift(shell: Shell, argv: list[str], streams: Streams) -> int:
     return 0
 
 
-async def _eval(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _eval(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     shell.nesting += 1
     if shell.nesting > MAX_NESTING:
         raise CommandError(f"{NAME}: recursion too deep")
@@ -106,7 +105,7 @@ async def _eval(shell: Shell, argv: list[str], streams: Streams) -> int:
     return shell.status
 
 
-async def _read(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _read(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     names = [argument for argument in argv[1:] if not argument.startswith("-")] or ["REPLY"]
     line = decode(await streams.stdin.line())
     words = line.rstrip("\n").split(None, len(names) - 1)
@@ -115,7 +114,7 @@ async def _read(shell: Shell, argv: list[str], streams: Streams) -> int:
     return 0 if line.endswith("\n") else 1
 
 
-async def _which(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _which(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     """``command -v NAME`` and ``type NAME``; ``command NAME …`` runs it."""
     names = [argument for argument in argv[1:] if argument != "-v"]
     if argv[0] == "command" and "-v" not in argv[1:2]:
@@ -128,13 +127,13 @@ async def _which(shell: Shell, argv: list[str], streams: Streams) -> int:
     return 0
 
 
-async def _nothing(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def _nothing(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     del shell, argv, streams
     return 0
 
 
 def _loop_control(*, again: bool) -> Builtin:
-    async def leave(shell: Shell, argv: list[str], streams: Streams) -> int:
+    async def leave(shell: ShellSession, argv: list[str], streams: Streams) -> int:
         del shell, streams
         raise LoopControl(max(1, _number(argv, 1)), again=again)
 

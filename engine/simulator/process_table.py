@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.scenario import UiAutomationHeld
 from clawperator.engine.simulator.users import user_name
-
-if TYPE_CHECKING:
-    from clawperator.engine.simulator.device import SimulatedDevice
 
 FIRST_APP_PID: Final = 2_100
 CLIENT_PID: Final = 4_711
@@ -24,7 +22,7 @@ class ProcessRow(NamedTuple):
     """Its command line; empty: the name."""
 
 
-def processes(device: SimulatedDevice) -> Iterator[ProcessRow]:
+def processes(device: Platform) -> Iterator[ProcessRow]:
     """What runs on the device: a few daemons, apps with a window, and the Operator unless it is stopped."""
     yield ProcessRow("root", 1, 0, "init")
     yield ProcessRow("logd", 182, 1, "logd")
@@ -35,16 +33,16 @@ def processes(device: SimulatedDevice) -> Iterator[ProcessRow]:
     if held is not None:
         name = held.command.partition(" ")[0].rpartition("/")[2]
         yield ProcessRow(held.user, CLIENT_PID, 1, name, held.command)
-    for operator in device.operators.values():
-        package = device.packages[operator.package]
+    for name, pid in device.operator_pids.items():
+        package = device.packages[name]
         if not package.stopped:
-            yield ProcessRow(user_name(package.uid), operator.pid, 320, operator.package)
+            yield ProcessRow(user_name(package.uid), pid, 320, name)
     shown = {task.app.package for task in device.ui.tasks}
     for number, package in enumerate(device.packages.values()):
         if package.name in shown or package.name == "com.android.systemui":
             yield ProcessRow(user_name(package.uid), FIRST_APP_PID + 7 * number, 320, package.name)
 
 
-def pid_of(device: SimulatedDevice, name: str) -> int:
+def pid_of(device: Platform, name: str) -> int:
     """The pid of the process called ``name``; 0 if there is none."""
     return next((row.pid for row in processes(device) if row.name == name), 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from clawperator.engine.simulator.shelltree import (
+from clawperator.engine.simulator.shell_tree import (
     Arithmetic,
     Case,
     Command,

@@ -1,0 +1,80 @@
+"""Android's accessibility manager: which services run, and the window that they can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clawperator.engine.simulator import scenario as faults
+from clawperator.engine.simulator.clock import DeviceClock
+from clawperator.engine.simulator.packages import Package
+from clawperator.engine.simulator.scenario import Scenario
+from clawperator.engine.simulator.ui import Ui, Window
+
+_ENABLED = "enabled_accessibility_services"
+
+
+class AccessibilityManager:
+    """Services are named by component, as the secure settings list them."""
+
+    def __init__(self, scenario: Scenario, clock: DeviceClock, ui: Ui, packages: Mapping[str, Package]) -> None:
+        self.crashed: set[str] = set()
+        """Services that Android does not start again until they are disabled and enabled."""
+        self._scenario, self._clock, self._ui, self._packages = scenario, clock, ui, packages
+        self._secure = ui.settings["secure"]
+        self._suspended_until = 0.0
+        self._in_transition_until = 0.0
+
+    @property
+    def listed(self) -> list[str]:
+        """The services in the secure settings, whether or not accessibility is on."""
+        return [entry for entry in self._secure.get(_ENABLED, "").split(":") if entry]
+
+    @property
+    def on(self) -> bool:
+        return self._secure.get("accessibility_enabled") == "1"
+
+    @property
+    def ui_automation_held(self) -> bool:
+        """Whether another program than a passing ``uiautomator dump`` holds the UiAutomation connection."""
+        return self._scenario.of_device(faults.UiAutomationHeld) is not None
+
+    def bound(self, component: str) -> bool:
+        """Whether a service runs: installed, enabled in the secure settings, and not suspended."""
+        package = self._packages.get(component.partition("/")[0])
+        if package is None or not package.enabled or component in self.crashed or self.ui_automation_held:
+            return False
+        down = self._scenario.of_device(faults.ServiceDown)
+        if (down is not None and down.how != "crashed") or self._clock.now() < self._suspended_until:
+            return False
+        bound = self.on and component in self.listed
+        if bound:
+            package.stopped = False  # binding starts the process
+        return bound
+
+    def enable(self, component: str) -> None:
+        """Make ``component`` the one enabled service."""
+        self._secure["accessibility_enabled"] = "1"
+        self._secure[_ENABLED] = component
+
+    def disable(self, component: str) -> None:
+        """Take a service out of the secure settings, as Android does after a crash."""
+        rest = [entry for entry in self.listed if entry != component]
+        self._secure[_ENABLED] = ":".join(rest)
+        if not rest:
+            self._secure["accessibility_enabled"] = "0"
+
+    def settings_written(self) -> None:
+        """React to changed settings: a crashed service that was disabled may start again."""
+        self.crashed.intersection_update(self.listed)
+
+    def suspend(self, seconds: float) -> None:
+        """Unbind all services for this time."""
+        self._suspended_until = self._clock.now() + seconds
+
+    def begin_transition(self) -> None:
+        """The window changes: it cannot be read for the scenario's transition latency."""
+        self._in_transition_until = self._clock.now() + self._scenario.latency_ms.transition / 1000
+
+    def readable_window(self) -> Window | None:
+        """The active window; ``None`` when it has no root."""
+        return None if self._clock.now() < self._in_transition_until else self._ui.readable()

@@ -1,0 +1,180 @@
+"""The Android system of a simulated device, without the Operator app.
+
+Everything that an adb client or an app can reach is a part of a ``Platform``; ``device.SimulatedDevice`` adds the Operator.
+A platform belongs to one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.runtime.plan import Generation
+from clawperator.engine.simulator import scenario as faults
+from clawperator.engine.simulator.accessibility import AccessibilityManager
+from clawperator.engine.simulator.activities import ActivityManager
+from clawperator.engine.simulator.apps.catalogue import APPS
+from clawperator.engine.simulator.apps.huge import huge_app
+from clawperator.engine.simulator.apps.launcher import PACKAGE as LAUNCHER_PACKAGE
+from clawperator.engine.simulator.clock import DeviceClock
+from clawperator.engine.simulator.dropbox import DropBox
+from clawperator.engine.simulator.filesystem import SHELL_UID, FileSystem
+from clawperator.engine.simulator.forwarding import Reverses
+from clawperator.engine.simulator.input import InputManager
+from clawperator.engine.simulator.logbuffer import LogBuffer
+from clawperator.engine.simulator.noise import Noise
+from clawperator.engine.simulator.pauses import Pauses
+from clawperator.engine.simulator.profile import packages, properties, settings
+from clawperator.engine.simulator.round_trips import RoundTrips
+from clawperator.engine.simulator.scenario import Scenario
+from clawperator.engine.simulator.ui import Metrics, Ui
+
+BOOT_MS = 5_000
+RESTART_S = 0.1
+"""How long adbd takes to end, and to start again."""
+
+
+class Platform:
+    """Texts are what the platform's own commands print; pixels are the display's."""
+
+    def __init__(self, scenario: Scenario, index: int, generation: Generation) -> None:
+        profile = scenario.device
+        self.scenario = scenario
+        self.generation: Generation = profile.generation or generation
+        self.serial = profile.serial or f"emulator-{5554 + 2 * index}"
+        self.sdk = profile.sdk
+        self.model = profile.model
+        self.avd_name = profile.avd_name or f"{profile.model.replace(' ', '_')}_API_{profile.sdk}"
+        self.state: str = scenario.state
+        self.debuggable = profile.build != "user"
+        self.shell_uid = SHELL_UID
+        """The user that adbd, and so every shell of an adb client, runs as."""
+        self.locked = profile.locked
+        self.reverses = Reverses()
+        self.clock = DeviceClock(scenario.speed)
+        self.round_trips = RoundTrips(scenario.latency_ms.round_trip)
+        self.pauses = Pauses()
+        self.log = LogBuffer(capacity_bytes=profile.log_buffer_kib * 1024, clock=self._wall_clock)
+        self.files = FileSystem(clock=self._wall_clock)
+        self.dropbox = DropBox()
+        self.noise = Noise(self.log, scenario.seed)
+        self.props = properties(
+            serial=self.serial,
+            model=self.model,
+            avd_name=self.avd_name,
+            sdk=self.sdk,
+            density=profile.density,
+            build=profile.build,
+        )
+        self.settings = settings()
+        self.ui = self._make_ui()
+        self.ui.awake = profile.awake
+        self.packages = packages(self.ui.apps.values())
+        self.operator_pids: dict[str, int] = {}
+        """The process of each installed Operator app, by package."""
+        self.accessibility = AccessibilityManager(scenario, self.clock, self.ui, self.packages)
+        launch_ms = scenario.latency_ms.launch
+        self.activities = ActivityManager(self.ui, self.packages, self.clock, self.spawn, launch_ms=launch_ms)
+        self.input = InputManager(self.ui, self.clock, self.before_back)
+        self._pids = 1_200 + 40 * index
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._on_disconnect: list[Callable[[], None]] = []
+        self._on_connect: list[Callable[[], None]] = []
+
+    def before_back(self) -> None:
+        """Hook: the user is about to go back."""
+
+    def _wall_clock(self) -> float:
+        """Seconds since the epoch, by the device's clock."""
+        return time.time() + self.scenario.device.clock_skew_ms / 1000
+
+    def _make_ui(self) -> Ui:
+        scenario = self.scenario
+        metrics = Metrics(scenario.device.width, scenario.device.height, scenario.device.density)
+        huge = scenario.of_device(faults.HugeTree)
+        apps = [*APPS, huge_app(huge.nodes)] if huge else list(APPS)
+        ui = Ui({app.package: app for app in apps}, self.settings, metrics, home=LAUNCHER_PACKAGE)
+        start = apps[-1].package if huge else scenario.start.package
+        if start != LAUNCHER_PACKAGE or scenario.start.screen:
+            screen = "" if huge else scenario.start.screen
+            if not ui.show(start, screen):
+                where = f"{start} {screen}".strip()
+                raise EngineError(
+                    ErrorCode.SCENARIO_INVALID, f"the scenario starts in {where!r}, which no simulated app has"
+                )
+        return ui
+
+    # -- background work
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something in the background until it ends or the device is closed."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            report = {"message": "a simulated device's task failed", "exception": error, "task": task}
+            task.get_loop().call_exception_handler(report)
+
+    async def close(self) -> None:
+        """End all background work."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def idle(self) -> None:
+        """Return when no command or other background work is in progress (noise aside)."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def fresh_pid(self) -> int:
+        self._pids += 3
+        return self._pids
+
+    # -- transport
+
+    def on_disconnect(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back when the transport drops; the result unsubscribes."""
+        self._on_disconnect.append(callback)
+        return lambda: self._on_disconnect.remove(callback)
+
+    def on_connect(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back when the device is back after a disconnect; the result unsubscribes."""
+        self._on_connect.append(callback)
+        return lambda: self._on_connect.remove(callback)
+
+    def connect(self) -> None:
+        self.state = self.scenario.state
+        for callback in tuple(self._on_connect):
+            callback()
+
+    def disconnect(self, reconnect_after_ms: int | None = None) -> None:
+        """Drop the transport. The device keeps running; its state is ``offline`` until it is connected again."""
+        self.state = "offline"
+        self.reverses.table.clear()
+        for callback in tuple(self._on_disconnect):
+            callback()
+        if reconnect_after_ms is not None:
+            self.spawn(self._reconnect(reconnect_after_ms / 1000))
+
+    async def _reconnect(self, seconds: float) -> None:
+        await self.clock.sleep(seconds)
+        self.connect()
+
+    def reboot(self) -> None:
+        """Drop the transport until the device has booted."""
+        self.shell_uid = SHELL_UID
+        self.disconnect(BOOT_MS)
+
+    async def restart_adbd(self, uid: int) -> None:
+        """Run adbd as another user; its connections end a moment after its answer."""
+        await asyncio.sleep(RESTART_S)
+        self.shell_uid = uid
+        self.disconnect(int(RESTART_S * 1000))
