@@ -24,7 +24,7 @@ from clawperator.engine.simulator.dropbox import DropBox
 from clawperator.engine.simulator.filesystem import SHELL_UID, FileSystem
 from clawperator.engine.simulator.forwarding import Reverses
 from clawperator.engine.simulator.input import InputManager
-from clawperator.engine.simulator.logbuffer import LogBuffer
+from clawperator.engine.simulator.log_buffer import LogBuffer
 from clawperator.engine.simulator.noise import Noise
 from clawperator.engine.simulator.pauses import Pauses
 from clawperator.engine.simulator.profile import packages, properties, settings

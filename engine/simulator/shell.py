@@ -1,4 +1,4 @@
-"""The device's ``/system/bin/sh``: runs scripts as the grammar in ``shellsyntax`` reads them.
+"""The device's ``/system/bin/sh``: runs scripts as the grammar in ``shell_syntax`` reads them.
 
 Small and honest: what it runs, it runs with real quoting, streams and exit codes; what it does not know fails as a real
 shell fails. Closing a service's stream cancels the shell's task, and with it every command that it is running.

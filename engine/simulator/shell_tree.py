@@ -1,4 +1,4 @@
-"""A script as a tree: what ``shellsyntax`` makes of text and ``shell`` runs."""
+"""A script as a tree: what ``shell_syntax`` makes of text and ``shell`` runs."""
 
 from __future__ import annotations
 
