@@ -17,7 +17,7 @@ from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import SETUP_OPERATOR, admit
 from clawperator.engine.config.settings import Settings, package_name, wait_limit
-from clawperator.engine.contracts.caller import ANYBODY, Caller
+from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.contracts.read_only import INTERNAL, refuse_acting
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
@@ -26,8 +26,8 @@ from clawperator.engine.executions.attempt import Attempt, ExecutionResult, sett
 from clawperator.engine.executions.backend import Backend, Diagnosis
 from clawperator.engine.executions.backends.operator import OperatorBackend
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.device_lock import LockStatus, SingleFlight
-from clawperator.engine.executions.log_stream import LogRoom
+from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
+from clawperator.engine.executions.log_stream import LogStreams
 from clawperator.engine.executions.probe import Probe
 from clawperator.engine.executions.run import RunOptions, refuse_unwritable_pictures, run_held
 from clawperator.engine.executions.trace import Trace
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from clawperator.engine.doctor.fix import Fixer
     from clawperator.engine.doctor.run import Doctor
     from clawperator.engine.emulators.manager import EmulatorManager
-    from clawperator.engine.executions.attempt import Keeper
+    from clawperator.engine.executions.attempt import ExecutionRecorder
     from clawperator.engine.executions.compatibility import Compatibility
     from clawperator.engine.follow.follower import Follow, FollowState
-    from clawperator.engine.history.worker import HistoryRoom
+    from clawperator.engine.history.worker import HistoryWorker
     from clawperator.engine.operator.app import OperatorApp
 
 __all__ = ["Engine", "ExecutionResult", "RunOptions"]
@@ -86,17 +86,17 @@ class Engine:
         self.settings = settings or Settings.resolve()
         self.events = EventBus()
         self.face = face
-        self.caller = ANYBODY
-        self.history: HistoryRoom | None = None
-        self.keepers: list[Keeper] = []
+        self.caller = ANONYMOUS
+        self.history: HistoryWorker | None = None
+        self.recorders: list[ExecutionRecorder] = []
         """Whoever takes notes of executions."""
         self._logged = logged
         self._open = AsyncExitStack()
         if face and self.settings.history_enabled and self.settings.history_path:
             self._keep_history()
         self.server = AdbServer.from_env({**self.settings.environment, **self._adb_choice()})
-        self._flights = SingleFlight(self.settings.lock_dir)
-        self._logs = LogRoom(self.events)
+        self._locks = DeviceLocks(self.settings.lock_dir)
+        self._logs = LogStreams(self.events)
         self._probe = Probe()
         self._emulators: list[EmulatorManager] = []
         """One at most, made when it is first asked for; a list, so that ``under`` shares it."""
@@ -105,18 +105,18 @@ class Engine:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
 
     def _keep_history(self) -> None:
-        from clawperator.engine.history.recorder import Recorder
-        from clawperator.engine.history.worker import HistoryRoom
+        from clawperator.engine.history.recorder import HistoryRecorder
+        from clawperator.engine.history.worker import HistoryWorker
 
         chosen = self.settings
-        self.history = HistoryRoom(
+        self.history = HistoryWorker(
             chosen.history_path,
             self.events,
             days=chosen.history_days,
             megabytes=chosen.history_megabytes,
             safe=chosen.safe_logs,
         )
-        self.keepers.append(Recorder(self.history, self.face))
+        self.recorders.append(HistoryRecorder(self.history, self.face))
 
     async def __aenter__(self) -> Self:
         if self._logged:
@@ -157,7 +157,7 @@ class Engine:
         long to wait for a device that is taken, first come first served (0 to 600,000, default: the settings').
         """
         options = options or RunOptions()
-        with Attempt(self.events, payload, self.keepers, self.caller) as attempt:
+        with Attempt(self.events, payload, self.recorders, self.caller) as attempt:
             validated = self.validate(payload, timeout_ms=timeout_ms, profile=options.profile)
             package = self._package(receiver_package)
             backend = self._backend(package)
@@ -172,9 +172,9 @@ class Engine:
                 attempt.start(device.serial)
                 attempt.warnings += await backend.check(device, validated.execution)
                 attempt.await_lock()
-                async with self._flights.hold(device.serial, Command.of(validated), wait_ms=wait) as flight:
+                async with self._locks.hold(device.serial, Command.of(validated), wait_ms=wait) as held:
                     attempt.locked()
-                    with settling(flight, attempt.trace):
+                    with settling(held, attempt.trace):
                         finished = await run_held(backend, device, validated, options, attempt.trace)
             return attempt.finish(finished)
 
@@ -245,8 +245,8 @@ class Engine:
         return await picture(await self.device(device_id))
 
     async def force_stop(self, package: str, *, device_id: str | None = None) -> None:
-        """Stop an app, past the device's lock: for a plan that nobody waits for any more (``executions/stopping.py``)."""
-        from clawperator.engine.executions.stopping import force_stop
+        """Stop an app, past the device's lock: for a plan that nobody waits for any more (``executions/force_stop.py``)."""
+        from clawperator.engine.executions.force_stop import force_stop
 
         what = f"stop {package}"
         self.admit(build.close_app(package), what)
@@ -282,10 +282,10 @@ class Engine:
 
     def locks(self) -> list[LockStatus]:
         """Every device that somebody on this machine holds, or that settles after an unknown outcome."""
-        return self._flights.taken()
+        return self._locks.taken()
 
     def lock(self, device_id: str) -> LockStatus:
-        return self._flights.status(device_id)
+        return self._locks.status(device_id)
 
     # -- readiness
 
@@ -344,7 +344,7 @@ class Engine:
             package=package_name(chosen) if chosen else "",
             settings=self.settings,
             send=self._send,
-            hold=lambda serial: self._flights.hold(serial, errand, wait_ms=self.settings.wait_ms),
+            hold=lambda serial: self._locks.hold(serial, errand, wait_ms=self.settings.wait_ms),
             guard=self.guard,
         )
 
@@ -389,8 +389,8 @@ class Engine:
             self.admit(json.loads(command.wire), "examine a device")
         device, backend, trace = AdbDevice(self.server, serial), self._backend(package), Trace()
         await backend.check(device)
-        async with self._flights.hold(serial, command, wait_ms=self.settings.wait_ms) as flight:
-            with settling(flight, trace):
+        async with self._locks.hold(serial, command, wait_ms=self.settings.wait_ms) as held:
+            with settling(held, trace):
                 return (await backend.run(device, command, trace)).envelope
 
     # -- watching
@@ -436,10 +436,10 @@ class Engine:
         """
         if self.history is None:
             return
-        from clawperator.engine.history.seen import Sightings, record
+        from clawperator.engine.history.seen_runs import SeenRuns, record
 
         with self.events.subscribe() as subscription:
-            await record(subscription, Sightings(self.history, self.face))
+            await record(subscription, SeenRuns(self.history, self.face))
 
     def follow(
         self, device_id: str, tell: Callable[[FollowState], object], *, receiver_package: str | None = None
@@ -455,7 +455,7 @@ class Engine:
 
         async def look_once(command: Command) -> str:
             self.admit(build.snapshot(), "follow a device")
-            return await look(await self.device(device_id), backend, self._flights, command)
+            return await look(await self.device(device_id), backend, self._locks, command)
 
         return Follow(
             self.events,

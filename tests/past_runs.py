@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clawperator.engine.history.packing import digest
+from clawperator.engine.history.compression import digest
 from clawperator.engine.history.records import LineRecord, RunRecord, RunStatus, RunSummary, StepRecord, TreeRecord
 from clawperator.engine.history.rows import LineRow, Run, RunRow, StepRow, TreeRow
 from clawperator.engine.history.store import History

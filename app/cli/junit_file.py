@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from clawperator.app.cli.context import guard
-from clawperator.engine.named_files import named_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,10 +18,10 @@ def junit_file(options: Namespace) -> Iterator[Callable[[bytes], object]]:
     """What to give the file's content to; without ``--junit`` it goes nowhere.
 
     A file that exists is replaced in one step at the end, and left alone when that does not come. Raises ``EngineError`` as
-    ``named_file`` does.
+    ``Guard.new_file`` does.
     """
     if options.junit is None:
         yield lambda _: None
         return
-    with named_file(guard(options), os.path.expanduser(options.junit), replace=True, what="--junit") as stream:
+    with guard(options).new_file(os.path.expanduser(options.junit), replace=True, what="--junit") as stream:
         yield stream.write

@@ -46,9 +46,8 @@ def read_bytes(path: str, code: ErrorCode) -> bytes:
 
 
 def write_private(options: Namespace, path: str, data: bytes, *, replace: bool = True) -> None:
-    """Write a file for this user only: what was typed may be in it. Raises ``EngineError`` as ``write_named_file`` does."""
+    """Write a file for this user only: what was typed may be in it. Raises ``EngineError`` as ``Guard.write_file`` does."""
     from clawperator.app.cli.context import guard
-    from clawperator.engine.named_files import write_named_file
 
     hint = "" if replace else "Choose another --out, or pass --overwrite."
-    write_named_file(guard(options), path, data, replace=replace, hint=hint)
+    guard(options).write_file(path, data, replace=replace, hint=hint)

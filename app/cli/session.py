@@ -68,7 +68,7 @@ async def _session(
             if own:
                 _record_afterwards(engine)
                 _log_afterwards(engine)
-            engine.keepers.append(interrupt)
+            engine.recorders.append(interrupt)
             with interrupt.over():
                 answers.append(await use(engine))
     except asyncio.CancelledError as exc:
@@ -93,17 +93,17 @@ def _record_afterwards(engine: Engine) -> None:
 
 def _log_afterwards(engine: Engine) -> None:
     """What ran goes to the log file when the answer is out."""
-    from clawperator.engine.diagnostics.log_file import LogKeeper, open_log
+    from clawperator.engine.diagnostics.log_file import LogRecorder, open_log
 
-    keeper, log = LogKeeper(), open_log(engine.settings, warn=diagnostics.warn)
-    engine.keepers.append(keeper)
+    recorder, log = LogRecorder(), open_log(engine.settings, warn=diagnostics.warn)
+    engine.recorders.append(recorder)
     if log.wants("debug"):
-        engine.server.trace.listener = keeper.heard
-    deferred.later(lambda _: keeper.write(log))
+        engine.server.trace.listener = recorder.heard
+    deferred.later(lambda _: recorder.write(log))
 
 
 class _Interrupt:
-    """SIGINT, SIGTERM or SIGHUP cancels the current task; as a keeper of the engine it knows what was dispatched.
+    """SIGINT, SIGTERM or SIGHUP cancels the current task; as a recorder of the engine it knows what was dispatched.
 
     The next SIGINT is Python's own.
     """
@@ -117,7 +117,7 @@ class _Interrupt:
     def dispatched(self, attempt: Attempt) -> None:
         self._attempt, self._outcome = attempt, None
 
-    def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None:  # noqa: ARG002 -- a keeper's form
+    def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None:  # noqa: ARG002 -- a recorder's form
         self._attempt, self._outcome = attempt, result.get("outcome")
 
     @contextmanager

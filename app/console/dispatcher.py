@@ -20,7 +20,7 @@ from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.engine.contracts.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.engine.contracts.read_only import OBSERVING
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions import spelling
+from clawperator.engine.executions import snippets
 from clawperator.engine.executions.steps import VERBS, execution, step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
@@ -213,7 +213,7 @@ class Actor:
             return
         normal, advice = ready
         device = self._console.session.device_id
-        shown = Dispatch(what, device, spelling.execution_line(normal, device), normal, [*warnings, *advice])
+        shown = Dispatch(what, device, snippets.execution_line(normal, device), normal, [*warnings, *advice])
 
         def answered(yes: bool | None) -> None:
             if yes and self._send(normal, device, what):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from clawperator.engine.bundles import run_bundle
 from clawperator.engine.files.writing import new_file
 from clawperator.engine.guard import Guard
-from clawperator.engine.history.safe import without_texts
+from clawperator.engine.history.masking import without_texts
 from clawperator.widgets.models.execution import ExecutionState, Item
 from clawperator.widgets.models.export_rows import item_object, line_object
 from clawperator.widgets.models.line_ring import LineRing

@@ -14,7 +14,7 @@ from clawperator.app.http.metrics import Metrics
 from clawperator.app.serve.answers import encode
 from clawperator.app.serve.refusals import CALLER, Refusals, operation_of
 from clawperator.app.serve.service import Service
-from clawperator.engine.contracts.caller import ANYBODY, Caller
+from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.diagnostics.log_file import open_log
 from clawperator.engine.errors import interruption
 from clawperator.engine.events.types import AdbServerLost, DevicesChanged, ExecutionFinished, LogBatch, SnapshotSeen
@@ -67,7 +67,7 @@ class HttpService(Service):
                 ("devices of the list", self._keep_devices()),
                 ("adb server", self.engine.watch_devices()),
                 ("event hub", self.hub.run()),
-                ("sightings", self.engine.record_seen()),
+                ("seen runs", self.engine.record_seen()),
             )
         ]
         try:
@@ -165,7 +165,7 @@ def _outcome(event: ExecutionFinished) -> tuple[str, str]:
 
 
 def caller_of(request: Request) -> Caller:
-    caller: Caller = request.scope.get(CALLER, ANYBODY)
+    caller: Caller = request.scope.get(CALLER, ANONYMOUS)
     return caller
 
 

@@ -18,9 +18,9 @@ from clawperator.app.serve.answers import failure
 from clawperator.app.serve.gate import MAX_BODY_BYTES, Gate, Receive, Send
 from clawperator.app.serve.hosting import Host, Ready, Tell
 from clawperator.app.serve.refusals import CALLER, Refusals
-from clawperator.engine.contracts.caller import ANYBODY, Caller
+from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.drain import InFlight
+from clawperator.engine.executions.drain import Drain
 
 if TYPE_CHECKING:
     from clawperator.app.serve.options import ServeOptions
@@ -39,7 +39,7 @@ class McpApp:
     """
 
     def __init__(self, service: McpService) -> None:
-        self.requests = InFlight()
+        self.requests = Drain()
         self._manager = StreamableHTTPSessionManager(
             create_server(service),
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the gate's part
@@ -76,7 +76,7 @@ class McpApp:
             await _refuse(scope, receive, send)
             return
         scope["clawperator.route"] = PATH
-        caller: Caller = scope.get(CALLER, ANYBODY)
+        caller: Caller = scope.get(CALLER, ANONYMOUS)
         # A session belongs to the token that began it; the manager asks for it in its own words.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.name or "anybody", scopes=[]))
         with contextlib.nullcontext() if scope["method"] == "GET" else self.requests.one():

@@ -31,7 +31,7 @@ from clawperator.app.mcp.progress import Progress
 from clawperator.app.mcp.service import Call
 from clawperator.app.mcp.tools import TOOLS
 from clawperator.app.serve.refusals import CALLER
-from clawperator.engine.contracts.caller import ANYBODY, Caller
+from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.version import __version__
@@ -143,7 +143,7 @@ def _call(context: Context) -> Call:
 def _caller(context: Context) -> Caller:
     """Whose token it is; where nothing asks for one, what the program that started us calls itself."""
     if context.request is not None:
-        caller: Caller = context.request.scope.get(CALLER, ANYBODY)
+        caller: Caller = context.request.scope.get(CALLER, ANONYMOUS)
         return caller
     client = context.session.client_params
     name = "-".join(_NAME.findall(client.client_info.name))[:_LONGEST_NAME] if client is not None else ""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from clawperator.app.mcp.progress import Following, Progress
 from clawperator.app.serve.screenshot_paths import with_confined_pictures
 from clawperator.app.serve.service import CallerExecutor, Service
-from clawperator.engine.contracts.caller import ANYBODY, Caller
+from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.executions import build
-from clawperator.engine.executions.drain import InFlight
+from clawperator.engine.executions.drain import Drain
 from clawperator.engine.follow.trees import LastTrees, SeenTree
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Call:
     """
 
     progress: Progress
-    caller: Caller = ANYBODY
+    caller: Caller = ANONYMOUS
     ran: ExecutionResult | None = None
     wait_ms: int | None = None
 
@@ -65,7 +65,7 @@ class McpService(Service):
         *,
         pictures: str,
         trees: LastTrees | None = None,
-        work: InFlight | None = None,
+        work: Drain | None = None,
         tell: Callable[[str], object] = lambda _: None,
     ) -> None:
         super().__init__(engine, trees, work)

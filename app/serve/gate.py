@@ -22,7 +22,7 @@ from clawperator.app.serve.accept_limits import address_key
 from clawperator.app.serve.guesses import Guesses
 from clawperator.app.serve.refusals import CALLER
 from clawperator.app.serve.tokens import Tokens
-from clawperator.engine.contracts.caller import ANYBODY, Caller
+from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.errors import EngineError, ErrorCode
 
 Scope = MutableMapping[str, Any]
@@ -154,7 +154,7 @@ class Gate:
         if site in _OTHER_SITES and not shared_with:
             hint = "Use CORS mode from a page of an allowed origin, with fetch() or the crossorigin attribute."
             raise _refused("Requests of web pages are refused", hint, site=site.decode())
-        caller = ANYBODY
+        caller = ANONYMOUS
         preflight = shared_with and scope["method"] == "OPTIONS"  # browsers send no token with it
         if self._tokens is not None and scope["path"] not in _OPEN and not preflight:
             caller = await self._known(scope, self._tokens, authorization.decode("latin-1"))

@@ -20,7 +20,7 @@ from clawperator.app.serve.tokens import Tokens, open_tokens
 from clawperator.app.signals import hearing
 from clawperator.engine.config.settings import home_folder
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.drain import InFlight
+from clawperator.engine.executions.drain import Drain
 
 if TYPE_CHECKING:
     from clawperator.app.serve.gate import App
@@ -69,7 +69,7 @@ class Host:
     async def serve(
         self,
         app: App,
-        work: InFlight,
+        work: Drain,
         *,
         leaving: Callable[[], object],
         left: Callable[[], object] = lambda: None,
@@ -155,7 +155,7 @@ class _Server(uvicorn.Server):
             server.close()
 
 
-async def _come_to_an_end(work: InFlight, server: _Server, grace: float | None, tell: Tell) -> None:
+async def _come_to_an_end(work: Drain, server: _Server, grace: float | None, tell: Tell) -> None:
     """Wait for what runs."""
     if not work.count or server.force_exit:
         return

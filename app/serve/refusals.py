@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clawperator.engine.contracts.caller import ANYBODY
+from clawperator.engine.contracts.caller import ANONYMOUS
 from clawperator.engine.errors import EngineError, ErrorCode
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Refusals:
 def caller_in(scope: MutableMapping[str, Any]) -> Caller:
     """Who sent the request; a token that is not valid names nobody."""
     client = scope.get("client")
-    caller: Caller = scope.get(CALLER) or ANYBODY._replace(peer=client[0] if client else "")
+    caller: Caller = scope.get(CALLER) or ANONYMOUS._replace(peer=client[0] if client else "")
     return caller
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clawperator.engine.config.active_profile import load_profile
 from clawperator.engine.config.policy import Profile
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions.drain import InFlight
+from clawperator.engine.executions.drain import Drain
 from clawperator.engine.follow.trees import LastTrees, SeenTree, tree_text
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ Execute = Callable[..., Awaitable["ExecutionResult"]]
 class Service:
     """What the HTTP routes and the MCP tools share. ``work`` counts what must finish before the server stops."""
 
-    def __init__(self, engine: Engine, trees: LastTrees | None = None, work: InFlight | None = None) -> None:
+    def __init__(self, engine: Engine, trees: LastTrees | None = None, work: Drain | None = None) -> None:
         self.engine = engine
         self.trees = trees or LastTrees()
-        self.work = work or InFlight()
+        self.work = work or Drain()
 
     def profile(self, caller: Caller) -> Profile:
         """Return the profile that binds ``caller``: the policy's active one where their token names none."""

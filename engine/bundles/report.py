@@ -1,36 +1,32 @@
-"""A bundle for a bug report: what the program knows about itself and its surroundings, without what belongs to the user.
+"""A bundle for a bug report: versions, settings, locks, runs and doctor checks, without personal data.
 
-Everything passes one ``Redactor``. What has no shape that a redactor could know is not taken in at all: texts of screens,
-payloads, names that callers gave, messages of exceptions. Each part is gathered for itself; one that fails is named as left
-out and the others go on.
+Everything passes one ``Redactor``. What a redactor cannot recognise by its shape is left out: texts of screens, payloads, names
+chosen by callers, messages of exceptions. A part that cannot be collected is listed as left out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import getpass
-import io
 import json
 import os
 import platform
 import re
 import socket
 import sys
-import time
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from clawperator.engine.bundles.archive import BundleFile, listing, zipped
 from clawperator.engine.config.environment import settings_path
 from clawperator.engine.config.policy import WRITE_FILES
 from clawperator.engine.config.settings import crash_path
 from clawperator.engine.diagnostics.safe_logs import mask
 from clawperator.engine.errors import EngineError
 from clawperator.engine.files.writing import open_regular
-from clawperator.engine.named_files import write_named_file
 from clawperator.engine.text.redact import Redactor, without_messages
 from clawperator.engine.version import __version__
 
@@ -40,10 +36,10 @@ if TYPE_CHECKING:
     from clawperator.engine.guard import Guard
 
 DOCTOR_SECONDS = 30.0
-"""A hung device must not keep a person from the rest of the report."""
+"""A device that hangs must not prevent the rest of the report."""
 _CRASH_BYTES = 64 * 1024
 _PACKAGES = ("textual", "rich", "pydantic", "watchfiles", "platformdirs", "textual-image", "textual-serve")
-_SURROUNDINGS = (
+_TERMINAL_VARIABLES = (
     "TERM",
     "COLORTERM",
     "TERM_PROGRAM",
@@ -56,7 +52,7 @@ _SURROUNDINGS = (
     "SSH_TTY",
 )
 _ONLY_WHETHER = frozenset({"TMUX", "STY", "SSH_TTY"})
-"""Variables that tell more than they are asked for."""
+"""Variables whose values hold more than the kind of terminal."""
 _RUN_FIELDS = (
     "number", "executionId", "source", "mode", "deviceId", "backend", "face", "origin", "package", "status", "code",
     "startedAt", "endedAt", "durationMs", "actionCount", "failedSteps", "timeoutMs",
@@ -81,47 +77,38 @@ _CODE = re.compile(r"[A-Z0-9_]{0,64}")
 
 
 class MissingError(Exception):
-    """There is nothing to put in, for a reason that is no fault."""
-
-
-class File(NamedTuple):
-    """One file of the bundle; ``about`` says what it is."""
-
-    name: str
-    about: str
-    text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "bytes": len(self.text.encode()), "about": self.about}
+    """There is nothing to report, for a reason that is not an error."""
 
 
 @dataclass(slots=True)
 class Bundle:
-    """What goes out. ``left_out`` pairs what is not in it with the reason; ``redacted`` counts what was replaced, by kind."""
+    """``left_out`` pairs what is missing with the reason; ``redacted`` counts replaced texts by kind."""
 
-    files: list[File] = field(default_factory=list)
+    files: list[BundleFile] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=lambda: list(_NEVER_IN))
     redacted: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "files": [file.to_dict() for file in self.files],
+            "files": [
+                {"name": file.name, "bytes": len(file.text.encode()), "about": file.about} for file in self.files
+            ],
             "redacted": [{"what": kind, "count": count} for kind, count in sorted(self.redacted.items())],
             "leftOut": [{"what": what, "why": why} for what, why in self.left_out],
         }
 
 
 async def make(engine: Engine, path: str, *, lines: int, tell: Callable[[str], object]) -> tuple[Bundle, int]:
-    """``gather`` a bundle and ``write`` it; with it how many bytes it has. What may not be written is refused before."""
+    """Gather a bundle and write it to ``path``; return it and its size in bytes. The policy is asked before anything else."""
     engine.guard.permit(WRITE_FILES, f"write {path}")
     bundle = await gather(engine, lines=lines, tell=tell)
     return bundle, await asyncio.to_thread(write, bundle, path, engine.guard)
 
 
 async def gather(engine: Engine, *, lines: int, tell: Callable[[str], object]) -> Bundle:
-    """The bundle of this computer and the engine's device; ``tell`` hears of each step before it is done.
+    """Return the bundle of this computer and the engine's device; ``tell`` is called with each part's name first.
 
-    ``lines`` bounds the runs of the history and the lines of the crash report. Raises nothing for what is missing or broken.
+    ``lines`` limits the runs of the history and the lines of the crash report. Nothing is raised for a part that fails.
     """
     bundle = Bundle()
     found: dict[str, Any] = {}
@@ -144,32 +131,23 @@ async def gather(engine: Engine, *, lines: int, tell: Callable[[str], object]) -
 
 
 def _failure(error: Exception) -> str:
-    """Why a part is missing: in our own words or the system's, never in those of a message that may quote anything."""
+    """Return why a part is missing. Messages of foreign exceptions are not used: they can quote anything."""
     words = error.message if isinstance(error, EngineError) else getattr(error, "strerror", None)
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def write(bundle: Bundle, path: str, guard: Guard) -> int:
-    """Make the zip at ``path``, readable for its user only, whole or not at all; how many bytes it has.
-
-    Raises ``EngineError`` as ``write_named_file`` does; a file that is there stays.
-    """
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in bundle.files:
-            entry = zipfile.ZipInfo(f"clawperator-report/{file.name}", time.localtime()[:6])
-            entry.external_attr = 0o100600 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, file.text)
-    write_named_file(guard, path, buffer.getvalue(), what="The report")
-    return len(buffer.getvalue())
+    """Write the ZIP to ``path``, which must not exist; return its size. Raises ``EngineError`` as ``Guard.write_file`` does."""
+    data = zipped(bundle.files, "clawperator-report/")
+    guard.write_file(path, data, what="The report")
+    return len(data)
 
 
-# -- what goes in
+# -- parts
 
 
 def _parts(engine: Engine, lines: int) -> Iterator[tuple[str, str, Callable[[], Any]]]:
-    """Names, descriptions and ways to get each part, the slow one last."""
+    """Yield the name, the description and the function of each part, the slow one last."""
 
     def thread(look: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
         return lambda: asyncio.to_thread(look, *arguments)
@@ -202,7 +180,9 @@ def _versions(env: Mapping[str, str]) -> dict[str, Any]:
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "libraries": {name: installed(name) for name in _PACKAGES},
-        "terminal": {name: "set" if name in _ONLY_WHETHER else env[name] for name in _SURROUNDINGS if env.get(name)},
+        "terminal": {
+            name: "set" if name in _ONLY_WHETHER else env[name] for name in _TERMINAL_VARIABLES if env.get(name)
+        },
         "encoding": sys.getfilesystemencoding(),
     }
 
@@ -218,7 +198,7 @@ def _settings(engine: Engine) -> dict[str, Any]:
 
 
 class _Sources(dict[str, str]):
-    """Names that callers gave to themselves → what stands for them, in locks and runs alike."""
+    """Pseudonyms for the sources that callers chose, the same in locks and runs."""
 
     def __missing__(self, source: str) -> str:
         self[source] = stand_in = f"<source-{len(self) + 1}>" if source else ""
@@ -256,7 +236,7 @@ def _runs(engine: Engine, lines: int, sources: _Sources) -> list[dict[str, Any]]
 
 
 def _run(run: Mapping[str, Any], sources: _Sources) -> dict[str, Any]:
-    """``code`` may be a device's own."""
+    """``code`` can be the device's own text."""
     code = run["code"] if _CODE.fullmatch(run["code"]) else mask(run["code"])
     return {name: run[name] for name in _RUN_FIELDS} | {"source": sources[run["source"]], "code": code}
 
@@ -297,11 +277,11 @@ def _adb(doctor: Mapping[str, Any]) -> str:
     return next(found, "not looked at")
 
 
-# -- without what belongs to the user
+# -- redaction
 
 
 def _redactor(engine: Engine, found: Mapping[str, tuple[str, Any]]) -> Redactor:
-    """One that knows this user, this host, and every device that any part speaks of."""
+    """Return a redactor that knows this user, this host and every device that a part names."""
     serials = {engine.settings.device_id}
     for key in ("deviceId", "serial", "devices"):
         serials.update(_values(found, key))
@@ -319,7 +299,7 @@ def _redactor(engine: Engine, found: Mapping[str, tuple[str, Any]]) -> Redactor:
 
 
 def _values(data: Any, key: str) -> Iterator[str]:
-    """Every text below ``key``, however deep."""
+    """Yield every text below ``key``, at any depth."""
     if isinstance(data, Mapping):
         if data.get("key") == "device_id":  # a row of the settings
             yield from _texts(data["value"])
@@ -337,16 +317,20 @@ def _texts(value: Any) -> Iterator[str]:
         yield from (item for item in value if isinstance(item, str))
 
 
-def _file(what: str, about: str, redactor: Redactor, content: Any) -> File:
+def _file(what: str, about: str, redactor: Redactor, content: Any) -> BundleFile:
     if isinstance(content, str):
-        return File(f"{what}.txt", about, f"{redactor.text(content)}\n")
-    return File(f"{what}.json", about, json.dumps(redactor.value(content), indent=2) + "\n")
+        return BundleFile(f"{what}.txt", about, f"{redactor.text(content)}\n")
+    return BundleFile(f"{what}.json", about, json.dumps(redactor.value(content), indent=2) + "\n")
 
 
-def _contents(bundle: Bundle) -> File:
-    """The first thing that a reader sees, and the user before sending it."""
+def _contents(bundle: Bundle) -> BundleFile:
+    """Return about.txt, which comes first."""
     lines = ["A report about clawperator, made for a bug report. Read it before you send it.", "", "In it:"]
-    lines += [f"  {file.name:<16}{file.about}" for file in bundle.files]
-    lines += ["", "Replaced:", *(f"  {kind}: {count}" for kind, count in sorted(bundle.redacted.items()))]
+    lines += [
+        *listing(bundle.files),
+        "",
+        "Replaced:",
+        *(f"  {kind}: {count}" for kind, count in sorted(bundle.redacted.items())),
+    ]
     lines += ["", "Left out:", *(f"  {what}: {why}" for what, why in bundle.left_out)]
-    return File("about.txt", "what is in this report and what is not", "\n".join(lines) + "\n")
+    return BundleFile("about.txt", "what is in this report and what is not", "\n".join(lines) + "\n")

@@ -16,5 +16,5 @@ class Caller(NamedTuple):
     peer: str = ""
 
 
-ANYBODY = Caller()
+ANONYMOUS = Caller()
 """The caller of a server that requires no token, and of the command line and the console."""

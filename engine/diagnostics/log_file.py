@@ -159,7 +159,7 @@ def open_log(settings: Settings, *, warn: Callable[[str], object] = _unheard) ->
     return LogFile(settings.log_dir, settings.log_level, settings.safe_logs, warn=warn)
 
 
-class LogKeeper:
+class LogRecorder:
     """Takes notes of executions for a process that runs one command: nothing is made of them before its answer is out."""
 
     def __init__(self) -> None:

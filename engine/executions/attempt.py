@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from clawperator.engine.adb.failures import timed_out
-from clawperator.engine.contracts.caller import ANYBODY, Caller
+from clawperator.engine.contracts.caller import ANONYMOUS, Caller
 from clawperator.engine.contracts.limits import DEFAULT_MODE
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 from clawperator.engine.events.bus import EventBus
-from clawperator.engine.executions.device_lock import Flight
+from clawperator.engine.executions.device_lock import HeldDevice
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.executions.run import Finished
 from clawperator.engine.executions.trace import Trace
@@ -74,7 +74,7 @@ class ExecutionResult:
         return answer
 
 
-class Keeper(Protocol):
+class ExecutionRecorder(Protocol):
     """Whoever keeps a record of executions. Must not wait, must not raise, and hears of the end exactly once."""
 
     def dispatched(self, attempt: Attempt) -> None:
@@ -92,7 +92,7 @@ class Attempt:
     """
 
     def __init__(
-        self, bus: EventBus, payload: object, keepers: Sequence[Keeper] = (), caller: Caller = ANYBODY
+        self, bus: EventBus, payload: object, recorders: Sequence[ExecutionRecorder] = (), caller: Caller = ANONYMOUS
     ) -> None:
         command_id = payload.get("commandId") if isinstance(payload, Mapping) else None
         self.execution_id = str(uuid.uuid4())
@@ -112,7 +112,7 @@ class Attempt:
         self.trace = Trace()
         self.trace.before_dispatch.append(self._dispatched)
         self._bus = bus
-        self._keepers = keepers
+        self._recorders = recorders
         self._preparation: asyncio.Timeout | None = None
         self._left = 0.0
         self._began = time.monotonic()
@@ -191,8 +191,8 @@ class Attempt:
                     device_id=self.device_id, execution_id=self.execution_id, command_id=self.command_id
                 )
             )
-        for keeper in self._keepers:
-            keeper.dispatched(self)
+        for recorder in self._recorders:
+            recorder.dispatched(self)
 
     def finish(self, finished: Finished) -> ExecutionResult:
         assert self.device_id is not None
@@ -266,21 +266,21 @@ class Attempt:
                     dispatched=self.trace.was_dispatched,
                 )
             )
-        for keeper in self._keepers:
-            keeper.ended(self, result, duration_ms)
+        for recorder in self._recorders:
+            recorder.ended(self, result, duration_ms)
 
 
 @contextmanager
-def settling(flight: Flight, trace: Trace) -> Iterator[None]:
+def settling(held: HeldDevice, trace: Trace) -> Iterator[None]:
     """Keep the device taken a little longer when it is left with an unknown outcome, even by a process that is killed."""
-    trace.before_dispatch.insert(0, flight.dispatching)
+    trace.before_dispatch.insert(0, held.dispatching)
     try:
         yield
     except EngineError as exc:
         if trace.was_dispatched and exc.code in _UNSETTLED:
-            flight.settle()
+            held.settle()
         raise
     except BaseException:
         if trace.was_dispatched:
-            flight.settle()
+            held.settle()
         raise

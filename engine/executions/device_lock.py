@@ -118,7 +118,7 @@ _LARGEST = 1e15
 """No number in a lock file is as large: milliseconds, seconds since the epoch, a pid."""
 
 
-class Flight:
+class HeldDevice:
     """A held device. ``settle`` marks its outcome as unknown: the next one is turned away for ``SETTLE_SECONDS`` more."""
 
     def __init__(self, lock: FileLock, holder: Holder, clock: Callable[[], float]) -> None:
@@ -143,7 +143,7 @@ class Flight:
             self._lock.write(content)
 
 
-class SingleFlight:
+class DeviceLocks:
     """The locks of one folder. ``clock`` gives seconds since the epoch (other processes compare with theirs)."""
 
     def __init__(self, folder: str, *, clock: Callable[[], float] = time.time) -> None:
@@ -153,7 +153,7 @@ class SingleFlight:
     @asynccontextmanager
     async def hold(
         self, device_id: str, command: Command, *, yields: bool = False, wait_ms: int = 0
-    ) -> AsyncIterator[Flight]:
+    ) -> AsyncIterator[HeldDevice]:
         """Hold ``device_id`` for the block, in the name of ``command``; ``yields``: for a moment, and after everybody else.
 
         ``wait_ms`` is how long to wait for a device that is taken, or that settles, behind those who came before. Raises
@@ -179,7 +179,7 @@ class SingleFlight:
         finally:
             flight.release()
 
-    async def _acquire(self, device_id: str, holder: Holder, wait_ms: int) -> Flight:
+    async def _acquire(self, device_id: str, holder: Holder, wait_ms: int) -> HeldDevice:
         private_folder(self._folder)
         queue = DeviceQueue(self._path(device_id).removesuffix(".lock") + ".queue")
         found = self._seen(device_id) if queue.busy else await self._contend(device_id, holder)
@@ -195,14 +195,14 @@ class SingleFlight:
         status = self._look(self._path(device_id), device_id)
         return _UNNAMED if status.state == "free" or status.holder is None else status.holder
 
-    async def _contend(self, device_id: str, holder: Holder) -> Flight | Holder:
+    async def _contend(self, device_id: str, holder: Holder) -> HeldDevice | Holder:
         """Take the device for ``holder``; whoever has it instead."""
         lock = FileLock(self._path(device_id))
         try:
             other = await self._other(lock)
             if other is None:
                 lock.write(_encode(holder))
-                return Flight(lock, holder, self._clock)
+                return HeldDevice(lock, holder, self._clock)
         except BaseException:
             lock.close()
             raise
@@ -223,7 +223,7 @@ class SingleFlight:
             await asyncio.sleep(0.001)
         return other or _UNNAMED
 
-    async def _outlast(self, device_id: str, holder: Holder, ticket: Ticket, wait: float) -> Flight | Holder:
+    async def _outlast(self, device_id: str, holder: Holder, ticket: Ticket, wait: float) -> HeldDevice | Holder:
         """Take the device for ``holder`` when it is free and nobody waits longer; whoever has it after ``wait`` seconds.
 
         A holder that yields is waited for in any case. What it left with an unknown outcome settles as everything does
@@ -237,7 +237,7 @@ class SingleFlight:
             waited = time.monotonic() - began
             if ticket.first:
                 found = await self._contend(device_id, holder)
-                if isinstance(found, Flight):
+                if isinstance(found, HeldDevice):
                     return found
             else:
                 found = self._seen(device_id)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from clawperator.engine.errors import EngineError, ErrorCode
 
 
-class InFlight:
+class Drain:
     """``stopping``: nothing new is taken; what runs gets its result. ``count`` is how many do."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ _COMMANDS = 4
 """Commands that may be under way at once; the Operator runs one after the other."""
 
 
-class OperatorNews:
+class LogEventPublisher:
     """Publishes the signals of one device's log. A result is published with what its command's lines said of the steps."""
 
     def __init__(self, bus: EventBus, device_id: str) -> None:

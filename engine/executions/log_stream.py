@@ -29,7 +29,7 @@ from clawperator.engine.logcat.signals import CapturedHierarchy, HierarchySignal
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.connection import Connection
-    from clawperator.engine.executions.log_events import OperatorNews
+    from clawperator.engine.executions.log_events import LogEventPublisher
     from clawperator.engine.logcat.text import TextLogParser
 
 NONCE_TAG = "clawperator"
@@ -124,7 +124,7 @@ class DeviceLog:
         self._silence: asyncio.TimerHandle | None = None
         self._seam = b""
         self._listeners: list[LogListener] = []
-        self._news: OperatorNews | None = None
+        self._news: LogEventPublisher | None = None
         self.last_tree: tuple[float, CapturedHierarchy] | None = None
         """The newest tree that went by, and when (seconds since the epoch)."""
         self._nonce = new_nonce()
@@ -343,9 +343,9 @@ class DeviceLog:
     def _deliver(self, signals: Sequence[Signal]) -> None:
         if signals and self._bus.watched:
             if self._news is None:
-                from clawperator.engine.executions.log_events import OperatorNews
+                from clawperator.engine.executions.log_events import LogEventPublisher
 
-                self._news = OperatorNews(self._bus, self.device.serial)
+                self._news = LogEventPublisher(self._bus, self.device.serial)
             self._news.publish(signals)
         for signal in signals:
             if isinstance(signal, HierarchySignal):
@@ -365,7 +365,7 @@ class DeviceLog:
         return self._attached.result().time
 
 
-class LogRoom:
+class LogStreams:
     """The streams that are open now, one per device and Operator uid, closed when the last user leaves.
 
     Where the Operator's uid is unknown, each execution has a stream of its own: only its ``command_id`` then tells whose

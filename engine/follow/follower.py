@@ -26,11 +26,11 @@ from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import settling
 from clawperator.engine.executions.backend import Backend, Outcome
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.device_lock import LockStatus, SingleFlight
+from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
 from clawperator.engine.executions.trace import Trace
 
 LOOK_SECONDS = 1.8
-"""What a look may take in all: an execution that waits for it is patient for 2 s (``flight.YIELD_SECONDS``)."""
+"""What a look may take in all: an execution that waits for it is patient for 2 s (``held.YIELD_SECONDS``)."""
 _DEVICE_BUDGET_MS = 1_500
 """Less than that: a slow device then gives up and says so, and nothing has to settle."""
 
@@ -254,7 +254,7 @@ async def _to_its_end(look: Coroutine[Any, Any, str]) -> str:
         task.cancel()
 
 
-async def look(device: AdbDevice, backend: Backend, flights: SingleFlight, command: Command) -> str:
+async def look(device: AdbDevice, backend: Backend, locks: DeviceLocks, command: Command) -> str:
     """The XML of one tree, read while nobody else has the device; executions wait for the moment that it takes.
 
     Raises ``EngineError``, EXECUTION_CONFLICT_IN_FLIGHT at once where the device is taken.
@@ -262,8 +262,8 @@ async def look(device: AdbDevice, backend: Backend, flights: SingleFlight, comma
     trace = Trace()
     await backend.check(device)
     try:
-        async with flights.hold(device.serial, command, yields=True) as flight:
-            with settling(flight, trace):
+        async with locks.hold(device.serial, command, yields=True) as held:
+            with settling(held, trace):
                 async with asyncio.timeout(LOOK_SECONDS):
                     outcome = await backend.run(device, command, trace)
     except TimeoutError:

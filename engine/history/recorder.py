@@ -12,39 +12,39 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.errors import NotPrivateError
-from clawperator.engine.history import ahead
+from clawperator.engine.history import write_ahead
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import Attempt
     from clawperator.engine.history.store import History
-    from clawperator.engine.history.worker import HistoryRoom
+    from clawperator.engine.history.worker import HistoryWorker
 
 
-class Recorder:
+class HistoryRecorder:
     """``engine/executions/attempt.py`` calls it: it takes notes and leaves the work to the history's own thread.
 
     Nothing that could wait is done where the answer is still to be given.
     """
 
-    def __init__(self, room: HistoryRoom, face: str) -> None:
-        self._room = room
+    def __init__(self, worker: HistoryWorker, face: str) -> None:
+        self._worker = worker
         self._face = face
 
     def dispatched(self, attempt: Attempt) -> None:
         """It is about to leave for the device: from here on a process that dies leaves a row."""
         try:
-            ahead.write(self._room.path, attempt, self._face, safe=self._room.safe)
+            write_ahead.write(self._worker.path, attempt, self._face, safe=self._worker.safe)
         except NotPrivateError as exc:
-            self._room.report(exc.to_engine_error().message)
+            self._worker.report(exc.to_engine_error().message)
         except OSError:
             pass  # the row that follows has the same problem, and says so
 
         def begin(history: History) -> None:
-            from clawperator.engine.history.account import begun
+            from clawperator.engine.history.row_builders import begun
 
             history.put(*begun(attempt, self._face))
 
-        self._room.write(begin)
+        self._worker.write(begin)
 
     def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None:
         """Everything about it is known; the caller may do with ``result`` what it likes."""
@@ -52,11 +52,11 @@ class Recorder:
 
         def end(history: History) -> int | None:
             number = put(history)
-            ahead.remove(history.path, attempt.execution_id)
+            write_ahead.remove(history.path, attempt.execution_id)
             return number
 
         def put(history: History) -> int | None:
-            from clawperator.engine.history.account import Ending, ended
+            from clawperator.engine.history.row_builders import Ending, ended
 
             audit, run = ended(attempt, Ending(self._face, own, ended_at, duration_ms))
             *before, last = audit
@@ -67,7 +67,7 @@ class Recorder:
             history.put_audit(last)
             return None
 
-        self._room.write(end, late=True)
+        self._worker.write(end, late=True)
 
 
 def _own(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.history import ahead, opening, writing
-from clawperator.engine.history.account import died
+from clawperator.engine.history import connection, write_ahead, writes
+from clawperator.engine.history.row_builders import died
 from clawperator.engine.history.schema import STEPS, version_of
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ class History:
 
         Runs whose process died meanwhile are marked so. A file of a newer version is only read.
         """
-        if not create and not os.path.exists(path) and not any(ahead.left(path)):
-            return cls(path, opening.in_memory(), [], safe=safe)
+        if not create and not os.path.exists(path) and not any(write_ahead.left(path)):
+            return cls(path, connection.in_memory(), [], safe=safe)
         remarks: list[str] = []
         try:
-            db = opening.connect(path)
+            db = connection.connect(path)
         except sqlite3.Error as exc:
             remarks += _aside(path, exc)
-            db = opening.connect(path)
+            db = connection.connect(path)
         history = cls(path, db, remarks, safe=safe)
         if not history._newer:
             with _forgiving():
@@ -86,31 +86,31 @@ class History:
 
         def put(db: sqlite3.Connection) -> int:
             if row is not None:
-                writing.put_audit(db, row)
-            return writing.put_run(db, kept)
+                writes.put_audit(db, row)
+            return writes.put_run(db, kept)
 
         return self._write(put)
 
     def put_audit(self, row: AuditRow) -> None:
         kept = self._kept_audit(row)
-        self._write(lambda db: writing.put_audit(db, kept))
+        self._write(lambda db: writes.put_audit(db, kept))
 
     def put_late(self, run: Run) -> None:
         """Keep the result that ``run`` holds with the run of that command that ended without one; its outcome stays."""
         kept = self._kept(run)
-        self._write(lambda db: writing.put_late(db, kept))
+        self._write(lambda db: writes.put_late(db, kept))
 
     def _kept(self, run: Run) -> Run:
         if not self._safe:
             return run
-        from clawperator.engine.history.safe import masked
+        from clawperator.engine.history.masking import masked
 
         return masked(run)
 
     def _kept_audit(self, row: AuditRow) -> AuditRow:
         if not self._safe:
             return row
-        from clawperator.engine.history.safe import masked_audit
+        from clawperator.engine.history.masking import masked_audit
 
         return masked_audit(row)
 
@@ -124,17 +124,17 @@ class History:
                 self._mark_interrupted()
 
     def _mark_interrupted(self, now: float = -math.inf) -> None:
-        for path, note in ahead.left(self.path):
+        for path, note in write_ahead.left(self.path):
             with suppress(*_OF_FOREIGN_DATA):
                 run, audit = died(note)
                 kept = self._kept(run)
-                self._write(partial(writing.put_died, run=kept, audit=audit))
+                self._write(partial(writes.put_died, run=kept, audit=audit))
             with suppress(OSError):
                 os.unlink(path)
         with self._taking_apart():
-            dead = self._do(lambda db: writing.dead_runs(db, now))
+            dead = self._do(lambda db: writes.dead_runs(db, now))
             if dead:
-                self._write(lambda db: writing.mark_interrupted(db, dead))
+                self._write(lambda db: writes.mark_interrupted(db, dead))
 
     def tidy(self, number: int, *, days: float, megabytes: float) -> None:
         """After run ``number``: every now and then a little of what is too old or too much goes."""
@@ -170,30 +170,30 @@ class History:
 
     def runs(self, where: Filter | None = None, *, limit: int = 200, before: int | None = None) -> list[RunSummary]:
         """Up to ``limit`` runs that ``where`` means, newest first; from below number ``before`` on, where given."""
-        from clawperator.engine.history import reading
+        from clawperator.engine.history import reads
 
-        return self._read(lambda db: reading.runs(db, where, limit, before))
+        return self._read(lambda db: reads.runs(db, where, limit, before))
 
     def count(self, where: Filter | None = None) -> int:
-        from clawperator.engine.history import reading
+        from clawperator.engine.history import reads
 
-        return self._read(lambda db: reading.count(db, where))
+        return self._read(lambda db: reads.count(db, where))
 
     def find(self, key: str | int) -> RunRecord:
         """The run with that number, executionId, or (the newest) commandId. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
-        from clawperator.engine.history import reading
+        from clawperator.engine.history import reads
 
-        record = self._read(lambda db: reading.find(db, key))
+        record = self._read(lambda db: reads.find(db, key))
         if record is None:
             raise self._not_found(f"The history holds no run {key}", str(key))
         return record
 
     def tree(self, digest: str) -> str:
         """The text of a tree; a beginning of its digest is enough if no other has it. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
-        from clawperator.engine.history import reading
-        from clawperator.engine.history.packing import unpack_text
+        from clawperator.engine.history import reads
+        from clawperator.engine.history.compression import unpack_text
 
-        found = self._read(lambda db: reading.contents(db, digest))
+        found = self._read(lambda db: reads.contents(db, digest))
         if len(found) != 1:
             raise self._not_found(f"The history holds {'several trees' if found else 'no tree'} {digest}", digest)
         return self._read(lambda _: unpack_text(found[0]))
@@ -202,18 +202,18 @@ class History:
         self, limit: int = 200, before: int | None = None, *, events: Sequence[str] = (), device_id: str = ""
     ) -> list[AuditRecord]:
         """The newest entries of the audit first; only of some ``events``, only of one device, where given."""
-        from clawperator.engine.history import reading
+        from clawperator.engine.history import reads
 
-        return self._read(lambda db: reading.audit(db, limit, before, events, device_id))
+        return self._read(lambda db: reads.audit(db, limit, before, events, device_id))
 
     def export(self, where: Filter | None = None, *, trees: bool = True) -> Iterator[dict[str, Any]]:
         """Every run that ``where`` means, oldest first, whole and as JSON data: ``text`` stands in each of its ``trees``.
 
         Without ``trees`` they are only named.
         """
-        from clawperator.engine.history import reading
+        from clawperator.engine.history import reads
 
-        for number in self._read(lambda db: reading.numbers(db, where)):
+        for number in self._read(lambda db: reads.numbers(db, where)):
             with _forgiving():  # somebody may have pruned it meanwhile
                 run = self.find(number).to_dict()
                 for tree in run["trees"] if trees else ():
@@ -239,7 +239,7 @@ class History:
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do ``work`` in one transaction: whole or not at all."""
         if self._newer:
-            raise opening.unavailable(self.path, "a newer clawperator made it; this one only reads it")
+            raise connection.unavailable(self.path, "a newer clawperator made it; this one only reads it")
 
         def write(db: sqlite3.Connection) -> T:
             db.execute("BEGIN IMMEDIATE")
@@ -264,27 +264,27 @@ class History:
         try:
             yield
         except _OF_FOREIGN_DATA as exc:
-            raise opening.unavailable(self.path, f"a row of it is damaged ({exc})") from exc
+            raise connection.unavailable(self.path, f"a row of it is damaged ({exc})") from exc
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do ``work``, once more with a new file where this one is damaged."""
         try:
             return work(self._db)
         except sqlite3.Error as exc:
-            if not opening.is_damage(exc):
-                raise opening.unavailable(self.path, str(exc)) from exc
+            if not connection.is_damage(exc):
+                raise connection.unavailable(self.path, str(exc)) from exc
             self._db.close()
             self.remarks += _aside(self.path, exc)
-        self._db = opening.connect(self.path)
+        self._db = connection.connect(self.path)
         try:
             return work(self._db)
         except sqlite3.Error as exc:
-            raise opening.unavailable(self.path, str(exc)) from exc
+            raise connection.unavailable(self.path, str(exc)) from exc
 
 
 def _aside(path: str, error: sqlite3.Error) -> list[str]:
     """Set the file aside for which ``error`` tells that it is damaged, and say so."""
-    target = opening.set_aside(path)
+    target = connection.set_aside(path)
     return [f"The history was damaged ({error}). It was set aside as {target}, and a new one begun."] if target else []
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clawperator.engine.contracts.limits import RENDERED_FORMATS
-from clawperator.engine.history.packing import digest
+from clawperator.engine.history.compression import digest
 from clawperator.engine.history.rows import TreeRow
 from clawperator.engine.logcat.signals import CapturedHierarchy
 

@@ -31,7 +31,7 @@ _LOCKED_SECONDS = 15.0
 """How long a write is tried again while another process has the file locked; also how long ``close`` may take then."""
 
 
-class HistoryRoom:
+class HistoryWorker:
     """Reads are awaited, writes are handed over. The file is opened by the first of them; nothing is touched before.
 
     ``troubles`` say why something could not be recorded, each once in a row; they are published as ``HistoryTrouble``, too.
@@ -108,16 +108,16 @@ class HistoryRoom:
 
     def _done(self, job: Job) -> tuple[History, object]:
         """Do ``job``, again and again while the file is locked: each time SQLite itself waits a while."""
-        from clawperator.engine.history import opening
+        from clawperator.engine.history import connection
 
         while True:
             try:
                 history = self._open()
                 done = job(history)
             except EngineError as exc:
-                if not opening.is_locked(exc):
+                if not connection.is_locked(exc):
                     raise
-                self._give_up_at = min(self._give_up_at, time.monotonic() + _LOCKED_SECONDS - opening.BUSY_SECONDS)
+                self._give_up_at = min(self._give_up_at, time.monotonic() + _LOCKED_SECONDS - connection.BUSY_SECONDS)
                 if time.monotonic() >= self._give_up_at:
                     raise
             else:

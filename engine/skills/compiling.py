@@ -32,6 +32,6 @@ def compile_for(
 
 def _record(guard: Guard, skill_id: str, artifact: str, **facts: Any) -> None:
     if guard.audited:
-        from clawperator.engine.history.auditing import compiling
+        from clawperator.engine.history.audit_rows import compiling
 
         guard.record(compiling(skill_id=skill_id, artifact=artifact, face=guard.face, **facts))

@@ -20,7 +20,7 @@ import pytest
 from clawperator.engine.filters.grammar import NO_FILTER, Filter, parse_filter
 from clawperator.engine.history.rows import LineRow
 from clawperator.engine.history.store import History
-from clawperator.engine.history.writing import put_run
+from clawperator.engine.history.writes import put_run
 from tests.benchmarks.conftest import Phone, Report, in_turn
 from tests.benchmarks.raw_script import click
 from tests.benchmarks.test_console_latency import REFERENCE_MS, bare_python

@@ -71,6 +71,43 @@ def test_importing_touches_nothing(room: str) -> None:
     assert import_all(modules(room))["acts"] == []
 
 
+ENGINE_ALONE = """
+import sys
+
+BLOCKED = ("textual", "rich", "fastapi", "uvicorn", "mcp", "prometheus_client", "shtab", "rich_argparse")
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+
+import asyncio
+from clawperator.engine import Engine, EngineError, ErrorCode, Settings
+
+async def main():
+    async with Engine(Settings()) as engine:
+        payload = {"commandId": "a", "taskId": "b", "source": "test", "expectedFormat": "android-ui-automator",
+                   "timeoutMs": 5000, "actions": [{"id": "s", "type": "snapshot_ui"}]}
+        engine.validate(payload)
+        try:
+            engine.validate({})
+        except EngineError as error:
+            return error.code
+    return None
+
+print(asyncio.run(main()))
+"""
+
+
+def test_the_engine_works_without_the_libraries_of_the_front_ends() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENGINE_ALONE], capture_output=True, text=True, check=False, timeout=patience(60)
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "EXECUTION_VALIDATION_FAILED"), done.stderr
+
+
 def test_the_public_names_are_there_and_nothing_else_is_promised() -> None:
     import clawperator.engine as public
 

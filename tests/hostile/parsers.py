@@ -59,15 +59,15 @@ from clawperator.engine.doctor.junit import junit_xml, xml_text
 from clawperator.engine.emulators import avds, image, manager, tool_errors
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import compatibility
+from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.screenshot import CaptureError, _png
-from clawperator.engine.executions.selecting import checked_matcher
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.filters import grammar, pattern_cost
 from clawperator.engine.follow.saved_dumps import read_dump
 from clawperator.engine.hierarchy import nodes, questions, selectors, tree, views
 from clawperator.engine.hierarchy.diff import compare
-from clawperator.engine.history import account, packing
+from clawperator.engine.history import compression, row_builders
 from clawperator.engine.history.store import History
 from clawperator.engine.logcat import lines as log_lines
 from clawperator.engine.logcat import progress, text, users
@@ -360,8 +360,8 @@ def exported(value: str) -> None:
         for file in run_bundle.files(run, safe=is_safe):
             file.text.encode(errors="backslashreplace")
     redact.Redactor(home="/home/u", user="u", host="h", serials=[SERIAL]).value(run)
-    packing.unpack(packing.pack(run))
-    packing.unpack_text(packing.pack_text(value))
+    compression.unpack(compression.pack(run))
+    compression.unpack_text(compression.pack_text(value))
 
 
 def drafted(data: bytes) -> None:
@@ -411,7 +411,7 @@ PARSERS: dict[str, Parser] = {
     "crashes": Parser([crash_parser.from_log, *text_of(crash_parser.from_dropbox)], own.files("logcat/crash*", "logcat/derived*", "device/tombstone*")),
     "envelope": Parser(text_of(envelope.parse_envelope), [json.dumps(own.ENVELOPE).encode()], (ValueError,)),
     "outcome": Parser(object_of(told), [json.dumps(own.ENVELOPE).encode()]),
-    "masking": Parser(object_of(safe_logs.mask_document, safe_logs.mask_payload, safe_logs.mask_envelope, account.denial), [json.dumps(value).encode() for value in (own.ENVELOPE, own.EXECUTION, own.BODY)]),
+    "masking": Parser(object_of(safe_logs.mask_document, safe_logs.mask_payload, safe_logs.mask_envelope, row_builders.denial), [json.dumps(value).encode() for value in (own.ENVELOPE, own.EXECUTION, own.BODY)]),
     "shell-v2": Parser([stream_of(protocol.ShellDecoder)], [protocol.shell_packet(1, b"out") + protocol.shell_packet(2, b"err") + protocol.shell_packet(3, b"\0")]),
     "adb-server": Parser(
         [

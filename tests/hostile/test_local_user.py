@@ -25,9 +25,9 @@ from clawperator.app.serve.tokens import open_tokens
 from clawperator.engine.diagnostics.log_file import LogFile, today_path
 from clawperator.engine.errors import EngineError, ErrorCode, NotPrivateError
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.device_lock import SingleFlight
-from clawperator.engine.history import ahead
-from clawperator.engine.history.opening import connect
+from clawperator.engine.executions.device_lock import DeviceLocks
+from clawperator.engine.history import write_ahead
+from clawperator.engine.history.connection import connect
 from clawperator.engine.history.store import History
 from clawperator.engine.skills.blocked_terms import load_blocked
 from clawperator.engine.skills.salt import FILE, installation_salt
@@ -107,7 +107,7 @@ async def test_a_device_is_taken_or_it_is_said_why_not(name: str, plant: str, tm
     planted(tmp_path / name, plant, other)
     code = None
     try:
-        async with SingleFlight(str(tmp_path)).hold("x", COMMAND):
+        async with DeviceLocks(str(tmp_path)).hold("x", COMMAND):
             pass
     except EngineError as exc:
         code = exc.code
@@ -120,7 +120,7 @@ async def test_a_ticket_that_nobody_drew_is_passed_over(name: str, tmp_path: Pat
     queue = tmp_path / "x.queue"
     queue.mkdir()
     (queue / name).touch()
-    async with SingleFlight(str(tmp_path)).hold("x", COMMAND):
+    async with DeviceLocks(str(tmp_path)).hold("x", COMMAND):
         pass
 
 
@@ -201,10 +201,10 @@ def test_no_note_is_written_into_a_folder_of_others(
     else:
         notes.mkdir()
         notes.chmod(0o777)
-    monkeypatch.setattr(ahead, "_note", lambda *_, **__: {})
+    monkeypatch.setattr(write_ahead, "_note", lambda *_, **__: {})
     attempt: Any = SimpleNamespace(execution_id="e")
     with pytest.raises(NotPrivateError):
-        ahead.write(str(tmp_path / "history.db"), attempt, "tests", safe=False)
+        write_ahead.write(str(tmp_path / "history.db"), attempt, "tests", safe=False)
     assert os.listdir(others) == os.listdir(notes) == []
 
 
@@ -233,7 +233,7 @@ async def test_a_lock_among_others_files_is_refused(owner: int | None, tmp_path:
     folder.mkdir()
     given_away(folder, owner)
     with pytest.raises(EngineError) as caught:
-        async with SingleFlight(str(folder)).hold("x", COMMAND):
+        async with DeviceLocks(str(folder)).hold("x", COMMAND):
             pass
     assert caught.value.code is ErrorCode.FOLDER_NOT_PRIVATE
     assert os.listdir(folder) == []

@@ -17,7 +17,7 @@ import pytest
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.device_lock import LockStatus, SingleFlight
+from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
 from clawperator.engine.executions.device_queue import DeviceQueue
 from clawperator.engine.history.records import RunSummary
 from clawperator.engine.history.store import History
@@ -102,11 +102,11 @@ class Victim:
         async with asyncio.timeout(patience(5)):
             while DeviceQueue(str(self.locks / f"{_SERIAL}.queue")).busy:  # noqa: ASYNC110 -- the file system tells nobody
                 await asyncio.sleep(0.02)  # a ticket that is new counts for a second, though its process is dead
-        return SingleFlight(str(self.locks)).status(_SERIAL)
+        return DeviceLocks(str(self.locks)).status(_SERIAL)
 
     async def _take(self, now: float) -> None:
         command = Command("next", "t", "tests", 1_000, "{}", ("a", "sleep"))
-        async with SingleFlight(str(self.locks), clock=lambda: now).hold(_SERIAL, command):
+        async with DeviceLocks(str(self.locks), clock=lambda: now).hold(_SERIAL, command):
             pass
 
     async def nothing_runs(self) -> None:

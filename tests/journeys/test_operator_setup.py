@@ -99,7 +99,7 @@ async def test_nothing_is_replaced_under_a_running_execution(connect: Connect, t
     """An installation stops the app, and so does switching its service off; adding a missing grant disturbs nobody."""
     bench = await connect()
     app, serial = bench.engine.operator_app(), (await bench.engine.device()).serial
-    async with bench.engine._flights.hold(serial, Command.errand("somebody", seconds=5)):
+    async with bench.engine._locks.hold(serial, Command.errand("somebody", seconds=5)):
         for attempt in (app.setup(save(tmp_path)), app.grant(force=True)):
             with pytest.raises(EngineError) as refused:
                 await attempt

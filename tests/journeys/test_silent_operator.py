@@ -37,7 +37,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Blockers]:
         found.append(await read(*arguments, **more))
         return found[-1]
 
-    monkeypatch.setattr(blockers, "read_state", noted)
+    monkeypatch.setattr(blockers, "read_blockers", noted)
     return found
 
 
@@ -98,7 +98,7 @@ async def test_a_service_that_is_being_started_is_waited_for(
         state = await read(*arguments, **more)
         return Blockers(starting, None, starting=True) if len(reads) == 1 else state
 
-    monkeypatch.setattr(blockers, "read_state", first_starting)
+    monkeypatch.setattr(blockers, "read_blockers", first_starting)
     assert (await bench.engine.snapshot()).succeeded
     assert (len(reads), bench.world.commands) == (2, 1)
 
@@ -109,7 +109,7 @@ async def test_a_read_that_fails_decides_nothing(connect: Connect, monkeypatch: 
         raise EngineError(ErrorCode.DEVICE_SHELL_UNAVAILABLE, "oops")
 
     bench = await connect(faults=[LOST], operator={"enabled": False})
-    monkeypatch.setattr(blockers, "read_state", broken)
+    monkeypatch.setattr(blockers, "read_blockers", broken)
     error = await failure(bench.engine, build.snapshot(), timeout_ms=1_000)
     assert error["code"] == ErrorCode.RESULT_ENVELOPE_TIMEOUT
 

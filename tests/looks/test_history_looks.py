@@ -12,13 +12,13 @@ import pytest
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.history.records import RunRecord
 from clawperator.engine.history.store import History
-from clawperator.engine.history.worker import HistoryRoom
+from clawperator.engine.history.worker import HistoryWorker
 from tests.app.console.support import CHECKS_OK, NOON, ROWS, FakeEngine, make_app, settings_screen, until
 from tests.looks.poses import AT_SIZES, PINNED, Compare, Typed, at_rest, before, press
 from tests.past_runs import a_run, a_summary, failed, put
 
 pytestmark = PINNED
-FIRST, SECOND = settings_screen(), settings_screen((("Network & internet", "Flight mode", False), *ROWS[1:4]))
+FIRST, SECOND = settings_screen(), settings_screen((("Network & internet", "HeldDevice mode", False), *ROWS[1:4]))
 
 
 def some_runs(path: Path) -> None:
@@ -42,7 +42,7 @@ def engine(tmp_path: Path) -> Iterator[FakeEngine]:
     """An engine with some runs behind it."""
     path = tmp_path / "history.db"
     some_runs(path)
-    room = HistoryRoom(str(path), EventBus())
+    room = HistoryWorker(str(path), EventBus())
     yield FakeEngine(screen=settings_screen(), checks=CHECKS_OK, history=room)
     room.close()
 
@@ -108,7 +108,7 @@ def test_filter_hides_all(snap_compare: Compare, engine: FakeEngine) -> None:
 
 def test_empty(snap_compare: Compare, tmp_path: Path) -> None:
     History.open(str(tmp_path / "history.db")).close()
-    room = HistoryRoom(str(tmp_path / "history.db"), EventBus())
+    room = HistoryWorker(str(tmp_path / "history.db"), EventBus())
     app = make_app(FakeEngine(screen=settings_screen(), checks=CHECKS_OK, history=room))
     assert snap_compare(app, terminal_size=(120, 36), run_before=before("4"))
     room.close()

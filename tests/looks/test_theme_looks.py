@@ -9,7 +9,7 @@ import pytest
 
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.history.store import History
-from clawperator.engine.history.worker import HistoryRoom
+from clawperator.engine.history.worker import HistoryWorker
 from tests.app.console.support import (
     CHECKS_FAILED,
     CHECKS_OK,
@@ -48,7 +48,7 @@ def an_engine(path: Path, mode: str) -> FakeEngine:
         screen=settings_screen(),
         checks=CHECKS_FAILED if mode == "doctor" else CHECKS_OK,
         present=devices,
-        history=HistoryRoom(str(path), EventBus()),
+        history=HistoryWorker(str(path), EventBus()),
     )
 
 

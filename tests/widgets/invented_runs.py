@@ -18,7 +18,7 @@ from clawperator.engine.events.types import (
     LogGap,
     SnapshotSeen,
 )
-from clawperator.engine.executions.log_events import OperatorNews
+from clawperator.engine.executions.log_events import LogEventPublisher
 from clawperator.engine.logcat.entries import parse_text
 from clawperator.engine.logcat.operator_log import OperatorLog
 from clawperator.widgets.models.execution import ExecutionState
@@ -223,6 +223,6 @@ def captured(name: str) -> list[ExecutionState]:
     entries = parse_text((GOLDEN / f"operator-{name}.txt").read_bytes())
     watcher = OperatorLog()
     signals = watcher.feed(entries) + watcher.finish()
-    log, news = ExecutionLog(), OperatorNews(EventBus(), SERIAL)
+    log, news = ExecutionLog(), LogEventPublisher(EventBus(), SERIAL)
     log.apply(event for signal in signals if (event := news.event(signal)) is not None)
     return list(log.executions)

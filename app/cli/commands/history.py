@@ -249,7 +249,7 @@ def _exported(history: History, where: Filter, *, safe: bool) -> Iterator[Mappin
     if not safe:
         yield from history.export(where)
         return
-    from clawperator.engine.history.safe import without_texts
+    from clawperator.engine.history.masking import without_texts
 
     for run in history.export(where, trees=False):
         yield without_texts(run)
@@ -287,13 +287,12 @@ def _permit_looking(chosen: Settings) -> None:
 
 
 def _write_lines(chosen: Settings, path: str, runs: Iterator[Mapping[str, Any]], *, replace: bool) -> dict[str, int]:
-    """Write each run as a line. Raises ``EngineError`` as ``named_file`` does."""
+    """Write each run as a line. Raises ``EngineError`` as ``Guard.new_file`` does."""
     from clawperator.engine.guard import Guard
-    from clawperator.engine.named_files import named_file
 
     written = size = 0
     hint = "" if replace else "Pass --force to replace a file."
-    with named_file(Guard(chosen, FACE), path, replace=replace, what="--to", hint=hint) as stream:
+    with Guard(chosen, FACE).new_file(path, replace=replace, what="--to", hint=hint) as stream:
         for run in runs:
             size += stream.write(output.encode(run) + b"\n")
             written += 1

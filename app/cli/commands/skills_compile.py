@@ -94,7 +94,7 @@ def _note(chosen: Settings, skill_id: str, artifact: str, **facts: Any) -> None:
     from clawperator.app.cli import deferred, diagnostics
 
     def note(_leaving: bool) -> None:
-        from clawperator.engine.history.auditing import audit_compile
+        from clawperator.engine.history.audit_rows import audit_compile
 
         for trouble in audit_compile(chosen, skill_id=skill_id, artifact=artifact, **facts):
             diagnostics.warn(trouble)

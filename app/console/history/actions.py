@@ -19,7 +19,7 @@ from clawperator.app.console.run.dispatch_dialogs import PathForm, Switch
 from clawperator.app.console.run.rerun import command_line, of_record
 from clawperator.engine.bundles import run_bundle
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions import spelling
+from clawperator.engine.executions import snippets
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.models.status import Status
@@ -120,6 +120,6 @@ def copyable(record: RunRecord) -> Iterator[tuple[str, Copyable]]:
     if envelope is not None:
         yield "json", Copyable("the envelope", lambda: json.dumps(envelope, indent=2, ensure_ascii=False))
     if payload is not None:
-        yield "execution", Copyable("the payload", lambda: spelling.pretty(payload))
+        yield "execution", Copyable("the payload", lambda: snippets.pretty(payload))
         if line := command_line(of_record(record)):
             yield "command", Copyable("the command", lambda: line)

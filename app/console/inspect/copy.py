@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from clawperator.app.console.copyable import Copyable
-from clawperator.engine.executions import spelling
+from clawperator.engine.executions import snippets
 from clawperator.engine.executions.steps import VERBS, execution, step
 from clawperator.engine.hierarchy.serialise import node_xml
 from clawperator.widgets.format.nodes import bounds_text
@@ -42,13 +42,13 @@ def of_matcher(bench: Bench, subject: Subject, device_id: str) -> Iterator[tuple
     verb = usual_verb(bench)
     action = step(verb, matcher=matcher, container=subject.container)
     label = VERBS[verb].label
-    yield "matcher", Copyable(f"the matcher ({count})", lambda: spelling.compact(matcher.fields()))
-    yield "json", Copyable(f"the matcher ({count})", lambda: spelling.pretty(matcher.fields()))
-    yield "step", Copyable(f"the step: {label} ({count})", lambda: spelling.pretty(action))
-    if line := spelling.command_line(action, device_id):
+    yield "matcher", Copyable(f"the matcher ({count})", lambda: snippets.compact(matcher.fields()))
+    yield "json", Copyable(f"the matcher ({count})", lambda: snippets.pretty(matcher.fields()))
+    yield "step", Copyable(f"the step: {label} ({count})", lambda: snippets.pretty(action))
+    if line := snippets.command_line(action, device_id):
         yield "command", Copyable(f"the command: {label} ({count})", lambda: line)
-    yield "execution", Copyable(f"the execution: {label} ({count})", lambda: spelling.pretty(execution([action])))
-    yield "python", Copyable(f"the program: {label} ({count})", lambda: spelling.python(execution([action]), device_id))
+    yield "execution", Copyable(f"the execution: {label} ({count})", lambda: snippets.pretty(execution([action])))
+    yield "python", Copyable(f"the program: {label} ({count})", lambda: snippets.python(execution([action]), device_id))
 
 
 def usual_verb(bench: Bench) -> str:

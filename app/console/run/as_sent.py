@@ -9,7 +9,7 @@ from typing import Any
 from textual.app import ComposeResult
 
 from clawperator.app.console.screens.menu import Dialog
-from clawperator.engine.executions.spelling import pretty
+from clawperator.engine.executions.snippets import pretty
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.text.json_text import roles

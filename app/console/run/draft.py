@@ -19,7 +19,7 @@ from clawperator.app.console.run.draft_file import (
 from clawperator.app.console.run.draft_model import Draft, Problem
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions.spelling import pretty
+from clawperator.engine.executions.snippets import pretty
 
 __all__ = [
     "MAX_FILE_BYTES",

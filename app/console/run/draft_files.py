@@ -19,7 +19,7 @@ from clawperator.app.console.screens.choice_dialog import ChoiceDialog
 from clawperator.app.console.screens.menu import Choice
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions import spelling
+from clawperator.engine.executions import snippets
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.status import Status
@@ -72,7 +72,7 @@ class DraftFilesScreen(ConsoleScreen):
             self.console.say(Status.FAILED, f"The draft was not saved: {_reason(exc)}")
         else:
             self.path, self.saved = path, generation
-            line = spelling.file_line(str(where), self.session.device_id)
+            line = snippets.file_line(str(where), self.session.device_id)
             self.console.say(Status.OK, f"Saved. {line} runs it")
             self.keeper.announce()
 

@@ -13,7 +13,7 @@ from clawperator.engine.contracts.issues import suggestion
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions.build import generated_id
-from clawperator.engine.executions.spelling import pretty
+from clawperator.engine.executions.snippets import pretty
 from clawperator.engine.executions.steps import execution, with_own_ids
 from clawperator.engine.executions.validate import Validated, validate
 from clawperator.widgets.text.json_text import JsonText, Span, editable, read

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.app.console.run.screen import RunScreen
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions import spelling
+from clawperator.engine.executions import snippets
 from clawperator.engine.executions.validate import validate
 from clawperator.widgets.format.lines import sentence
 from clawperator.widgets.models.status import Status
@@ -73,4 +73,4 @@ def command_line(sent: Sent) -> str:
         payload = validate(sent.payload).payload
     except EngineError:
         return ""
-    return spelling.execution_line(payload, sent.device_id)
+    return snippets.execution_line(payload, sent.device_id)

@@ -29,7 +29,7 @@ from clawperator.app.console.run.parts import (
 )
 from clawperator.app.console.run.problems import RunProblems
 from clawperator.app.console.session import Facet
-from clawperator.engine.executions import spelling
+from clawperator.engine.executions import snippets
 from clawperator.widgets import keys
 from clawperator.widgets.draft_steps import DraftSteps
 from clawperator.widgets.format.lines import Line
@@ -322,21 +322,21 @@ class RunScreen(RunProblems, DraftFilesScreen):
             return things
         step = draft.steps[self.steps.cursor]
         validated, _ = draft.check()
-        things["step"] = Copyable("the action step", lambda: spelling.compact(step))
+        things["step"] = Copyable("the action step", lambda: snippets.compact(step))
         matcher = matcher_of(step)
         if matcher is not None:
-            things["matcher"] = Copyable("the matcher", lambda: spelling.compact(matcher))
-        things["json"] = Copyable("the payload", lambda: spelling.pretty(draft.payload()))
-        things["execution"] = Copyable("the payload", lambda: spelling.compact(draft.payload()))
+            things["matcher"] = Copyable("the matcher", lambda: snippets.compact(matcher))
+        things["json"] = Copyable("the payload", lambda: snippets.pretty(draft.payload()))
+        things["execution"] = Copyable("the payload", lambda: snippets.compact(draft.payload()))
         if validated is not None:
             device, payload = self.session.device_id, validated.payload
             things["command"] = Copyable("the command line", lambda: self._command_line(payload))
-            things["python"] = Copyable("the Python program", lambda: spelling.python(payload, device))
+            things["python"] = Copyable("the Python program", lambda: snippets.python(payload, device))
         return things
 
     def _command_line(self, payload: Mapping[str, Any]) -> str:
         """With the file's name while it holds this very draft, else with all of the payload."""
         device = self.session.device_id
         if self.path and self.saved == self.keeper.draft.generation:
-            return spelling.file_line(str(Path(self.path).expanduser().absolute()), device)
-        return spelling.execution_line(payload, device)
+            return snippets.file_line(str(Path(self.path).expanduser().absolute()), device)
+        return snippets.execution_line(payload, device)

@@ -255,7 +255,7 @@ class SkillJobs:
 
     def compiled(self, plan: Plan, error: EngineError | None = None) -> None:
         """Note for the audit that an artifact was compiled for use."""
-        from clawperator.engine.history.auditing import audit_compile
+        from clawperator.engine.history.audit_rows import audit_compile
 
         made = plan.compiled
         audit_compile(

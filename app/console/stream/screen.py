@@ -24,7 +24,7 @@ from clawperator.app.console.screens.menu import Choice, MenuDialog
 from clawperator.app.console.screens.two_pane import TwoPaneScreen
 from clawperator.app.console.session import Facet
 from clawperator.engine.errors import EngineError
-from clawperator.engine.executions import spelling
+from clawperator.engine.executions import snippets
 from clawperator.widgets import keys
 from clawperator.widgets.envelope_log import EnvelopeLog
 from clawperator.widgets.execution_detail import ExecutionDetail
@@ -341,8 +341,8 @@ class StreamScreen(TwoPaneScreen):
                 things["json"] = Copyable("the envelope", lambda: json.dumps(envelope, indent=2, ensure_ascii=False))
             if execution.payload is not None:
                 payload, device = execution.payload, execution.device_id
-                things["execution"] = Copyable("the payload", lambda: spelling.pretty(payload))
-                things["command"] = Copyable("the command", lambda: spelling.execution_line(payload, device))
+                things["execution"] = Copyable("the payload", lambda: snippets.pretty(payload))
+                things["command"] = Copyable("the command", lambda: snippets.execution_line(payload, device))
             if execution.raw:
                 things["line"] = Copyable("the raw envelope", lambda: execution.raw)
         return things

@@ -18,7 +18,7 @@ from clawperator.app.serve.gate import not_of_a_page
 from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
-from clawperator.engine.executions.selecting import checked_matcher
+from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.follow.trees import SeenTree, viewed
 from clawperator.engine.hierarchy import questions
 from clawperator.engine.hierarchy.views import MIN_BYTES

@@ -18,7 +18,7 @@ from clawperator.engine.doctor.verdict import READINESS, verdict_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.types import CheckFinished
 from clawperator.engine.executions import build
-from clawperator.engine.executions.selecting import checked_matcher
+from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.follow.trees import viewed
 from clawperator.engine.hierarchy import questions
 

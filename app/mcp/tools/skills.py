@@ -178,7 +178,7 @@ def _compile(service: McpService, call: Call, registry: Registry, arguments: Arg
 def _note(service: McpService, call: Call, skill_id: str, artifact: str, **facts: Any) -> None:
     if service.engine.history is None:
         return
-    from clawperator.engine.history.auditing import compiling
+    from clawperator.engine.history.audit_rows import compiling
 
     row = compiling(skill_id=skill_id, artifact=artifact, face=service.engine.face, caller=call.caller.name, **facts)
     service.engine.history.put_audit(row)

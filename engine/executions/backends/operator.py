@@ -25,7 +25,7 @@ from clawperator.engine.executions.backend import Diagnose, Diagnosis, Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.log_stream import (
     DeviceLog,
-    LogRoom,
+    LogStreams,
     log_parser,
     logcat_words,
     new_nonce,
@@ -62,7 +62,7 @@ class OperatorBackend:
 
     name = "operator"
 
-    def __init__(self, logs: LogRoom, probe: Probe, diagnose: Diagnose, *, package: str, action: str) -> None:
+    def __init__(self, logs: LogStreams, probe: Probe, diagnose: Diagnose, *, package: str, action: str) -> None:
         self._logs = logs
         self._probe = probe
         self._diagnose = diagnose

@@ -27,7 +27,7 @@ from clawperator.engine.events.types import ExecutionStarted
 from clawperator.engine.history.records import LineRecord, RunRecord
 from clawperator.engine.history.rows import Run, RunRow
 from clawperator.engine.history.store import History
-from clawperator.engine.history.worker import HistoryRoom
+from clawperator.engine.history.worker import HistoryWorker
 from tests.app.console.support import (
     CHECKS_OK,
     NOON,
@@ -73,7 +73,7 @@ async def console(
     path: Path | None, *, size: tuple[int, int] = (120, 36), **more: Any
 ) -> AsyncIterator[tuple[ConsoleApp, Pilot[int], HistoryScreen]]:
     """A console in mode 4 over the history at ``path``; the first page is shown."""
-    room = HistoryRoom(str(path), EventBus()) if path is not None else None
+    room = HistoryWorker(str(path), EventBus()) if path is not None else None
     engine = FakeEngine(screen=settings_screen(), checks=CHECKS_OK, history=room)
     app = make_app(engine, clock=MovableClock(NOON), **more)
     try:

@@ -338,7 +338,7 @@ async def test_a_busy_device_is_a_conflict_with_a_hint(admit: Admit) -> None:
         from clawperator.engine.executions import build
         from clawperator.engine.executions.command import Command
 
-        async with patient.engine._flights.hold("emulator-5554", Command.internal(build.doctor_ping())):
+        async with patient.engine._locks.hold("emulator-5554", Command.internal(build.doctor_ping())):
             held.set()
             await release.wait()
 

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.drain import InFlight
+from clawperator.engine.executions.drain import Drain
 
 
 async def test_idle_when_the_last_one_is_done() -> None:
-    work = InFlight()
+    work = Drain()
     await work.idle()
     with work.one():
         with work.one():

@@ -48,7 +48,7 @@ async def test_a_picture_needs_neither_operator_nor_lock(tmp_path: Path) -> None
     device = create_device(Scenario.model_validate({"operator": {"installed": False}}))
     async with Simulation([device], mode="server") as simulation:
         engine = Engine(Settings.resolve({"lock_dir": str(tmp_path)}, simulation.env()))
-        async with engine._flights.hold(device.serial, Command.internal(build.doctor_ping())):
+        async with engine._locks.hold(device.serial, Command.internal(build.doctor_ping())):
             assert await engine.picture() == render_png(device.ui)
         with pytest.raises(EngineError) as caught:
             await engine.picture(device_id="elsewhere")

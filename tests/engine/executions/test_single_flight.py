@@ -16,7 +16,7 @@ import pytest
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import device_lock as flight_module
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.device_lock import SETTLE_SECONDS, SingleFlight
+from clawperator.engine.executions.device_lock import SETTLE_SECONDS, DeviceLocks
 from clawperator.engine.executions.device_queue import DeviceQueue
 from clawperator.engine.files import lock
 
@@ -28,11 +28,11 @@ def command(command_id: str = "cmd-1") -> Command:
 HOLD_UNTIL_STDIN_CLOSES = """
 import asyncio, sys
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.device_lock import SingleFlight
+from clawperator.engine.executions.device_lock import DeviceLocks
 
 async def main():
     command = Command("other", "task", "agent", 30000, "{}", ("a", "b"))
-    async with SingleFlight(sys.argv[1]).hold("emulator-5554", command, yields="yields" in sys.argv) as flight:
+    async with DeviceLocks(sys.argv[1]).hold("emulator-5554", command, yields="yields" in sys.argv) as flight:
         if "dispatch" in sys.argv:
             flight.dispatching()
         print("held", flush=True)
@@ -60,7 +60,7 @@ async def hold_elsewhere(folder: Path, *words: str) -> asyncio.subprocess.Proces
 
 
 async def test_the_second_is_turned_away_at_once_and_told_by_whom(tmp_path: Path) -> None:
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     async with flights.hold("emulator-5554", command("first")):
         with pytest.raises(EngineError) as caught:
             async with flights.hold("emulator-5554", command("second")):
@@ -74,7 +74,7 @@ async def test_the_second_is_turned_away_at_once_and_told_by_whom(tmp_path: Path
 
 
 async def test_the_same_command_id_is_turned_away_too(tmp_path: Path) -> None:
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     async with flights.hold("emulator-5554", command()):
         with pytest.raises(EngineError):
             async with flights.hold("emulator-5554", command()):
@@ -82,13 +82,13 @@ async def test_the_same_command_id_is_turned_away_too(tmp_path: Path) -> None:
 
 
 async def test_devices_do_not_wait_for_each_other(tmp_path: Path) -> None:
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     async with flights.hold("one", command()), flights.hold("two", command()):
         assert [status.device_id for status in flights.taken()] == ["one", "two"]
 
 
 async def test_free_again_after_an_error_inside(tmp_path: Path) -> None:
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     with pytest.raises(ZeroDivisionError):
         async with flights.hold("emulator-5554", command()):
             raise ZeroDivisionError
@@ -98,7 +98,7 @@ async def test_free_again_after_an_error_inside(tmp_path: Path) -> None:
 
 async def test_another_process_excludes_this_one(tmp_path: Path) -> None:
     process = await hold_elsewhere(tmp_path)
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     with pytest.raises(EngineError) as caught:
         async with flights.hold("emulator-5554", command()):
             pytest.fail("two processes hold one device")
@@ -120,7 +120,7 @@ async def killed_after_dispatch(folder: Path) -> None:
 async def test_a_device_settles_after_a_process_that_was_killed_after_its_dispatch(tmp_path: Path) -> None:
     await killed_after_dispatch(tmp_path)
     now = time.time()
-    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    flights = DeviceLocks(str(tmp_path), clock=lambda: now)
     with pytest.raises(EngineError) as caught:
         async with flights.hold("emulator-5554", command("next")):
             pytest.fail("dispatched to a busy device")
@@ -135,7 +135,7 @@ async def test_a_device_settles_after_a_process_that_was_killed_after_its_dispat
 async def test_looking_at_the_lock_begins_the_settling_once(tmp_path: Path) -> None:
     await killed_after_dispatch(tmp_path)
     now = time.time()
-    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    flights = DeviceLocks(str(tmp_path), clock=lambda: now)
     assert flights.status("emulator-5554").to_dict()["notBefore"] == now + SETTLE_SECONDS
     now += 1
     assert flights.status("emulator-5554").to_dict()["notBefore"] == now - 1 + SETTLE_SECONDS
@@ -143,7 +143,7 @@ async def test_looking_at_the_lock_begins_the_settling_once(tmp_path: Path) -> N
 
 async def test_a_killed_run_whose_own_budget_is_over_keeps_nobody_waiting(tmp_path: Path) -> None:
     await killed_after_dispatch(tmp_path)
-    later = SingleFlight(str(tmp_path), clock=lambda: time.time() + 30 + SETTLE_SECONDS)
+    later = DeviceLocks(str(tmp_path), clock=lambda: time.time() + 30 + SETTLE_SECONDS)
     async with later.hold("emulator-5554", command("next")):
         pass
 
@@ -152,7 +152,7 @@ async def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
     process = await hold_elsewhere(tmp_path)
     process.send_signal(signal.SIGKILL)
     await process.communicate(b"")
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     assert flights.status("emulator-5554").state == "free"
     async with flights.hold("emulator-5554", command()):
         pass
@@ -160,7 +160,7 @@ async def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
 
 async def test_an_unknown_outcome_keeps_the_device_for_two_seconds_without_anybody_waiting(tmp_path: Path) -> None:
     now = 1_000.0
-    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    flights = DeviceLocks(str(tmp_path), clock=lambda: now)
     async with flights.hold("emulator-5554", command("lost")) as flight:
         flight.settle()
     assert flights.status("emulator-5554").state == "settling"
@@ -183,7 +183,7 @@ async def test_an_unknown_outcome_keeps_the_device_for_two_seconds_without_anybo
 )
 async def test_no_serial_leads_out_of_the_folder_or_into_anothers_lock(tmp_path: Path, serial: str) -> None:
     folder = tmp_path / "locks"
-    flights = SingleFlight(str(folder))
+    flights = DeviceLocks(str(folder))
     async with flights.hold(serial, command()), flights.hold("plain", command()):
         assert {status.device_id for status in flights.taken()} == {serial, "plain"}
     assert os.listdir(tmp_path) == ["locks"]
@@ -191,7 +191,7 @@ async def test_no_serial_leads_out_of_the_folder_or_into_anothers_lock(tmp_path:
 
 
 async def test_lookers_never_turn_anybody_away(tmp_path: Path) -> None:
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     async with flights.hold("emulator-5554", command()):
         pass
     for _ in range(200):
@@ -222,7 +222,7 @@ WHOLE = {
 )
 async def test_rubbish_in_a_lock_file_is_nobody(tmp_path: Path, rubbish: str) -> None:
     (tmp_path / "emulator-5554.lock").write_text(rubbish)
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     assert flights.status("emulator-5554").state == "free"
     async with flights.hold("emulator-5554", command()):
         content = json.loads((tmp_path / "emulator-5554.lock").read_text())
@@ -231,13 +231,13 @@ async def test_rubbish_in_a_lock_file_is_nobody(tmp_path: Path, rubbish: str) ->
 
 async def test_nobody_else_may_read_who_holds_what(tmp_path: Path) -> None:
     folder = tmp_path / "locks"
-    async with SingleFlight(str(folder)).hold("emulator-5554", command()):
+    async with DeviceLocks(str(folder)).hold("emulator-5554", command()):
         assert folder.stat().st_mode & 0o077 == 0
         assert (folder / "emulator-5554.lock").stat().st_mode & 0o077 == 0
 
 
 async def test_the_longest_names_are_kept_whole(tmp_path: Path) -> None:
-    flights, name = SingleFlight(str(tmp_path)), "🙂" * 128
+    flights, name = DeviceLocks(str(tmp_path)), "🙂" * 128
     held = Command(name, name, "🙂" * 64, 30_000, "{}", ("a1", "sleep"))
     async with flights.hold("serial " * 100, held) as flight:
         assert flights.status("serial " * 100).to_dict()["commandId"] == name
@@ -247,7 +247,7 @@ async def test_the_longest_names_are_kept_whole(tmp_path: Path) -> None:
 
 async def test_a_clock_that_was_set_back_does_not_keep_a_device_for_hours(tmp_path: Path) -> None:
     now = 1_000_000.0
-    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    flights = DeviceLocks(str(tmp_path), clock=lambda: now)
     async with flights.hold("emulator-5554", command()) as flight:
         flight.settle()
     now -= 3_600
@@ -258,7 +258,7 @@ async def test_a_clock_that_was_set_back_does_not_keep_a_device_for_hours(tmp_pa
 
 async def test_a_folder_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    flights = SingleFlight(str(tmp_path / "file" / "locks"))
+    flights = DeviceLocks(str(tmp_path / "file" / "locks"))
     with pytest.raises(EngineError, match="file/locks") as caught:
         async with flights.hold("emulator-5554", command()):
             pytest.fail("held without a lock")
@@ -273,7 +273,7 @@ async def test_a_file_system_without_locks_is_no_conflict(tmp_path: Path, monkey
 
     monkeypatch.setattr(lock, "_lock", no_locks)
     with pytest.raises(EngineError, match="No locks available") as caught:
-        async with SingleFlight(str(tmp_path)).hold("emulator-5554", command()):
+        async with DeviceLocks(str(tmp_path)).hold("emulator-5554", command()):
             pytest.fail("held without a lock")
     assert caught.value.code is ErrorCode.LOCKS_UNAVAILABLE
 
@@ -288,12 +288,12 @@ async def waiting(folder: Path, device_id: str = "emulator-5554") -> None:
 
 
 async def hold_for_a_moment(folder: Path, command_id: str = "agent") -> str:
-    async with SingleFlight(str(folder)).hold("emulator-5554", command(command_id)):
+    async with DeviceLocks(str(folder)).hold("emulator-5554", command(command_id)):
         return command_id
 
 
 async def test_an_execution_waits_for_a_yielding_holder_of_this_process(tmp_path: Path) -> None:
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     async with flights.hold("emulator-5554", command("follow"), yields=True):
         agent = asyncio.create_task(hold_for_a_moment(tmp_path))
         await waiting(tmp_path)
@@ -303,7 +303,7 @@ async def test_an_execution_waits_for_a_yielding_holder_of_this_process(tmp_path
 
 async def test_an_execution_waits_for_a_yielding_holder_of_another_process(tmp_path: Path) -> None:
     process = await hold_elsewhere(tmp_path, "yields")
-    status = SingleFlight(str(tmp_path)).status("emulator-5554").to_dict()
+    status = DeviceLocks(str(tmp_path)).status("emulator-5554").to_dict()
     assert (status["state"], status["commandId"], status["yields"]) == ("held", "other", True)
     agent = asyncio.create_task(hold_for_a_moment(tmp_path))
     await waiting(tmp_path)
@@ -312,7 +312,7 @@ async def test_an_execution_waits_for_a_yielding_holder_of_another_process(tmp_p
 
 
 async def test_who_yields_cannot_come_back_before_the_one_that_waits(tmp_path: Path) -> None:
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     async with flights.hold("emulator-5554", command("follow-1"), yields=True):
         agent = asyncio.create_task(hold_for_a_moment(tmp_path))
         await waiting(tmp_path)
@@ -326,7 +326,7 @@ async def test_who_yields_cannot_come_back_before_the_one_that_waits(tmp_path: P
 
 
 async def test_who_gives_up_waiting_keeps_nobody_away(tmp_path: Path) -> None:
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     async with flights.hold("emulator-5554", command("follow-1"), yields=True):
         agent = asyncio.create_task(hold_for_a_moment(tmp_path))
         await waiting(tmp_path)
@@ -337,7 +337,7 @@ async def test_who_gives_up_waiting_keeps_nobody_away(tmp_path: Path) -> None:
 
 
 async def test_who_yields_waits_for_nobody(tmp_path: Path) -> None:
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     for yields in (True, False):
         async with flights.hold("emulator-5554", command("first"), yields=yields):
             with pytest.raises(EngineError) as caught:
@@ -348,7 +348,7 @@ async def test_who_yields_waits_for_nobody(tmp_path: Path) -> None:
 
 async def test_patience_with_a_yielding_holder_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flight_module, "YIELD_SECONDS", 0.05)
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     async with flights.hold("emulator-5554", command("hangs"), yields=True):
         with pytest.raises(EngineError) as caught:
             await hold_for_a_moment(tmp_path)
@@ -357,7 +357,7 @@ async def test_patience_with_a_yielding_holder_has_an_end(tmp_path: Path, monkey
 
 
 async def test_of_two_executions_that_wait_one_is_turned_away_by_the_other(tmp_path: Path) -> None:
-    flights, done = SingleFlight(str(tmp_path)), asyncio.Event()
+    flights, done = DeviceLocks(str(tmp_path)), asyncio.Event()
 
     async def agent(name: str) -> None:
         async with flights.hold("emulator-5554", command(name)):
@@ -376,7 +376,7 @@ async def test_of_two_executions_that_wait_one_is_turned_away_by_the_other(tmp_p
 
 async def test_what_a_yielding_holder_left_settling_is_waited_for(tmp_path: Path) -> None:
     now = 1_000.0
-    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    flights = DeviceLocks(str(tmp_path), clock=lambda: now)
     async with flights.hold("emulator-5554", command("follow"), yields=True) as flight:
         flight.settle()
     assert flights.status("emulator-5554").to_dict().items() >= {"state": "settling", "yields": True}.items()
@@ -398,7 +398,7 @@ async def test_what_a_yielding_holder_left_settling_is_waited_for(tmp_path: Path
 async def test_the_settling_of_another_process_is_waited_for(tmp_path: Path) -> None:
     process = await hold_elsewhere(tmp_path, "yields", "settle")
     await process.communicate(b"")
-    assert SingleFlight(str(tmp_path)).status("emulator-5554").state == "settling"
+    assert DeviceLocks(str(tmp_path)).status("emulator-5554").state == "settling"
     assert await hold_for_a_moment(tmp_path) == "agent"
 
 
@@ -408,13 +408,13 @@ async def test_lock_files_with_and_without_the_word_are_read(
 ) -> None:
     content = WHOLE | {"pid": os.getpid(), "not_before": 10.0} | more
     (tmp_path / "emulator-5554.lock").write_text(json.dumps(content))
-    status = SingleFlight(str(tmp_path), clock=lambda: 9.0).status("emulator-5554")
+    status = DeviceLocks(str(tmp_path), clock=lambda: 9.0).status("emulator-5554")
     assert status.holder is not None
     assert (status.state, status.holder.yields, "yields" in status.to_dict()) == ("settling", yields, yields)
 
 
 async def test_the_word_is_written_only_where_it_applies(tmp_path: Path) -> None:
-    flights, path = SingleFlight(str(tmp_path)), tmp_path / "emulator-5554.lock"
+    flights, path = DeviceLocks(str(tmp_path)), tmp_path / "emulator-5554.lock"
     for yields in (True, False):
         async with flights.hold("emulator-5554", command(), yields=yields):
             assert ("yields" in json.loads(path.read_text())) is yields
@@ -426,11 +426,11 @@ async def test_the_word_is_written_only_where_it_applies(tmp_path: Path) -> None
 WAIT_AND_TELL = """
 import asyncio, sys
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.device_lock import SingleFlight
+from clawperator.engine.executions.device_lock import DeviceLocks
 
 async def main():
     command = Command(sys.argv[2], "task", "agent", 30000, "{}", ("a", "b"))
-    async with SingleFlight(sys.argv[1]).hold("emulator-5554", command, wait_ms=60_000):
+    async with DeviceLocks(sys.argv[1]).hold("emulator-5554", command, wait_ms=60_000):
         print(sys.argv[2], flush=True)
 
 asyncio.run(main())
@@ -457,14 +457,14 @@ async def wait_elsewhere(folder: Path, name: str) -> asyncio.subprocess.Process:
 
 
 async def in_turn(folder: Path, name: str, order: list[str], wait_ms: int = 60_000) -> None:
-    async with SingleFlight(str(folder)).hold("emulator-5554", command(name), wait_ms=wait_ms):
+    async with DeviceLocks(str(folder)).hold("emulator-5554", command(name), wait_ms=wait_ms):
         order.append(name)
 
 
 async def test_who_waits_gets_the_device_in_the_order_of_coming(tmp_path: Path) -> None:
     order: list[str] = []
     names = [f"w{number}" for number in range(6)]
-    async with SingleFlight(str(tmp_path)).hold("emulator-5554", command("first")):
+    async with DeviceLocks(str(tmp_path)).hold("emulator-5554", command("first")):
         waiters = []
         for number, name in enumerate(names, 1):
             waiters.append(asyncio.create_task(in_turn(tmp_path, name, order)))
@@ -476,7 +476,7 @@ async def test_who_waits_gets_the_device_in_the_order_of_coming(tmp_path: Path) 
 
 async def test_processes_wait_in_the_same_queue(tmp_path: Path) -> None:
     order: list[str] = []
-    async with SingleFlight(str(tmp_path)).hold("emulator-5554", command("first")):
+    async with DeviceLocks(str(tmp_path)).hold("emulator-5554", command("first")):
         other = await wait_elsewhere(tmp_path, "other")
         mine = asyncio.create_task(in_turn(tmp_path, "mine", order))
         await queued(tmp_path, 2)
@@ -488,7 +488,7 @@ async def test_processes_wait_in_the_same_queue(tmp_path: Path) -> None:
 
 async def test_a_killed_process_keeps_nobody_waiting(tmp_path: Path) -> None:
     order: list[str] = []
-    async with SingleFlight(str(tmp_path)).hold("emulator-5554", command("first")):
+    async with DeviceLocks(str(tmp_path)).hold("emulator-5554", command("first")):
         other = await wait_elsewhere(tmp_path, "other")
         other.send_signal(signal.SIGKILL)
         await other.communicate()
@@ -500,7 +500,7 @@ async def test_a_killed_process_keeps_nobody_waiting(tmp_path: Path) -> None:
 
 async def test_who_stops_waiting_leaves_the_queue(tmp_path: Path) -> None:
     order: list[str] = []
-    async with SingleFlight(str(tmp_path)).hold("emulator-5554", command("first")):
+    async with DeviceLocks(str(tmp_path)).hold("emulator-5554", command("first")):
         waiters = [asyncio.create_task(in_turn(tmp_path, name, order)) for name in ("one", "two")]
         await queued(tmp_path, 2)
         waiters[0].cancel()
@@ -511,7 +511,7 @@ async def test_who_stops_waiting_leaves_the_queue(tmp_path: Path) -> None:
 
 async def test_who_does_not_wait_cannot_overtake(tmp_path: Path) -> None:
     order: list[str] = []
-    flights = SingleFlight(str(tmp_path))
+    flights = DeviceLocks(str(tmp_path))
     async with flights.hold("emulator-5554", command("first")):
         waiter = asyncio.create_task(in_turn(tmp_path, "patient", order))
         await queued(tmp_path, 1)
@@ -523,7 +523,7 @@ async def test_who_does_not_wait_cannot_overtake(tmp_path: Path) -> None:
 
 
 async def test_a_wait_has_an_end(tmp_path: Path) -> None:
-    async with SingleFlight(str(tmp_path)).hold("emulator-5554", command("first")):
+    async with DeviceLocks(str(tmp_path)).hold("emulator-5554", command("first")):
         with pytest.raises(EngineError) as caught:
             await in_turn(tmp_path, "second", [], wait_ms=30)
     assert caught.value.details["inFlightCommandId"] == "first"
@@ -533,7 +533,7 @@ async def test_a_wait_has_an_end(tmp_path: Path) -> None:
 
 async def test_a_device_that_settles_is_waited_for(tmp_path: Path) -> None:
     now, order = 1_000.0, list[str]()
-    flights = SingleFlight(str(tmp_path), clock=lambda: now)
+    flights = DeviceLocks(str(tmp_path), clock=lambda: now)
     async with flights.hold("emulator-5554", command("lost")) as flight:
         flight.settle()
 

@@ -6,7 +6,7 @@ import time
 import uuid
 from typing import Any
 
-from clawperator.engine.history.packing import digest
+from clawperator.engine.history.compression import digest
 from clawperator.engine.history.rows import LineRow, Run, RunRow, StepRow, TreeRow
 
 

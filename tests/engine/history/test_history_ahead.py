@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.engine.history import ahead
+from clawperator.engine.history import write_ahead
 from clawperator.engine.history.store import History
 
 DISPATCH = """
@@ -21,16 +21,16 @@ from clawperator.engine.events.bus import EventBus
 from clawperator.engine.executions.attempt import Attempt
 from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.executions.validate import validate
-from clawperator.engine.history.recorder import Recorder
-from clawperator.engine.history.worker import HistoryRoom
+from clawperator.engine.history.recorder import HistoryRecorder
+from clawperator.engine.history.worker import HistoryWorker
 
 path, safe, command_id = sys.argv[1:]
-room = HistoryRoom(path, EventBus(), safe=bool(safe))
+room = HistoryWorker(path, EventBus(), safe=bool(safe))
 room.write = lambda *_: None  # the thread of the history never has its turn
 payload = {"commandId": command_id, "taskId": "t", "source": "tests", "expectedFormat": "android-ui-automator",
            "timeoutMs": 5000, "actions": [{"id": "a", "type": "enter_text", "params":
            {"matcher": {"textEquals": "Name"}, "text": "hunter2"}}]}
-attempt = Attempt(room._events, payload, [Recorder(room, "cli")], Caller("somebody", peer="192.0.2.1"))
+attempt = Attempt(room._events, payload, [HistoryRecorder(room, "cli")], Caller("somebody", peer="192.0.2.1"))
 attempt.admit(validate(payload), "operator", "com.clawperator.operator")
 attempt.start("emulator-5554")
 attempt.trace.dispatched()
@@ -145,4 +145,4 @@ def test_a_link_is_not_followed(path: str, tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_read_is_none(tmp_path: Path) -> None:
     (tmp_path / "history.db.begun").write_text("")
-    assert list(ahead.left(str(tmp_path / "history.db"))) == []
+    assert list(write_ahead.left(str(tmp_path / "history.db"))) == []

@@ -18,11 +18,11 @@ from clawperator.engine.config.settings import Settings
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.history import schema
-from clawperator.engine.history.auditing import audit_compile, compiling
+from clawperator.engine.history.audit_rows import audit_compile, compiling
 from clawperator.engine.history.records import AuditRecord
 from clawperator.engine.history.rows import AuditRow
 from clawperator.engine.history.store import History
-from clawperator.engine.history.worker import HistoryRoom
+from clawperator.engine.history.worker import HistoryWorker
 from tests.engine.history.support import a_run
 
 FIRST_VERSION = Path(__file__).parents[2] / "data" / "history-v1.sql"
@@ -117,7 +117,7 @@ def test_a_step_that_fails_in_the_middle_leaves_the_old_file(old: str, monkeypat
 
 def test_two_who_open_an_old_file_bring_it_up_to_date_once(old: str) -> None:
     async def opened() -> None:
-        rooms = [HistoryRoom(old, EventBus()) for _ in range(4)]
+        rooms = [HistoryWorker(old, EventBus()) for _ in range(4)]
         for index, room in enumerate(rooms):
             room.put_audit(an_entry(command_id=f"c{index}"))
         await asyncio.gather(*(asyncio.to_thread(room.close) for room in rooms))
@@ -169,7 +169,7 @@ def test_what_was_compiled(path: str) -> None:
     row = compiling(**FACTS, execution=PLAN, recipe_id="com.example.x", duration_ms=3.0, caller="ann")
     assert (row.event, row.command_id, row.task_id, row.mode) == ("compile", "cmd-abc", "task-abc", "artifact_compiled")
     assert (row.action_types, row.code, row.duration_ms, row.face) == (("open_app", "click"), "", 3.0, "cli")
-    room = HistoryRoom(path, EventBus())
+    room = HistoryWorker(path, EventBus())
     room.put_audit(row)
     room.close()
     assert not room.troubles

@@ -15,7 +15,7 @@ from clawperator.engine.events.types import HistoryTrouble
 from clawperator.engine.filters.grammar import parse_filter
 from clawperator.engine.history import worker as rooms
 from clawperator.engine.history.store import History
-from clawperator.engine.history.worker import HistoryRoom
+from clawperator.engine.history.worker import HistoryWorker
 from tests.engine.history.support import a_run, a_tree
 
 
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> str:
 
 
 async def test_reads_see_what_was_written_before_them(path: str) -> None:
-    room = HistoryRoom(path, EventBus())
+    room = HistoryWorker(path, EventBus())
     room.write(lambda history: history.put(a_run("one", trees=(a_tree(),))))
     room.write(lambda history: history.put(a_run("two")))
     assert [run.command_id for run in await room.runs(parse_filter("one"))] == ["one"]
@@ -44,13 +44,13 @@ async def test_reads_see_what_was_written_before_them(path: str) -> None:
 
 def test_nothing_is_touched_before_somebody_wants_something(path: str) -> None:
     threads = threading.active_count()
-    HistoryRoom(path, EventBus()).close()
+    HistoryWorker(path, EventBus()).close()
     assert threading.active_count() == threads
     assert not os.path.exists(path)
 
 
 def test_late_writes_wait_for_the_end_of_a_held_room(path: str) -> None:
-    room = HistoryRoom(path, EventBus())
+    room = HistoryWorker(path, EventBus())
     room.hold()
     room.write(lambda history: history.put(a_run("at the beginning")))
     room.write(lambda history: history.put(a_run("at the end")), late=True)
@@ -62,12 +62,12 @@ def test_late_writes_wait_for_the_end_of_a_held_room(path: str) -> None:
         assert [run.command_id for run in history.runs()] == ["at the end", "at the beginning"]
 
 
-async def _settled(room: HistoryRoom) -> None:
+async def _settled(room: HistoryWorker) -> None:
     await room.count()
 
 
 def test_who_leaves_for_good_leaves_the_file_open_and_whole(path: str) -> None:
-    room = HistoryRoom(path, EventBus())
+    room = HistoryWorker(path, EventBus())
     room.write(lambda history: history.put(a_run("kept")))
     room.close(leaving=True)
     assert os.path.exists(f"{path}-wal"), "nothing was moved to its final place"
@@ -78,7 +78,7 @@ def test_who_leaves_for_good_leaves_the_file_open_and_whole(path: str) -> None:
 
 async def test_trouble_is_told_once_in_a_row_and_raises_nothing(tmp_path: Path) -> None:
     bus = EventBus()
-    room = HistoryRoom(str(tmp_path), bus)  # a folder
+    room = HistoryWorker(str(tmp_path), bus)  # a folder
     with bus.subscribe() as subscription:
         for _ in range(3):
             room.write(lambda history: history.put(a_run()))
@@ -93,7 +93,7 @@ async def test_trouble_is_told_once_in_a_row_and_raises_nothing(tmp_path: Path) 
 
 
 def test_a_fault_of_our_own_is_trouble_too(path: str) -> None:
-    room = HistoryRoom(path, EventBus())
+    room = HistoryWorker(path, EventBus())
     room.write(lambda history: 1 / 0)
     room.write(lambda history: history.put(a_run("after")))
     room.close()
@@ -104,7 +104,7 @@ def test_a_fault_of_our_own_is_trouble_too(path: str) -> None:
 
 def test_a_damaged_file_is_told_about_and_the_run_is_kept(path: str) -> None:
     Path(path).write_bytes(b"nothing" * 1_000)
-    room = HistoryRoom(path, EventBus())
+    room = HistoryWorker(path, EventBus())
     room.write(lambda history: history.put(a_run("kept")))
     room.close()
     (trouble,) = room.troubles
@@ -115,7 +115,7 @@ def test_a_damaged_file_is_told_about_and_the_run_is_kept(path: str) -> None:
 
 def test_a_disk_that_hangs_costs_memory_only_so_far(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rooms, "_WAITING", 10)
-    room, hangs = HistoryRoom(path, EventBus()), threading.Event()
+    room, hangs = HistoryWorker(path, EventBus()), threading.Event()
     room.write(lambda history: hangs.wait())
     for index in range(50):
         room.write(lambda history, index=index: history.put(a_run(f"{index}")))  # type: ignore[misc]
@@ -127,7 +127,7 @@ def test_a_disk_that_hangs_costs_memory_only_so_far(path: str, monkeypatch: pyte
 
 
 async def test_a_reader_that_gives_up_disturbs_nobody(path: str) -> None:
-    room, hangs = HistoryRoom(path, EventBus()), threading.Event()
+    room, hangs = HistoryWorker(path, EventBus()), threading.Event()
     room.write(lambda history: hangs.wait())
     reading = asyncio.create_task(room.count())
     await asyncio.sleep(0)
@@ -140,7 +140,7 @@ async def test_a_reader_that_gives_up_disturbs_nobody(path: str) -> None:
 
 def test_runs_that_are_over_push_the_oldest_ones_out(path: str) -> None:
     """Whoever wrote them: seen ones count as well."""
-    room = HistoryRoom(path, EventBus(), days=30, megabytes=500)
+    room = HistoryWorker(path, EventBus(), days=30, megabytes=500)
     for index in range(32):
         started = {"started_at": 1.0, "ended_at": 2.0} if index < 5 else {}
         room.write(lambda history, index=index, started=started: history.put(a_run(f"{index}", **started)))  # type: ignore[misc]

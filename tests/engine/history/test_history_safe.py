@@ -10,7 +10,7 @@ import pytest
 from clawperator.engine.events.bus import EventBus
 from clawperator.engine.history.rows import AuditRow, LineRow, Run, StepRow
 from clawperator.engine.history.store import History
-from clawperator.engine.history.worker import HistoryRoom
+from clawperator.engine.history.worker import HistoryWorker
 from tests.engine.history.support import a_run, a_tree
 
 SECRET = "Zq7secret"
@@ -89,7 +89,7 @@ def test_what_is_kept_otherwise_is_whole(path: str) -> None:
 
 
 def test_a_room_hands_it_on(path: str) -> None:
-    room = HistoryRoom(path, EventBus(), safe=True)
+    room = HistoryWorker(path, EventBus(), safe=True)
     room.write(lambda history: history.put(telling_run()))
     room.close()
     assert not room.troubles

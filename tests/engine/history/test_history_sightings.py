@@ -16,10 +16,10 @@ from clawperator.engine.events.types import (
     ExecutionStarted,
     SnapshotSeen,
 )
-from clawperator.engine.history import opening
+from clawperator.engine.history import connection
 from clawperator.engine.history.records import RunRecord
 from clawperator.engine.history.rows import Run, StepRow
-from clawperator.engine.history.seen import Sightings
+from clawperator.engine.history.seen_runs import SeenRuns
 from clawperator.engine.history.store import History
 from clawperator.engine.logcat.progress import read_progress
 from tests.engine.history.support import a_run
@@ -32,8 +32,8 @@ class Shelf:
     """A history that is written at once."""
 
     def __init__(self) -> None:
-        self.history = History("", opening.in_memory(), [])
-        self.sightings = Sightings(self, "console")  # type: ignore[arg-type]
+        self.history = History("", connection.in_memory(), [])
+        self.sightings = SeenRuns(self, "console")  # type: ignore[arg-type]
         self.at = NOW
 
     def write(self, job: Callable[[History], object], *, late: bool = False) -> None:

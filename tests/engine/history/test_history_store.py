@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.filters.grammar import Filter, parse_filter
 from clawperator.engine.filters.pattern_budget import ALLOWANCE
-from clawperator.engine.history import opening, schema
+from clawperator.engine.history import connection, schema
 from clawperator.engine.history.records import AuditRecord, LineRecord, RunSummary
 from clawperator.engine.history.rows import AuditRow, LineRow, RunRow
 from clawperator.engine.history.store import History
@@ -125,7 +125,7 @@ def test_no_text_is_too_odd(command_id: str, message: str, tree: str) -> None:
         trees=(a_tree(tree, text=tree),),
         lines=(LineRow(1.0, "start", message),),
     )
-    with closing(History("", opening.in_memory(), [])) as history:
+    with closing(History("", connection.in_memory(), [])) as history:
         record = history.find(history.put(run, AuditRow(1.0, "refused", "e", command_id, action_types=(tree,))))
         assert record.summary.command_id == command_id.encode("utf-8", "replace").decode()
         assert record.payload == {"text": message}
@@ -279,10 +279,10 @@ def test_two_who_find_the_damage_set_it_aside_once(path: str) -> None:
     """The second one must not move the new file of the first."""
     os.makedirs(os.path.dirname(path))
     Path(path).write_bytes(b"no database" * 1000)
-    assert opening.set_aside(path)
+    assert connection.set_aside(path)
     with History.open(path) as history:
         history.put(a_run("kept"))
-        assert opening.set_aside(path) == ""
+        assert connection.set_aside(path) == ""
     with History.open(path) as history:
         assert history.count() == 1
     assert len(damaged(path)) == 1

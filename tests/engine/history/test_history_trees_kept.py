@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from clawperator.engine.history.packing import digest
+from clawperator.engine.history.compression import digest
+from clawperator.engine.history.masking import without_texts
 from clawperator.engine.history.rows import LineRow
-from clawperator.engine.history.safe import without_texts
 from clawperator.engine.history.store import History
 from clawperator.engine.history.trees import keep_trees
 from clawperator.engine.logcat.signals import CapturedHierarchy

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.files.writing import PRIVATE, private_folder, require_private
-from clawperator.engine.history.process import alive, token
+from clawperator.engine.history.process_identity import alive, token
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import Attempt

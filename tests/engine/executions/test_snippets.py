@@ -22,7 +22,7 @@ from clawperator.app.cli.commands.execute import Execute, read_payload
 from clawperator.app.cli.parsing.arguments import build_parser, find_command, read
 from clawperator.app.cli.table import load
 from clawperator.engine import executions
-from clawperator.engine.executions import build, spelling
+from clawperator.engine.executions import build, snippets
 from clawperator.engine.executions.steps import VERBS, execution, step
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.hierarchy.matcher import Matcher
@@ -89,7 +89,7 @@ def essence(payload: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 @given(actions(), serials)
 def test_the_command_line_of_a_step_does_the_same_on_the_same_device(action: dict[str, Any], serial: str) -> None:
     payload = execution([action])
-    line = spelling.execution_line(payload, serial)
+    line = snippets.execution_line(payload, serial)
     again, device = understood(line)
     assert essence(again) == essence(payload)
     assert again["timeoutMs"] == payload["timeoutMs"]
@@ -100,14 +100,14 @@ def test_the_command_line_of_a_step_does_the_same_on_the_same_device(action: dic
 @given(st.lists(actions(), min_size=2, max_size=4))
 def test_the_command_line_of_several_steps_carries_the_whole_payload(several: list[dict[str, Any]]) -> None:
     payload = execution(several)
-    again, _ = understood(spelling.execution_line(payload, "emulator-5554"))
+    again, _ = understood(snippets.execution_line(payload, "emulator-5554"))
     assert again == validate(payload).payload
 
 
 @settings(max_examples=60)
 @given(actions())
 def test_a_shell_reads_the_line_as_it_was_meant(action: dict[str, Any]) -> None:
-    line = spelling.execution_line(execution([action]), "emulator-5554")
+    line = snippets.execution_line(execution([action]), "emulator-5554")
     done = subprocess.run(
         ["/bin/sh", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True, text=True, encoding="utf-8"
     )
@@ -117,7 +117,7 @@ def test_a_shell_reads_the_line_as_it_was_meant(action: dict[str, Any]) -> None:
 def test_well_known_lines() -> None:
     wifi = Matcher(text_equals="Wi‑Fi", resource_id="android:id/title")
     selector = """--selector '{"resourceId":"android:id/title","textEquals":"Wi‑Fi"}'"""
-    lines = {verb: spelling.execution_line(execution([step(verb, matcher=wifi, text="-x y", application_id="a.b", uri="geo:0,0", duration_ms=1)]), "emulator-5554") for verb in VERBS}  # fmt: skip
+    lines = {verb: snippets.execution_line(execution([step(verb, matcher=wifi, text="-x y", application_id="a.b", uri="geo:0,0", duration_ms=1)]), "emulator-5554") for verb in VERBS}  # fmt: skip
     device = "--device-id emulator-5554"
     assert lines["tap"] == f"clawperator action click {device} {selector}"
     assert lines["long_press"] == f"clawperator action click {device} {selector} --click-type long_click"
@@ -127,19 +127,19 @@ def test_well_known_lines() -> None:
     assert lines["open_uri"] == f"clawperator action open-uri {device} --uri geo:0,0"
     assert lines["snapshot"] == f"clawperator observe snapshot {device}"
     assert lines["verify"].startswith(f"clawperator execute {device} --execution '{{")
-    assert spelling.file_line("-plan{.json", "") == "clawperator execute --execution './-plan{.json'"
+    assert snippets.file_line("-plan{.json", "") == "clawperator execute --execution './-plan{.json'"
 
 
 def test_a_budget_that_is_not_the_commands_own_is_said() -> None:
     payload = execution([step("back")]) | {"timeoutMs": 5_000}
-    assert spelling.execution_line(payload) == "clawperator action press-key --key back --timeout-ms 5000"
+    assert snippets.execution_line(payload) == "clawperator action press-key --key back --timeout-ms 5000"
 
 
 def test_a_compiled_execution_keeps_its_mode() -> None:
     payload = execution([step("back")]) | {"mode": "artifact_compiled"}
-    again, _ = understood(spelling.execution_line(payload))
+    again, _ = understood(snippets.execution_line(payload))
     assert again["mode"] == "artifact_compiled"
-    assert spelling.execution_line(payload | {"mode": "direct"}) == "clawperator action press-key --key back"
+    assert snippets.execution_line(payload | {"mode": "direct"}) == "clawperator action press-key --key back"
 
 
 ODD_PARAMS: list[Any] = [None, [], "x"]
@@ -156,25 +156,25 @@ REFUSED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("wrong", REFUSED, ids=str)
 def test_what_was_refused_is_spelled_as_it_was_given(wrong: dict[str, Any]) -> None:
-    line = shlex.split(spelling.execution_line(wrong, "emulator-5554"))
+    line = shlex.split(snippets.execution_line(wrong, "emulator-5554"))
     assert line[:-1] == ["clawperator", "execute", "--device-id", "emulator-5554", "--execution"]
     assert json.loads(line[-1]) == wrong
 
 
 @given(st.recursive(values, lambda inner: st.dictionaries(values, inner, max_size=3)))
 def test_json_is_the_same_value_and_hides_nothing(value: object) -> None:
-    assert json.loads(spelling.compact(value)) == value
-    assert json.loads(spelling.pretty(value)) == value
-    assert spelling.compact(value).isprintable()
-    assert spelling.pretty(value).replace("\n", "").isprintable()
+    assert json.loads(snippets.compact(value)) == value
+    assert json.loads(snippets.pretty(value)) == value
+    assert snippets.compact(value).isprintable()
+    assert snippets.pretty(value).replace("\n", "").isprintable()
 
 
 def test_a_parameter_without_a_flag_makes_it_a_payload() -> None:
-    assert spelling.command_line({"id": "s", "type": "scroll", "params": {"distanceRatio": 0.4}}) is None
-    assert spelling.command_line({"id": "s", "type": "scroll_and_click", "params": {"clickAfter": False}}) is None
-    assert spelling.command_line({"id": "s", "type": "click", "params": {"coordinate": {"x": 1, "y": 2}}}) is None
+    assert snippets.command_line({"id": "s", "type": "scroll", "params": {"distanceRatio": 0.4}}) is None
+    assert snippets.command_line({"id": "s", "type": "scroll_and_click", "params": {"clickAfter": False}}) is None
+    assert snippets.command_line({"id": "s", "type": "click", "params": {"coordinate": {"x": 1, "y": 2}}}) is None
     typed = {"id": "t", "type": "enter_text", "params": {"matcher": {"textEquals": "a"}, "text": "-"}}
-    assert spelling.command_line(typed) is None, "--text - would read stdin"
+    assert snippets.command_line(typed) is None, "--text - would read stdin"
 
 
 class Recorder:
@@ -199,7 +199,7 @@ class Recorder:
 @given(st.lists(actions(), min_size=1, max_size=3), serials)
 def test_the_program_runs_the_same_payload(several: list[dict[str, Any]], serial: str) -> None:
     payload = execution(several)
-    source = spelling.python(payload, serial)
+    source = snippets.python(payload, serial)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("clawperator.engine.Engine", Recorder, raising=False)
         exec(compile(source, "copied.py", "exec"), {"__name__": "__main__"})  # the point of the test: it is a program
@@ -217,8 +217,8 @@ async def test_what_is_copied_runs(spelled: str, tmp_path: Path) -> None:
         (tmp_path / "clawperator").chmod(0o700)
         env = {**os.environ, **simulation.env(), "HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
         command = {
-            "shell": ["/bin/sh", "-c", spelling.execution_line(payload, serial)],
-            "python": [sys.executable, "-c", spelling.python(payload, serial)],
+            "shell": ["/bin/sh", "-c", snippets.execution_line(payload, serial)],
+            "python": [sys.executable, "-c", snippets.python(payload, serial)],
         }[spelled]
         process = await asyncio.create_subprocess_exec(*command, env=env, stdout=subprocess.PIPE)
         out, _ = await process.communicate()
@@ -230,7 +230,7 @@ async def test_what_is_copied_runs(spelled: str, tmp_path: Path) -> None:
 def test_nothing_here_needs_a_terminal() -> None:
     """The engine's spelling is for every face."""
     done = subprocess.run(
-        [sys.executable, "-c", f"import sys, {executions.__name__}.spelling; print('textual' in sys.modules)"],
+        [sys.executable, "-c", f"import sys, {executions.__name__}.snippets; print('textual' in sys.modules)"],
         capture_output=True,
         check=True,
         text=True,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator.engine.contracts.limits import MODES
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.history.account import denial, rule_of
+from clawperator.engine.history.row_builders import denial, rule_of
 from clawperator.engine.history.rows import AuditRow
 
 if TYPE_CHECKING:

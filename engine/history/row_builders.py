@@ -10,7 +10,7 @@ from clawperator.engine.contracts.caller import Caller
 from clawperator.engine.contracts.limits import MAX_PAYLOAD_BYTES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
-from clawperator.engine.history.packing import to_json
+from clawperator.engine.history.compression import to_json
 from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, TreeRow, step_rows
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from clawperator.engine.contracts.limits import MODES
-from clawperator.engine.history.account import DIED, planned_steps, unknown_outcome
-from clawperator.engine.history.packing import pack, pack_text, to_json, unpack
-from clawperator.engine.history.process import alive, token
+from clawperator.engine.history.compression import pack, pack_text, to_json, unpack
+from clawperator.engine.history.process_identity import alive, token
+from clawperator.engine.history.row_builders import DIED, planned_steps, unknown_outcome
 from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, StepRow, TreeRow, step_rows
 
 _COLUMNS = (*RunRow._fields, "action_types", "process", "message", "outcome")

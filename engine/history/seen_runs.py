@@ -30,7 +30,7 @@ from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.executions.trace import LINES_KEPT
 from clawperator.engine.history.rows import LineRow, Run, RunRow, step_rows
 from clawperator.engine.history.trees import keep_trees
-from clawperator.engine.history.worker import HistoryRoom
+from clawperator.engine.history.worker import HistoryWorker
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 _HOUSEKEEPING = (FOLLOW_SOURCE, DOCTOR_SOURCE)
@@ -51,7 +51,7 @@ _Seen = CommandProgress | SnapshotSeen | EnvelopeSeen
 
 
 @dataclass(slots=True)
-class _Sighting:
+class _SeenRun:
     """What has been seen of one command so far."""
 
     device_id: str
@@ -79,13 +79,13 @@ class _Sighting:
         return self.at + ((self.timeout_ms or MAX_EXECUTION_TIMEOUT_MS) + ENVELOPE_WAIT_BUFFER_MS) / 1000
 
 
-class Sightings:
+class SeenRuns:
     """Feed it the engine's events in order, and ``expire`` it now and then."""
 
-    def __init__(self, room: HistoryRoom, face: str) -> None:
-        self._room = room
+    def __init__(self, worker: HistoryWorker, face: str) -> None:
+        self._worker = worker
         self._face = face
-        self._open: OrderedDict[Key, _Sighting] = OrderedDict()
+        self._open: OrderedDict[Key, _SeenRun] = OrderedDict()
         self._own: set[Key] = set()
         self._over: OrderedDict[Key, bool] = OrderedDict()
         """Commands whose end is known: only their beginning anew is news, and a result where none had come (true)."""
@@ -111,14 +111,14 @@ class Sightings:
                 case EnvelopeSeen() if event.command_id:
                     if self._over.get(_key(event)):
                         self._late(event)
-                    elif self._sighting(event) is not None:
+                    elif self._seen(event) is not None:
                         self._end(_key(event), event.at, event)
 
     def expire(self, now: float) -> None:
         """Write what has no end and will get none."""
-        for key, sighting in list(self._open.items()):
-            if now > sighting.overdue_at:
-                self._end(key, sighting.last_at)
+        for key, seen in list(self._open.items()):
+            if now > seen.overdue_at:
+                self._end(key, seen.last_at)
 
     # -- on its way
 
@@ -126,43 +126,43 @@ class Sightings:
         before = self._open.get(_key(event))
         if event.kind == "start" and before is not None and before.fields:
             self._end(_key(event), before.last_at)  # the same id once more, and nothing told that the first was over
-        sighting = self._sighting(event, begins=event.kind in ("queued", "start"))
-        if sighting is None:
+        seen = self._seen(event, begins=event.kind in ("queued", "start"))
+        if seen is None:
             return
         if event.kind == "start":
-            sighting.fields = dict(event.fields)
-        if len(sighting.lines) < LINES_KEPT:
-            sighting.lines.append(LineRow(event.at, event.kind, event.text, event.fields))
+            seen.fields = dict(event.fields)
+        if len(seen.lines) < LINES_KEPT:
+            seen.lines.append(LineRow(event.at, event.kind, event.text, event.fields))
 
     def _tree(self, event: SnapshotSeen) -> None:
-        sighting = self._sighting(event)
-        if sighting is not None and self._characters + len(event.xml) <= _CHARACTERS:
+        seen = self._seen(event)
+        if seen is not None and self._characters + len(event.xml) <= _CHARACTERS:
             self._characters += len(event.xml)
-            sighting.trees.append((event.at, CapturedHierarchy(event.step_id, event.xml, event.complete)))
+            seen.trees.append((event.at, CapturedHierarchy(event.step_id, event.xml, event.complete)))
 
-    def _sighting(self, event: _Seen, *, begins: bool = False) -> _Sighting | None:
+    def _seen(self, event: _Seen, *, begins: bool = False) -> _SeenRun | None:
         """What is known of the command that has just shown itself; ``None`` where it is our own, or over."""
         key = _key(event)
         if key in self._own or (key in self._over and not begins):
             return None
-        sighting = self._open.get(key)
-        if sighting is None:
+        seen = self._open.get(key)
+        if seen is None:
             if len(self._open) >= _OPEN:
                 oldest, first = next(iter(self._open.items()))
                 self._end(oldest, first.last_at)
             self._over.pop(key, None)
-            sighting = self._open[key] = _Sighting(*key, event.at, event.at)
-        sighting.last_at = event.at
-        return sighting
+            seen = self._open[key] = _SeenRun(*key, event.at, event.at)
+        seen.last_at = event.at
+        return seen
 
     # -- its end
 
     def _end(self, key: Key, at: float, event: EnvelopeSeen | None = None) -> None:
-        sighting = self._open.pop(key)
-        self._characters -= sum(len(tree.xml) for _, tree in sighting.trees)
-        self._note_end(key, unanswered=event is None and not sighting.housekeeping)
-        if not sighting.housekeeping:
-            self._room.write(lambda history: history.put(_complete(sighting, at, event, self._face)))
+        seen = self._open.pop(key)
+        self._characters -= sum(len(tree.xml) for _, tree in seen.trees)
+        self._note_end(key, unanswered=event is None and not seen.housekeeping)
+        if not seen.housekeeping:
+            self._worker.write(lambda history: history.put(_complete(seen, at, event, self._face)))
 
     def _late(self, event: EnvelopeSeen) -> None:
         """The result of a command of which nobody expected one any more: it goes to the run that ended without it."""
@@ -172,7 +172,7 @@ class Sightings:
         self._over[key] = False
         row = RunRow("", event.command_id, device_id=key[0], origin="seen", ended_at=event.at)
         run = Run(row, envelope=event.envelope, raw=(event.raw,) if event.raw else ())
-        self._room.write(lambda history: history.put_late(run))
+        self._worker.write(lambda history: history.put_late(run))
 
     def _note_end(self, key: Key, *, unanswered: bool) -> None:
         self._over[key] = unanswered
@@ -184,32 +184,32 @@ def _key(event: ExecutionStarted | ExecutionFinished | _Seen) -> Key:
     return event.device_id or "", event.command_id
 
 
-def _complete(sighting: _Sighting, at: float, event: EnvelopeSeen | None, face: str) -> Run:
+def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str) -> Run:
     """The run that ended at ``at`` as the history keeps it. For the history's thread."""
     envelope = event.envelope if event is not None else None
     status, code, message = _outcome(event)
-    lines = tuple(sighting.lines)
+    lines = tuple(seen.lines)
     outcome = outcome_of((), ((line.at, line.kind, line.fields) for line in lines), envelope)
     steps = step_rows(outcome.steps)
-    trees, kept = keep_trees(sighting.trees, envelope, at)
-    fields = sighting.fields
+    trees, kept = keep_trees(seen.trees, envelope, at)
+    fields = seen.fields
     row = RunRow(
         execution_id=str(uuid.uuid4()),
-        command_id=sighting.command_id,
+        command_id=seen.command_id,
         task_id=fields.get("taskId") or str((envelope or {}).get("taskId", "")),
         source=fields.get("source", ""),
-        device_id=sighting.device_id,
+        device_id=seen.device_id,
         backend=OPERATOR_BACKEND,
         face=face,
         origin="seen",
         status=status,
         code=code,
-        started_at=sighting.at,
+        started_at=seen.at,
         ended_at=at,
-        duration_ms=(at - sighting.at) * 1000,
+        duration_ms=(at - seen.at) * 1000,
         action_count=_number(fields.get("actionCount")) or len(steps),
         failed_steps=sum(step.status == "failed" for step in steps),
-        timeout_ms=sighting.timeout_ms,
+        timeout_ms=seen.timeout_ms,
     )
     raw = (event.raw,) if event is not None and event.raw else ()
     return Run(row, message, None, kept, raw, steps, lines, trees, outcome=outcome.to_dict())
@@ -231,10 +231,10 @@ def _number(text: str | None) -> int:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else 0
 
 
-async def record(subscription: Subscription, sightings: Sightings) -> None:
-    """Feed ``sightings`` from the bus, for ever."""
+async def record(subscription: Subscription, seen_runs: SeenRuns) -> None:
+    """Feed ``seen_runs`` from the bus, for ever."""
     while True:
         with suppress(TimeoutError):
-            async with asyncio.timeout(_EXPIRE_SECONDS if sightings.waiting else None):
-                sightings.take(await subscription.batch())
-        sightings.expire(time.time())
+            async with asyncio.timeout(_EXPIRE_SECONDS if seen_runs.waiting else None):
+                seen_runs.take(await subscription.batch())
+        seen_runs.expire(time.time())

@@ -13,8 +13,8 @@ from typing import Any
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.filters.grammar import Filter
-from clawperator.engine.history.packing import unpack
-from clawperator.engine.history.query import condition
+from clawperator.engine.history.compression import unpack
+from clawperator.engine.history.filter_sql import condition
 from clawperator.engine.history.records import (
     HOST_KINDS,
     AuditRecord,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.executions.selecting import checked_matcher
+from clawperator.engine.executions.matcher_check import checked_matcher
 
 
 def test_a_matcher() -> None:
