@@ -33,7 +33,7 @@ _TOOL_WORDS = {
     "Run `clawperator skills get`.": "`skills_search` with `skillId` lists the artifacts.",
     "Run `clawperator skills sync`.": "This skill is incomplete on the server. Use `skills_search` to list the others.",
     "Run `clawperator skills install`, or check CLAWPERATOR_SKILLS_REGISTRY.": "This server's registry cannot be read.",
-    "Run `clawperator skills validate` for the skill, or fetch the skills again.": "A file on the server cannot be read.",
+    "Run `clawperator skills validate` for the skill, or reinstall the skills.": "A file on the server cannot be read.",
     "Pass a JSON object, quoted for the shell.": "Send `variables` as an object of strings, numbers and booleans.",
 }
 """What hints say on a command line, and what they say to a client of MCP."""

@@ -64,5 +64,5 @@ def _split(output: bytes, mark: bytes, count: int, serial: str) -> list[BatchOut
         parts.append(BatchOutput(head, int(code)))
         head = following
     if len(parts) != count:
-        raise broken(f"the device answered {len(parts)} of {count} questions", serial=serial)
+        raise broken(f"the device answered {len(parts)} of {count} commands", serial=serial)
     return parts

@@ -1,7 +1,4 @@
-"""Is the Operator's accessibility service switched on, does it run, and who keeps it from running? Pure.
-
-Beyond the doctor contract: the handshake only says that something is wrong, these say what.
-"""
+"""Checks of the Operator's accessibility service: enabled, running, and what blocks it. Pure."""
 
 from __future__ import annotations
 
@@ -28,14 +25,14 @@ _CLIENT = re.compile(
     r"com\.android\.commands\.uiautomator|(?:^|/)uiautomator(?:\s|$)|uiautomator2?\.(?:server|test)|com\.github\.uiautomator"
     r"|com\.wetest\.uia2|/u2\.jar|\bam instrument\b|commands\.am\.Am instrument|dev\.mobile\.maestro"
 )
-"""Command lines of programs that take the UiAutomation connection."""
+"""Command lines of programs that use UiAutomation."""
 _STATE = re.compile(r"^[A-Z] (?=\S)")
 """A column that Android before 8 prints without a heading."""
 _APP = re.compile(r"[A-Za-z]\w*(?:\.\w+)+(?::\w+)?", re.ASCII)
 
 
 class Client(NamedTuple):
-    """A process that may hold UiAutomation; ``command`` is its command line, or its name where that is all there is."""
+    """A process that may hold UiAutomation; ``command`` is its command line, or at least its name."""
 
     pid: int
     user: str
@@ -47,10 +44,7 @@ class Client(NamedTuple):
 
 
 def enabled(switch: BatchOutput, listed: BatchOutput, device_id: str, package: str) -> Check:
-    """Whether the service is switched on: ``accessibility_enabled`` and ``enabled_accessibility_services``.
-
-    Entries are compared whole: the name of another app's service may contain that of ours.
-    """
+    """Check that the service is switched on: ``accessibility_enabled`` and ``enabled_accessibility_services``."""
     check_id = "readiness.accessibility.enabled"
     for answer in (switch, listed):
         if not answer.ok:
@@ -61,16 +55,14 @@ def enabled(switch: BatchOutput, listed: BatchOutput, device_id: str, package: s
     evidence = {"accessibilityEnabled": value_of(switch)[:80], "listed": there, "otherServices": max(others, 0)}
     if there and on:
         return Check(check_id, "pass", "The Operator's accessibility service is switched on", evidence=evidence)
-    summary = (
-        "Accessibility as a whole is switched off" if there else "The Operator's accessibility service is switched off"
-    )
+    summary = "Accessibility is switched off" if there else "The Operator's accessibility service is switched off"
     return Check(
         check_id,
         "warn",
         summary,
         _NOT_RUNNING,
-        "Android switches it off after a crash and when the app is stopped or updated.",
-        "Switch the accessibility service on",
+        "Android switches it off when the app crashes, is stopped or is updated.",
+        "Switch on the accessibility service",
         granting(device_id, package, force=there),
         SETTINGS_SCREEN,
         SETTINGS_STEPS,
@@ -79,9 +71,9 @@ def enabled(switch: BatchOutput, listed: BatchOutput, device_id: str, package: s
 
 
 def bound(dump: BatchOutput, listed: BatchOutput, device_id: str, package: str) -> Check:
-    """Whether the service that is switched on also runs, as ``dumpsys accessibility`` tells it.
+    """Check that the enabled service is running, by ``dumpsys accessibility``.
 
-    ``listed`` is the setting: Android before 10 does not repeat it in the dump.
+    ``listed`` is the setting, which the dump does not contain before Android 10.
     """
     check_id = "readiness.accessibility.bound"
     state = parse_accessibility(dump.text)
@@ -89,7 +81,7 @@ def bound(dump: BatchOutput, listed: BatchOutput, device_id: str, package: str) 
     running = state.is_bound(service)
     switched_on = len(state.enabled) or _count(value_of(listed))
     if running is None and state.known and not state.enabled and len(state.bound) == switched_on:
-        running = True  # as many run as are switched on
+        running = True  # as many are running as are enabled
     evidence = {
         "bound": len(state.bound),
         "enabled": switched_on,
@@ -111,11 +103,8 @@ def bound(dump: BatchOutput, listed: BatchOutput, device_id: str, package: str) 
     elif service in state.crashed:
         reason = "Android lists it as crashed"
     elif service in state.binding:
-        reason, title, fix = (
-            "it is starting",
-            "Wait",
-            manual("Wait three seconds, then run doctor again."),
-        )
+        reason, title = "It is starting", "Wait"
+        fix = manual("Wait three seconds, then run the doctor again.")
     else:
         reason = "Android does not list it as running"
     return Check(
@@ -123,7 +112,7 @@ def bound(dump: BatchOutput, listed: BatchOutput, device_id: str, package: str) 
         "warn",
         "The Operator's accessibility service is switched on but not running",
         _NOT_RUNNING,
-        f"{reason[0].upper()}{reason[1:]}. {count}",
+        f"{reason}. {count}",
         title,
         fix,
         evidence=evidence,
@@ -131,14 +120,14 @@ def bound(dump: BatchOutput, listed: BatchOutput, device_id: str, package: str) 
 
 
 def _count(value: str) -> int:
-    """How many services a setting lists. Their names say which apps somebody uses, so they are nobody's evidence."""
+    """Return how many services a setting lists; their names, which are private, are not reported."""
     return len([entry for entry in entries(value) if entry.strip()])
 
 
 def ui_automation(dump: BatchOutput, processes: str, device_id: str, package: str) -> Check:
-    """The holder of UiAutomation: while a client has it, Android stops accessibility services (android-facts 7e).
+    """Check that no client holds UiAutomation, for which Android stops accessibility services.
 
-    ``processes`` is the text of ``ps``, with whichever columns the device prints.
+    ``processes`` is the output of ``ps``, with any columns.
     """
     check_id = "readiness.uiautomation"
     state = parse_accessibility(dump.text)
@@ -181,7 +170,7 @@ def _ending(client: Client, device_id: str) -> str:
 
 
 def clients(text: str) -> tuple[Client, ...]:
-    """The processes in a ``ps`` listing that look like clients of UiAutomation; never raises."""
+    """Return the processes in a ``ps`` listing that look like clients of UiAutomation; never raises."""
     found: dict[int, Client] = {}
     columns: list[str] = []
     for line in text.splitlines()[:_PROCESSES]:

@@ -1,4 +1,4 @@
-"""Which adb servers run on this computer, as Linux tells it in ``/proc``."""
+"""The adb servers that run on this computer, read from ``/proc``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PORT = re.compile(r"(?:^|:)(\d{1,5})$", re.ASCII)
 
 
 class ServerProcess(NamedTuple):
-    """A running adb server; ``port`` is 0 where it listens elsewhere than on a TCP port (``address`` says where)."""
+    """A running adb server; ``port`` is 0 if it listens on something else than a TCP port (``address``)."""
 
     pid: int
     port: int
@@ -28,7 +28,7 @@ class ServerProcess(NamedTuple):
 
 
 def running_servers(proc: str = "/proc") -> tuple[ServerProcess, ...] | None:
-    """Every adb server of this computer that may be seen; ``None`` where processes cannot be listed. Reads files."""
+    """Return every visible adb server of this computer; ``None`` if processes cannot be listed. Reads files."""
     try:
         pids = sorted(int(name) for name in os.listdir(proc) if name.isascii() and name.isdigit())
     except OSError:
@@ -43,13 +43,13 @@ def _command(path: str) -> list[str]:
     try:
         with open(path, "rb") as stream:
             data = stream.read(_COMMAND_BYTES)
-    except OSError:  # it ended meanwhile, or belongs to somebody who hides it
+    except OSError:  # it has ended, or is hidden by its owner
         return []
     return data.decode(errors="replace").rstrip("\0").split("\0")
 
 
 def server_of(pid: int, command: Sequence[str]) -> ServerProcess | None:
-    """``adb -L tcp:5037 fork-server server --reply-fd 4`` and its relatives; ``None`` for every other command line."""
+    """Parse ``adb -L tcp:5037 fork-server server --reply-fd 4`` and its variants; ``None`` for other command lines."""
     if not command or os.path.basename(command[0]) not in ("adb", "adb.exe"):
         return None
     address, words = f"tcp:{DEFAULT_PORT}", list(command[1:])

@@ -1,4 +1,4 @@
-"""Why a device does not act: its accessibility service and its screen from one read, in the doctor's words."""
+"""Why a device does not execute actions: its accessibility service and its screen, in one round trip."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class Blockers:
-    """What is known to be wrong; ``None`` where nothing is, or where the device did not say.
+    """Known problems: a ``service`` that is off or not running, a ``screen`` that is off or locked.
 
-    ``service`` is a service that is switched off or does not run, ``screen`` one that is off or locked. ``starting``: Android
-    is binding the service, which may run in a moment, or never.
+    ``starting``: Android is binding the service, which may take a moment or never succeed.
     """
 
     service: Check | None
@@ -27,7 +26,7 @@ class Blockers:
     starting: bool = False
 
     def error(self) -> EngineError | None:
-        """SERVICE_UNAVAILABLE about a service that does not run."""
+        """Return SERVICE_UNAVAILABLE for a service that is not running."""
         check = self.service
         if check is None:
             return None
@@ -35,7 +34,7 @@ class Blockers:
         return EngineError(ErrorCode.SERVICE_UNAVAILABLE, check.summary, hint=_remedy(check), details=details)
 
     def warning(self) -> Mapping[str, str] | None:
-        """The warning about a screen that is off or locked; ``path`` is the doctor's check."""
+        """Return the warning about a screen that is off or locked; ``path`` is the id of the check."""
         check = self.screen
         if check is None:
             return None
@@ -44,13 +43,13 @@ class Blockers:
 
 
 def _remedy(check: Check) -> str:
-    """What to do, in one line."""
+    """Return the fix of a check in one line."""
     steps = [f"`{step.value}`" if step.kind == "shell" else step.value for step in check.fix] or check.guidance[:1]
     return ": ".join(filter(None, (check.fix_title, " ".join(steps))))
 
 
 async def read_blockers(device: AdbDevice, package: str, *, timeout: float) -> Blockers:
-    """Ask ``device`` once, within ``timeout`` seconds. Raises ``EngineError`` where it does not answer."""
+    """Read the state of ``device`` in one round trip. Raises ``EngineError`` if it does not answer."""
     switch, listed, dump, power, policy = await run_commands(
         device, (*accessibility.SWITCHES, accessibility.DUMP, *device_health.SCREEN), timeout=timeout
     )

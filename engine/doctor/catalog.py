@@ -1,4 +1,4 @@
-"""Every check in report order, with the question that it answers and what it depends on (doctor.md#checks)."""
+"""Every check in report order, with its probe and its prerequisites (doctor.md#checks)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from clawperator.engine.skills.registry import open_registry
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """One check: ``question`` is the one whose time counts as that of the check; ``full`` ones belong to full runs only."""
+    """One check: ``probe`` is the one whose duration is that of the check; ``full`` checks belong to full runs only."""
 
     id: str
     find: Callable[[Probes], Awaitable[Check]]
-    question: str = ""
+    probe: str = ""
     full: bool = False
 
 
@@ -133,7 +133,7 @@ async def _enabled(probes: Probes) -> Check:
 
 
 async def _bound(probes: Probes) -> Check:
-    """Of a service that is switched off nobody needs to hear that it does not run either."""
+    """Check that the service is running, unless it is switched off."""
     enabled = await probes.begin("readiness.accessibility.enabled")
     await probes.need("readiness.apk.presence")
     if enabled.code is not None:
@@ -206,4 +206,3 @@ CATALOG = (
     CheckSpec("readiness.handshake", _handshake, "handshake"),
     CheckSpec("readiness.smoke", _smoke, "smoke", full=True),
 )
-"""The ids that are not of the contract are advisory: skills registry, adb version and servers, accessibility, UiAutomation, screen, log, clock."""

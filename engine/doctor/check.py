@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 from clawperator.engine.errors import ErrorCode
 
 ANSWER_SECONDS = 10.0
-"""How long a check waits for one answer of the device: a hung one should not keep a person for minutes."""
+"""How long a check waits for one answer of the device."""
 
 Status = Literal["pass", "warn", "fail"]
 
@@ -32,12 +32,12 @@ CRITICAL = frozenset(
 """Ids whose ``fail`` makes the report not ok."""
 
 NEVER_STOPS = frozenset({"device.capability"})
-"""Critical ids after whose ``fail`` the run goes on all the same."""
+"""Critical ids whose ``fail`` does not end the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixStep:
-    """``shell`` steps can be run by a machine, ``manual`` ones by a person only."""
+    """A command that can be run (``shell``), or an instruction for the user (``manual``)."""
 
     kind: Literal["shell", "manual"]
     value: str
@@ -50,7 +50,7 @@ class _CheckHead(TypedDict):
 
 
 class CheckDocument(_CheckHead, total=False):
-    """A check as JSON data; what it has nothing to say about is absent."""
+    """A check as JSON data; empty values are absent."""
 
     code: str
     detail: str
@@ -62,9 +62,9 @@ class CheckDocument(_CheckHead, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one check found. ``duration_ms`` is how long it took, 0 where its answer came with that of another one.
+    """The result of one check. ``duration_ms`` is that of its probe, 0 without one.
 
-    Texts may hold words of a device or of a tool: they are escaped where they are shown.
+    Texts may contain output of a device or a tool; they are escaped where they are shown.
     """
 
     id: str
@@ -85,12 +85,12 @@ class Check:
 
     @property
     def stops(self) -> bool:
-        """Whether the checks after it make no sense."""
+        """Return whether the checks that follow are skipped."""
         return self.status == "fail" and self.critical and self.id not in NEVER_STOPS
 
     def to_dict(self) -> dict[str, Any]:
         answer: CheckDocument = {"id": self.id, "status": self.status, "summary": self.summary}
-        if self.code is not None:
+        if self.code is not None:  # between status and summary
             answer = {"id": self.id, "status": self.status, "code": self.code.value, "summary": self.summary}
         if self.detail:
             answer["detail"] = self.detail
@@ -114,11 +114,6 @@ def shell(*values: str) -> tuple[FixStep, ...]:
     return tuple(FixStep("shell", value) for value in values)
 
 
-_QUOTED = 300
-"""Characters of an answer that are shown as evidence."""
-
-
 def unreadable(check_id: str, what: str, answer: str) -> Check:
-    """An advisory check whose answer has another shape than any known one: a remark, never a failure."""
-    shown = answer.strip()[:_QUOTED]
-    return Check(check_id, "warn", f"{what} could not be read", evidence={"output": shown})
+    """Return the warning of an advisory check whose answer has an unknown format."""
+    return Check(check_id, "warn", f"{what} could not be read", evidence={"output": answer.strip()[:300]})

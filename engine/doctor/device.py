@@ -11,19 +11,17 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 _ID = "device.discovery"
 _FIRST = (ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.DEVICE_OFFLINE, ErrorCode.ADB_NO_USB_PERMISSIONS)
-"""Of several devices that cannot be used, the one that is spoken of."""
+"""Of several unusable devices, the order in which one is reported."""
 
 
 def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str]:
-    """The decision list of doctor.md#checks, and the serial to go on with (empty where the check failed).
+    """Choose the device by doctor.md#checks and return its serial, empty if the check failed.
 
-    A bad neighbour fails the check only when no device is usable or it is the one asked for.
+    An unusable device fails the check only if it is the requested one or no device is usable.
     """
     if not devices:
-        fix = manual("Connect a device with USB debugging enabled, or start an emulator.")
-        return Check(
-            _ID, "fail", "No device is connected", ErrorCode.NO_DEVICES, fix_title="Connect a device", fix=fix
-        ), ""
+        code, fix = ErrorCode.NO_DEVICES, manual("Connect a device with USB debugging enabled, or start an emulator.")
+        return Check(_ID, "fail", "No device is connected", code, fix_title="Connect a device", fix=fix), ""
     usable = [entry.serial for entry in devices if entry.usable]
     concerned = [entry for entry in devices if entry.serial == wanted] if wanted else ([] if usable else list(devices))
     problems = [problem for entry in concerned if (problem := state_problem(entry)) is not None]
@@ -34,7 +32,7 @@ def discovery(devices: tuple[DeviceEntry, ...], wanted: str) -> tuple[Check, str
     serial = wanted or (usable[0] if usable else devices[0].serial)
     if serial not in usable:
         state = next((entry.state for entry in devices if entry.serial == serial), "absent")
-        summary = f"{serial} is not connected" if state == "absent" else f"{serial} is in state {state}"
+        summary = f"{serial} is not connected" if state == "absent" else f"{serial} is in the state {state}"
         return Check(_ID, "fail", summary, ErrorCode.DEVICE_NOT_FOUND, evidence={"targetState": state}), ""
     others = [f"{entry.serial} is {entry.state}" for entry in devices if not entry.usable]
     return Check(_ID, "pass", f"Device {serial}", detail="; ".join(others), evidence={"serial": serial}), serial
@@ -56,7 +54,7 @@ def _ambiguous(devices: tuple[DeviceEntry, ...]) -> Check:
 
 
 def state_problem(entry: DeviceEntry) -> Check | None:
-    """What a person has to do about a device that adb lists but cannot use."""
+    """Return what to do about a device that adb lists but cannot use."""
     match entry.state:
         case DeviceState.UNAUTHORIZED | DeviceState.AUTHORIZING:
             return Check(
@@ -95,15 +93,9 @@ def state_problem(entry: DeviceEntry) -> Check | None:
 
 
 def capability(answers: Sequence[BatchOutput] | EngineError) -> Check:
-    """Android version and screen: ``getprop ro.build.version.sdk``, ``wm size``, ``wm density``, or why there is no answer.
-
-    A device whose shell does not answer can do nothing else either, but the checks after it may still say why.
-    """
-    check_id, summary, code = (
-        "device.capability",
-        "The device's shell is unavailable",
-        ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-    )
+    """Check the shell: ``getprop ro.build.version.sdk``, ``wm size`` and ``wm density``, or why they failed."""
+    check_id, code = "device.capability", ErrorCode.DEVICE_SHELL_UNAVAILABLE
+    summary = "The device's shell is unavailable"
     if isinstance(answers, EngineError):
         return Check(check_id, "fail", summary, code, answers.message)
     for answer in answers:

@@ -1,4 +1,4 @@
-"""Checks of the state that a device is in: screen, log buffer, clock. Pure; beyond the doctor contract, all advisory."""
+"""Advisory checks of the device's screen, log buffer and clock. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from clawperator.engine.doctor.check import Check, manual, unreadable
 from clawperator.engine.text.suggestions import adb_line
 
 SCREEN = (("dumpsys", "power"), ("dumpsys", "window", "policy"))
-"""What ``screen`` reads."""
+"""The commands whose output ``screen`` reads."""
 SMALLEST_LOG = 256 * 1024
-"""Bytes of the main log buffer: one dump of a large screen and what other apps write meanwhile must fit."""
+"""Bytes of the main log buffer: the dump of a large screen must fit, with the log lines of other apps."""
 CLOCK_SECONDS = 60
-"""How far the clocks may be apart before log times mislead and connections are refused for their certificates."""
+"""How far the clocks may differ before log times mislead and certificates are rejected."""
 
 _WAKEFULNESS = re.compile(r"^\s*mWakefulness=(\w{1,20})", re.MULTILINE)
 _POWER = re.compile(r"^\s*(?:Display Power: state=|mScreenOn=)(\w{1,20})", re.MULTILINE)
@@ -29,7 +29,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def screen(power: BatchOutput, policy: BatchOutput, device_id: str) -> Check:
-    """Whether the screen is on and unlocked: ``dumpsys power`` and ``dumpsys window policy``."""
+    """Check that the screen is on and unlocked: ``dumpsys power`` and ``dumpsys window policy``."""
     check_id = "device.screen"
     wakefulness = _WAKEFULNESS.search(power.text) or _POWER.search(power.text)
     if wakefulness is None:
@@ -43,7 +43,7 @@ def screen(power: BatchOutput, policy: BatchOutput, device_id: str) -> Check:
             check_id,
             "warn",
             f"The screen is off ({state})",
-            detail="With the screen off, apps cannot be read or operated.",
+            detail="Apps cannot be read or operated while the screen is off.",
             fix_title="Wake the device",
             fix=manual(adb_line(device_id, "shell", "input", "keyevent", "KEYCODE_WAKEUP")),
             evidence=evidence,
@@ -53,7 +53,7 @@ def screen(power: BatchOutput, policy: BatchOutput, device_id: str) -> Check:
             check_id,
             "warn",
             "The device is locked",
-            detail="Behind the lock screen, apps cannot be read or operated.",
+            detail="Apps cannot be read or operated while the device is locked.",
             guidance_screen="Lock screen",
             guidance=("Unlock the device.", "Switch off the screen lock on unattended devices."),
             evidence=evidence,
@@ -65,7 +65,7 @@ def screen(power: BatchOutput, policy: BatchOutput, device_id: str) -> Check:
 
 
 def log_buffer(answer: BatchOutput, device_id: str) -> Check:
-    """Whether the device keeps enough of its log: ``logcat -b main -g``, in the wording of any Android."""
+    """Check that the log buffer is large enough: ``logcat -b main -g`` of any Android version."""
     check_id = "device.log_buffer"
     match = _BUFFER.search(answer.text)
     if match is None:
@@ -78,11 +78,11 @@ def log_buffer(answer: BatchOutput, device_id: str) -> Check:
         check_id,
         "warn",
         f"The log buffer holds only {shown_bytes(size)}",
-        detail="Results come through the log; in a small buffer, a large result is overwritten before it can be read again.",
+        detail="Results are read from the log. A small buffer may drop a large result before it is read.",
         fix_title="Enlarge the log buffer",
         fix=manual(
             adb_line(device_id, "logcat", "-G", "4M"),
-            "Or choose a larger “Logger buffer size” in the developer options, which is permanent.",
+            "To make it permanent, choose a larger “Logger buffer size” in the developer options.",
         ),
         evidence=evidence,
     )
@@ -97,7 +97,7 @@ def shown_bytes(size: int) -> str:
 
 
 def clock(answer: BatchOutput, host_seconds: float) -> Check:
-    """Whether device and host agree on the time; ``date +%s``, and our clock as the answer came (seconds since the epoch)."""
+    """Compare the device's clock (``date +%s``) with the host's, in seconds since the epoch."""
     check_id = "device.clock"
     text = answer.text.strip()
     if not (answer.ok and text.isascii() and text.isdigit() and len(text) < 12):
@@ -111,7 +111,7 @@ def clock(answer: BatchOutput, host_seconds: float) -> Check:
         check_id,
         "warn",
         f"The device's clock is {shown_span(abs(skew))} {direction} this computer's",
-        detail="Log times cannot be compared with this computer's, and the device's secure connections may fail.",
+        detail="Log times differ from this computer's, and TLS connections of the device may fail.",
         fix_title="Set the clock",
         fix=manual("Switch on automatic date and time in the device's settings."),
         evidence=evidence,

@@ -1,8 +1,4 @@
-"""What a check's fix would run, and running it: known steps only, each by a function of ours, never through a shell.
-
-A step is known when it has one of the forms that the doctor itself writes (doctor.md#checks); everything else stays with
-the person.
-"""
+"""Plan and run the shell steps of fixes: only commands that the doctor generates, never through a shell (doctor.md#checks)."""
 
 from __future__ import annotations
 
@@ -35,9 +31,9 @@ _OUTPUT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PlannedFix:
-    """One shell step that can be run. ``step`` is its text exactly as in the check, ``preview`` the commands behind it.
+    """One shell step that can be run. ``step`` is its text as in the check, ``preview`` the commands that it runs.
 
-    ``dangerous`` ones affect other programs too: ``adb kill-server`` ends their connections to this adb server.
+    ``dangerous`` steps affect other programs: ``adb kill-server`` closes their connections to the adb server.
     """
 
     check_id: str
@@ -48,7 +44,7 @@ class PlannedFix:
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
-    """What became of one step; ``output`` is what it said, or why it failed."""
+    """The result of one step; ``output`` is what it printed, or why it failed."""
 
     check_id: str
     step: str
@@ -56,7 +52,7 @@ class FixResult:
     output: str
 
     def to_dict(self) -> dict[str, Any]:
-        """One entry of the report's ``fixResults``."""
+        """Return an entry of the report's ``fixResults``."""
         return {"checkId": self.check_id, "step": self.step, "ok": self.ok, "output": self.output}
 
 
@@ -90,16 +86,15 @@ class FixTarget(Protocol):
 
 
 class Fixer:
-    """Runs the shell steps that checks offer, on the engine that the checks came from."""
+    """Runs the shell steps of checks."""
 
     def __init__(self, engine: FixTarget) -> None:
         self._engine = engine
 
     def plan(self, checks: Sequence[Check | Mapping[str, Any]], device_id: str) -> tuple[PlannedFix, ...]:
-        """The known shell steps of the checks that do not pass, in order, no step twice.
+        """Return the known shell steps of the checks that do not pass, in order, without duplicates.
 
-        Steps for another device than ``device_id`` (where it is known) are left to the person, too. ``checks`` may be those of
-        a report, as JSON data.
+        Omits steps for another device than ``device_id``, if that is known. ``checks`` may be those of a JSON report.
         """
         planned: dict[str, PlannedFix] = {}
         for check_id, step in _shell_steps(checks):
@@ -128,7 +123,7 @@ class Fixer:
         return ["-L", str(address)] if address.path else ["-P", str(address.port)]
 
     async def run(self, fix: PlannedFix, tell: Tell = unreported) -> FixResult:
-        """Run one step. Never raises for a failing one: the result says why."""
+        """Run one step. Never raises for a failing one: the result contains the reason."""
         words = parse_fix(fix.step)
         if words is None:
             return FixResult(fix.check_id, fix.step, ok=False, output="Clawperator does not run this step.")
@@ -145,7 +140,6 @@ class Fixer:
         return FixResult(fix.check_id, fix.step, ok, output)
 
     async def _run(self, words: FixCommand, tell: Tell) -> str:
-        """Raises ``EngineError``."""
         match words.verb:
             case "kill-server":
                 with self._engine.guard.acting(SETUP_OPERATOR, "end the adb server"):
@@ -164,7 +158,7 @@ class Fixer:
                 return await self._look(words)
 
     async def _kill_server(self) -> str:
-        """With the adb program, as a person would: it waits until the server has gone. Ours alone, and never a remote one."""
+        """Stop the local adb server with the adb program, which waits until the server has exited."""
         server, settings = self._engine.server, self._engine.settings
         if not server.address.is_local:
             raise EngineError(
@@ -200,12 +194,14 @@ class Fixer:
         )
         if not result.succeeded:
             error = result.envelope.get("error") or "a step failed"
-            raise EngineError(ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING, f"The Operator app responded, but: {error}")
+            raise EngineError(
+                ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING, f"The Operator app responded with an error: {error}"
+            )
         return "The Operator app returned a snapshot of the screen"
 
 
 def _shell_steps(checks: Sequence[Check | Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Id and text of each shell step of the checks that do not pass; data of another shape holds none."""
+    """Yield check id and text of each shell step of the checks that do not pass."""
     for check in checks:
         data = check.to_dict() if isinstance(check, Check) else check
         fix = data.get("fix")

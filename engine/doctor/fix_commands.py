@@ -1,4 +1,4 @@
-"""The few commands that a fix may consist of, read from the text of a step. Pure; whatever is unusual is not understood."""
+"""Parse the commands that the doctor's fix steps consist of. Pure; any other command is rejected."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _FORMS: dict[tuple[str, ...], tuple[frozenset[str], frozenset[str]]] = {
     ),
     ("operator", "setup"): (frozenset({"--device-id", "--receiver-package", "--apk"}), frozenset()),
 }
-"""``clawperator`` commands: the flags with a value, and those without, that such a step may carry."""
+"""``clawperator`` commands: the allowed flags with a value, and those without."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixCommand:
-    """A step that is understood. ``verb``: kill-server, start-server, grant-device-permissions, snapshot or setup."""
+    """A parsed step. ``verb``: kill-server, start-server, grant-device-permissions, snapshot or setup."""
 
     verb: str
     device_id: str = ""
@@ -33,7 +33,7 @@ class FixCommand:
 
 
 def parse_fix(step: str) -> FixCommand | None:
-    """The command in ``step``; ``None`` for everything that the doctor does not write. Never raises."""
+    """Parse ``step``; ``None`` for everything that the doctor does not generate. Never raises."""
     if len(step) > _MAX_STEP or not step.isprintable():
         return None
     try:
@@ -57,7 +57,7 @@ def _own(words: list[str]) -> FixCommand | None:
 
 
 def _flags(words: list[str], values: frozenset[str], switches: frozenset[str]) -> dict[str, str] | None:
-    """Every word belongs to a known flag, each given once; ``None`` otherwise."""
+    """Return the values of known flags; ``None`` for unknown or repeated ones."""
     found: dict[str, str] = {}
     pending = list(words)
     while pending:
@@ -82,6 +82,6 @@ def _made(verb: str, flags: dict[str, str]) -> FixCommand | None:
     device_id = flags.get("--device-id", "")
     if verb == "grant-device-permissions" and not (package and device_id):
         return None
-    if apk.startswith("<"):  # a place that a person has to fill in
+    if apk.startswith("<"):  # a placeholder
         return None
     return FixCommand(verb, device_id, package, int(timeout or 0), apk, "--force" in flags)

@@ -1,4 +1,4 @@
-"""The part of a full run that builds, installs and starts the Operator app from its sources (doctor.md#checks)."""
+"""Checks of a full run: build, install and start the Operator app from its sources (doctor.md#checks)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clawperator.engine.process.child import CannotStartError, capture
 from clawperator.engine.process.output import BoundedOutput
 
 BUILD_SECONDS = 1_800.0
-"""How long Gradle may take: the first build downloads everything it needs."""
+"""Time limit of Gradle, whose first build downloads all dependencies."""
 ACTIVITY = "clawperator.activity.MainActivity"
 _TAIL_BYTES = 64 * 1024
 _TAIL_LINES = 20
@@ -36,11 +36,11 @@ _STEPS = {
 async def run_gradle(
     check_id: str, project: str, env: Mapping[str, str], *, device_id: str = "", seconds: float = BUILD_SECONDS
 ) -> Check:
-    """Run the Gradle task of ``check_id`` in ``project`` (its root; empty: none is known), for ``device_id`` where one is needed."""
+    """Run the Gradle task of ``check_id`` in the folder ``project`` ('' if unknown), for ``device_id`` if given."""
     task, code, passed, failed = _STEPS[check_id]
     script = _gradlew(project)
     if not script:
-        where = f"There is no gradlew in {project}" if project else "The Android project's folder is unknown"
+        where = f"{project} contains no gradlew" if project else "The Android project's folder is unknown"
         step = "Pass --project <folder of the Operator's Android project>, or set CLAWPERATOR_ANDROID_PROJECT."
         return Check(check_id, "fail", failed, code, where, "Specify the Android project", manual(step))
     title, fix = "Read Gradle's output", manual(f"Run ./gradlew {task} in {project} and read its output.")
@@ -67,18 +67,18 @@ async def run_gradle(
 
 
 def _gradlew(project: str) -> str:
-    """The build script of ``project``; empty where there is none."""
+    """Return the build script of ``project``; empty if it has none."""
     script = os.path.join(project, "gradlew")
     return script if project and os.path.isfile(script) else ""
 
 
 def tail(text: str) -> str:
-    """The end of a long output."""
+    """Return the end of a long output."""
     return "\n".join(text.rstrip().splitlines()[-_TAIL_LINES:])[-_TAIL_CHARACTERS:]
 
 
 async def launch(device: AdbDevice, package: str) -> Check:
-    """Start the Operator's own screen. ``am`` says with exit code 0, too, that there is no such activity."""
+    """Start the Operator's activity; ``am`` exits with 0 even if the activity does not exist."""
     check_id = "build.android.launch"
     result = await device.shell(["am", "start", "-n", f"{package}/{ACTIVITY}"], timeout=ANSWER_SECONDS)
     said = f"{result.stderr.decode(errors='replace')}\n{result.text}"
@@ -92,5 +92,5 @@ async def launch(device: AdbDevice, package: str) -> Check:
         ErrorCode.ANDROID_APP_LAUNCH_FAILED,
         complaint or result.error_text,
         "Choose the built variant",
-        manual("A debug build needs --receiver-package with its .dev id. Or install the app again."),
+        manual("For a debug build, pass --receiver-package with its .dev package. Otherwise, reinstall the app."),
     )

@@ -1,4 +1,4 @@
-"""What the answers of this computer say: interpreter, helper programs, adb (doctor.md#checks). Pure."""
+"""Checks of this computer: Python, helper programs, adb (doctor.md#checks). Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MINIMUM_PYTHON = (3, 11)
 MINIMUM_NODE = 22
 _LISTED = 5
-"""How many entries of a registry are named."""
+"""How many invalid registry entries are reported."""
 _VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9}){1,5}", re.ASCII)
 _PROTOCOL = re.compile(r"Android Debug Bridge version 1\.0\.(\d{1,6})", re.ASCII)
 _JAVA = ('version "17', 'version "21', "openjdk 17", "openjdk 21")
@@ -30,7 +30,7 @@ RESTART = shell("adb kill-server", "adb start-server")
 
 
 def python_version(running: Sequence[int] = sys.version_info[:3]) -> Check:
-    """Whether the interpreter that runs us is new enough."""
+    """Check the version of the running interpreter."""
     check_id = "host.python.version"
     here = ".".join(map(str, running))
     if tuple(running[:2]) >= MINIMUM_PYTHON:
@@ -47,9 +47,9 @@ def python_version(running: Sequence[int] = sys.version_info[:3]) -> Check:
 
 
 def node_version(said: str | None) -> Check:
-    """Advisory: only skills written in JavaScript need Node. ``said``: ``node --version``; ``None`` where it does not run."""
+    """Check ``node --version`` (``None`` if it does not run). Advisory: only JavaScript skills need it."""
     check_id = "host.node.version"
-    why = "It is only needed for skills written in JavaScript (.js)."
+    why = "Only skills written in JavaScript (.js) require it."
     advice = manual(f"Install Node.js {MINIMUM_NODE} or newer if you run .js skills.")
     if said is None:
         code = ErrorCode.HOST_DEPENDENCY_MISSING
@@ -65,7 +65,7 @@ def node_version(said: str | None) -> Check:
 
 
 def git_presence(said: str | None) -> Check:
-    """Advisory: skills are fetched with git. ``said``: ``git --version``; ``None`` where it does not run."""
+    """Check ``git --version`` (``None`` if it does not run). Advisory: only installing skills needs it."""
     check_id = "host.git.presence"
     if said is None:
         return Check(
@@ -73,7 +73,7 @@ def git_presence(said: str | None) -> Check:
             "warn",
             "git was not found",
             ErrorCode.HOST_DEPENDENCY_MISSING,
-            "Skills are installed and updated with it.",
+            "It is required to install and update skills.",
             "Install git",
             manual("Install git with the package manager of your system."),
         )
@@ -82,11 +82,11 @@ def git_presence(said: str | None) -> Check:
 
 
 def skills_registry(found: Registry | EngineError) -> Check:
-    """Advisory: whether every entry of the skills registry is usable. ``found``: the registry, or why there is none."""
+    """Check that every entry of the skills registry is usable. Advisory."""
     check_id = "host.skills.registry"
     if isinstance(found, EngineError):
         if "checked" in found.details:
-            return Check(check_id, "pass", "No skills are installed: the built-in ones are available")
+            return Check(check_id, "pass", "No skills are installed. The built-in skills are available")
         summary = "The skills registry cannot be read"
         return Check(check_id, "warn", summary, found.code, found.message, "Correct the registry", manual(found.hint))
     evidence: dict[str, Any] = {"path": found.path, "skills": len(found.skills)}
@@ -94,7 +94,9 @@ def skills_registry(found: Registry | EngineError) -> Check:
     if not count:
         return Check(check_id, "pass", f"{len(found.skills)} skills in the registry", evidence=evidence)
     evidence["warnings"] = found.warnings[:_LISTED]
-    summary = f"{count} {'entry' if count == 1 else 'entries'} of the skills registry ignored"
+    summary = (
+        f"{count} {'entry' if count == 1 else 'entries'} of the skills registry {'is' if count == 1 else 'are'} ignored"
+    )
     detail = "\n".join(warning["message"] for warning in evidence["warnings"])
     code = ErrorCode.REGISTRY_READ_FAILED
     fix = manual(f"Correct {'it' if count == 1 else 'them'} in {found.path}.")
@@ -102,9 +104,9 @@ def skills_registry(found: Registry | EngineError) -> Check:
 
 
 def adb_presence(path: str, said: str | None, *, server_at: str = "") -> Check:
-    """The adb program itself: its ``path`` (empty: not found) and what ``adb version`` said (``None``: it does not run).
+    """Check the adb program at ``path`` ('' if not found) by the output of ``adb version`` (``None`` if it does not run).
 
-    ``server_at`` is the address of a server that answers all the same: enough for everything but starting one.
+    ``server_at`` is the address of a running server, which is enough for everything but starting one.
     """
     check_id = "host.adb.presence"
     if said is not None:
@@ -113,7 +115,7 @@ def adb_presence(path: str, said: str | None, *, server_at: str = "") -> Check:
         return Check(check_id, "pass", f"adb {shown}", evidence={"version": shown, "path": path})
     title, code = "Install the Android platform tools", ErrorCode.ADB_NOT_FOUND
     if server_at:
-        detail = f"Clawperator uses the server at {server_at} but cannot restart it without the program."
+        detail = f"Clawperator uses the server at {server_at}, but cannot restart it without the adb program."
         summary = "adb was not found, but an adb server answers"
         return Check(check_id, "warn", summary, code, detail, title, _ADB_HINTS)
     summary = f"{path} does not run" if path else "adb was not found"
@@ -122,7 +124,7 @@ def adb_presence(path: str, said: str | None, *, server_at: str = "") -> Check:
 
 
 def adb_server(address: str, answer: int | EngineError) -> Check:
-    """Whether the adb server answers; ``answer`` is its protocol version, or why there is none."""
+    """Check that the adb server answers with its protocol version."""
     check_id = "host.adb.server"
     if isinstance(answer, EngineError):
         return Check(
@@ -138,10 +140,7 @@ def adb_server(address: str, answer: int | EngineError) -> Check:
 
 
 def adb_version(said: str, protocol: int) -> Check:
-    """Whether adb program and adb server speak the same version: else each command of the one ends the other.
-
-    ``said`` is what ``adb version`` printed, ``protocol`` what the server answered.
-    """
+    """Check that the adb program (``said``) and the server use the same protocol version: otherwise adb restarts it."""
     check_id = "host.adb.version"
     match = _PROTOCOL.search(said)
     if match is None:
@@ -156,7 +155,7 @@ def adb_version(said: str, protocol: int) -> Check:
         check_id,
         "warn",
         f"The adb program uses protocol version {ours}, the running server {protocol}",
-        detail="Every adb command of another version stops the server and all its connections.",
+        detail="An adb command of another version restarts the server and drops all of its connections.",
         fix_title="Use a single adb version",
         fix=(*RESTART, *manual("Remove the other adb from PATH, or set ADB_PATH to the version to use.")),
         evidence=evidence,
@@ -164,10 +163,7 @@ def adb_version(said: str, protocol: int) -> Check:
 
 
 def adb_servers(found: Sequence[ServerProcess] | None, port: int) -> Check:
-    """Whether other adb servers run on this computer: a USB device belongs to the first that takes it.
-
-    ``found`` is ``None`` where processes cannot be listed; ``port`` is that of the server that we use.
-    """
+    """Check for other adb servers on this computer, which may claim USB devices; ``port`` is that of the server in use."""
     check_id = "host.adb.servers"
     if found is None:
         return Check(check_id, "pass", "Other adb servers cannot be detected on this system")
@@ -181,13 +177,13 @@ def adb_servers(found: Sequence[ServerProcess] | None, port: int) -> Check:
         check_id,
         "warn",
         f"{len(others)} other adb server{'s are running' if len(others) > 1 else ' is running'} on this computer",
-        detail=f"{named}. A USB device is visible to only one of them. They belong to other programs: leave them running.",
+        detail=f"{named}. A USB device is visible to only one of them. They belong to other programs. Do not stop them.",
         evidence=evidence,
     )
 
 
 def java_version(said: str | None) -> Check:
-    """For building the app. ``said``: ``java -version``, both streams; ``None`` where it does not run."""
+    """Check the output of ``java -version`` (``None`` if it does not run); Gradle needs it."""
     check_id = "host.java.version"
     fix = manual("Install a JDK 17 or 21 and put it first in PATH.")
     text = (said or "").strip().lower()

@@ -1,4 +1,4 @@
-"""A doctor run as JUnit XML, which every CI system can show. Pure."""
+"""A doctor run as JUnit XML for CI systems. Pure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from clawperator.engine.doctor.check import Check
 from clawperator.engine.text.invisible import spell, visible
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold in any form."""
+"""Characters that XML 1.0 cannot represent."""
 _MAX_TEXT = 20_000
 
 
 def junit_xml(checks: Sequence[Check], ids: Sequence[str], *, device_id: str, package: str, at: float) -> bytes:
-    """One test case per id of ``ids``: failed checks are failures, remarks are output, checks that were not reached are skipped.
+    """Return one test case per id: failed checks are failures, warnings are output, missing checks are skipped.
 
-    ``at`` is when the run began, in seconds since the epoch.
+    ``at`` is the start of the run in seconds since the epoch.
     """
     found = {check.id: check for check in checks}
     failed = [check for check in checks if check.status == "fail"]
     skipped = [check_id for check_id in ids if check_id not in found]
-    seconds = sum(_questions(checks)) / 1000
+    seconds = sum({check.duration_ms for check in checks}) / 1000  # checks of one probe share its time
     totals = {
         "name": "clawperator doctor",
         "tests": str(len(ids)),
@@ -45,11 +45,6 @@ def junit_xml(checks: Sequence[Check], ids: Sequence[str], *, device_id: str, pa
     return data + b"\n"
 
 
-def _questions(checks: Sequence[Check]) -> list[float]:
-    """Times of the questions; checks that were asked together share theirs, so equal ones count once."""
-    return list({check.duration_ms for check in checks})
-
-
 def _case(suite: ET.Element, check_id: str, check: Check | None) -> None:
     group, _, name = check_id.partition(".")
     seconds = 0.0 if check is None else check.duration_ms / 1000
@@ -60,15 +55,15 @@ def _case(suite: ET.Element, check_id: str, check: Check | None) -> None:
         failure = ET.SubElement(
             case, "failure", {"message": xml_text(check.summary), "type": check.code.value if check.code else "failed"}
         )
-        failure.text = _story(check)
+        failure.text = _details(check)
     else:
         output = ET.SubElement(case, "system-out")
         mark = "WARN: " if check.status == "warn" else ""
-        output.text = f"{mark}{xml_text(check.summary)}\n{_story(check)}".rstrip()
+        output.text = f"{mark}{xml_text(check.summary)}\n{_details(check)}".rstrip()
 
 
-def _story(check: Check) -> str:
-    """Detail, fix and guidance as lines."""
+def _details(check: Check) -> str:
+    """Return detail, fix and guidance as lines."""
     lines = [check.detail] if check.detail else []
     if check.fix:
         lines += [f"{check.fix_title}:", *(f"  {step.value}" for step in check.fix)]
@@ -78,5 +73,5 @@ def _story(check: Check) -> str:
 
 
 def xml_text(text: str) -> str:
-    """``text`` in characters that XML can hold and a reader can see; others are spelled out by their number."""
+    """Return ``text`` with characters that are invisible or not allowed in XML written as their code points."""
     return _NOT_XML.sub(lambda match: spell(match[0]), visible(text[:_MAX_TEXT], lines=True))

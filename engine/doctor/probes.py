@@ -1,7 +1,6 @@
-"""The questions of one run: each is asked at most once, as soon as it can be, whoever needs its answer first.
+"""The probes of one run: each runs at most once, as soon as it can, and independent ones run concurrently.
 
-What does not depend on each other is asked at the same time: on a healthy device the whole run is six round trips deep
-(server and devices; features; every question to the shell; and three of the handshake).
+A run on a healthy device is six round trips deep (server and devices; features; all shell probes; three for the handshake).
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ SETTINGS = (
     *accessibility.SWITCHES,
 )
 SERVICES = (accessibility.DUMP, ("ps", "-A", "-o", "PID,USER,ARGS"), ("ps",))
-"""The second ``ps`` is for Android before 8, which knows no options."""
+"""The second ``ps`` is for Android before 8, which has no options."""
 
 
 TOOL_SECONDS = 5.0
@@ -79,7 +78,7 @@ async def version_of(name: str, *arguments: str, env: Mapping[str, str], both: b
 
 
 class BlockedError(Exception):
-    """A check makes no sense, because ``check``, which it needs, does not pass."""
+    """A check cannot run because its prerequisite ``check`` does not pass."""
 
     def __init__(self, check: Check) -> None:
         super().__init__(check.summary)
@@ -87,7 +86,7 @@ class BlockedError(Exception):
 
 
 class Probes:
-    """Asks, and remembers. ``find`` makes the check of an id; ``ids`` are those of this run, in report order."""
+    """Runs probes and caches their results. ``find`` runs the check of an id; ``ids`` are those of this run."""
 
     def __init__(
         self,
@@ -109,9 +108,9 @@ class Probes:
         self.project = project
         self.strict = strict
         self.serial = ""
-        """Of the device that was found; empty before."""
+        """Of the chosen device; empty before discovery."""
         self.elapsed: dict[str, float] = {}
-        """Milliseconds that each question took, by its name."""
+        """Milliseconds by the name of the probe."""
         self._wanted = wanted
         self._ids = frozenset(ids)
         self._find = find
@@ -122,25 +121,25 @@ class Probes:
         return dict(self.settings.environment)
 
     async def close(self) -> None:
-        """End whatever is still being asked."""
+        """Cancel running probes."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def begin(self, check_id: str) -> asyncio.Task[Check]:
-        """The check as a task: begun now, or before by one that needed it."""
+        """Return the task of a check, started now unless another check needed it before."""
         return self._once(f"check {check_id}", lambda: self._find(check_id))
 
     async def need(self, check_id: str) -> Check:
-        """The check of ``check_id``, which passes. Raises ``BlockedError``."""
+        """Return the check of ``check_id``. Raises ``BlockedError`` unless it passes."""
         check = await self.begin(check_id)
         if check.status != "pass":
             raise BlockedError(check)
         return check
 
     async def after(self, *check_ids: str) -> None:
-        """Wait for checks that act on the world, where they are part of this run. Raises ``BlockedError`` where one stops it."""
+        """Wait for checks that change something, if they belong to this run. Raises ``BlockedError`` if one stops it."""
         for check_id in check_ids:
             if check_id in self._ids and (check := await self.begin(check_id)).stops:
                 raise BlockedError(check)
@@ -155,7 +154,7 @@ class Probes:
 
     @asynccontextmanager
     async def timed(self, name: str) -> AsyncIterator[None]:
-        """How long the body takes counts as the time of the question ``name``."""
+        """Record the duration of the block as that of the probe ``name``."""
         began = time.monotonic()
         try:
             yield
@@ -175,7 +174,7 @@ class Probes:
         return await self._asked(name, lambda: version_of(name, *arguments, env=self.env, both=both))
 
     async def adb(self) -> tuple[str, str | None]:
-        """Path of the adb program (empty: none) and what it says of its version (``None``: it does not run)."""
+        """Return the path of the adb program ('' if not found) and its version output (``None`` if it does not run)."""
 
         async def ask() -> tuple[str, str | None]:
             try:
@@ -187,7 +186,7 @@ class Probes:
         return await self._asked("adb", ask)
 
     async def server_version(self) -> int | EngineError:
-        """The adb server's protocol version; starts a server where none runs. Or why none answers."""
+        """Return the adb server's protocol version, or the error; starts a server if none is running."""
 
         async def ask() -> int | EngineError:
             try:
@@ -198,7 +197,7 @@ class Probes:
         return await self._asked("server", ask)
 
     async def server_answers(self) -> bool:
-        """Whether a server is there already; starts none."""
+        """Return whether a server is already running; does not start one."""
         try:
             (await self.server.connect(start=False)).close()
         except EngineError:
@@ -206,7 +205,7 @@ class Probes:
         return True
 
     async def adb_servers(self) -> tuple[ServerProcess, ...] | None:
-        """Looked for after ours has answered, so that it is among them."""
+        """Return the adb servers on this computer, after the one in use has answered."""
 
         async def ask() -> tuple[ServerProcess, ...] | None:
             return await asyncio.to_thread(running_servers)
@@ -217,7 +216,7 @@ class Probes:
     # -- the device
 
     async def discover(self) -> Check:
-        """Which device this run is about."""
+        """Return the check that chooses the device."""
 
         async def ask() -> tuple[DeviceEntry, ...]:
             return await self.server.devices()
@@ -226,12 +225,12 @@ class Probes:
         return found
 
     async def device(self) -> AdbDevice:
-        """Raises ``BlockedError`` where there is none."""
+        """Return the chosen device. Raises ``BlockedError`` if discovery fails."""
         await self.need("device.discovery")
         return AdbDevice(self.server, self.serial)
 
     async def system(self) -> tuple[list[BatchOutput], float]:
-        """Answers to ``SYSTEM``, and our clock (seconds since the epoch) as they came."""
+        """Return the output of ``SYSTEM``, and the host's clock (seconds since the epoch) when it arrived."""
 
         async def ask() -> tuple[list[BatchOutput], float]:
             parts = await run_commands(device, SYSTEM, timeout=ANSWER_SECONDS)
@@ -241,7 +240,7 @@ class Probes:
         return await self._asked("system", ask)
 
     async def packages(self) -> list[BatchOutput]:
-        """``pm list packages`` for both variants, and ``dumpsys package`` of the chosen one."""
+        """Return ``pm list packages`` for both variants, and ``dumpsys package`` of the chosen one."""
         base = self.package.removesuffix(".dev")
         return await self._parts("packages", (("pm", "list", "packages", base), ("dumpsys", "package", self.package)))
 
@@ -259,14 +258,14 @@ class Probes:
         return await self._asked(name, lambda: run_commands(device, commands, timeout=ANSWER_SECONDS))
 
     async def _ready(self) -> AdbDevice:
-        """The device, once everything that this run changes on it is done."""
+        """Return the device after this run has made its changes to it."""
         device = await self.device()
         await self.after("build.android.install", "build.android.launch")
         return device
 
 
 def project_folder(env: dict[str, str], chosen: str = "") -> str:
-    """Where the Operator's Android project is: ``chosen``, else CLAWPERATOR_ANDROID_PROJECT, else here if here is one; or ''."""
+    """Return the Operator's Gradle project: ``chosen``, CLAWPERATOR_ANDROID_PROJECT, or the current folder; or ''."""
     named = chosen or env.get("CLAWPERATOR_ANDROID_PROJECT", "")
     if named:
         return os.path.abspath(os.path.expanduser(named))

@@ -1,4 +1,4 @@
-"""Checks of the Operator app: is it there, does it fit, may it work, does it answer (doctor.md#checks and doctor.md#versions)."""
+"""Checks of the Operator app: installed, compatible, permitted, responding (doctor.md#checks, doctor.md#versions)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from clawperator.engine.executions.probe import variants
 from clawperator.engine.text.suggestions import command_line
 
 Send = Callable[[str, Command], Awaitable[Envelope]]
-"""Sends a command to a serial under the device's lock and gives its envelope; raises ``EngineError`` when there is none."""
+"""Sends a command to a serial under the device lock and returns its envelope; raises ``EngineError``."""
 
 PING_SPARE_SECONDS = 2.0
-"""How much longer than its own 5 s the host waits for a handshake, and than its 10 s for the smoke test (doctor.md#checks)."""
+"""How much longer than the command's own timeout the host waits for its envelope (doctor.md#checks)."""
 SMOKE_MS = 10_000
 _SETTINGS_APP = "com.android.settings"
 SETTINGS_SCREEN = "Accessibility Settings"
@@ -29,7 +29,7 @@ SETTINGS_STEPS = ("Find Clawperator under the installed services.", "Turn it on.
 
 
 def apk_presence(package: str, listed: BatchOutput, device_id: str) -> Check:
-    """Whether ``package`` is installed; ``listed`` answers ``pm list packages`` for the release id."""
+    """Check that ``package`` is installed; ``listed`` is the output of ``pm list packages`` for the release id."""
     check_id = "readiness.apk.presence"
     if not listed.ok:
         return Check(
@@ -52,7 +52,7 @@ def apk_presence(package: str, listed: BatchOutput, device_id: str) -> Check:
             ErrorCode.RECEIVER_VARIANT_MISMATCH,
             "Release and debug builds of the Operator app have different package names.",
             "Choose the installed variant",
-            manual(f"Pass --receiver-package {other}", f"Or install {package}"),
+            manual(f"Pass --receiver-package {other}.", f"Or install {package}."),
             evidence={"expected": package, "found": other},
         )
     return Check(
@@ -70,7 +70,7 @@ def apk_presence(package: str, listed: BatchOutput, device_id: str) -> Check:
 def version_compatibility(
     package: str, listed: BatchOutput, dump: BatchOutput, *, strict: bool = False, accepted: Sequence[str] = ()
 ) -> Check:
-    """Whether the installed version fits; the rule is that of ``executions/compatibility.py``."""
+    """Check that the installed version is supported, as ``executions/compatibility.py`` defines it."""
     check_id = "readiness.version.compatibility"
     found = judge(package, listed.text, dump.text, listed.exit_code, dump.exit_code, strict=strict, accepted=accepted)
     evidence = {
@@ -92,7 +92,7 @@ def version_compatibility(
 
 
 def value_of(answer: BatchOutput) -> str:
-    """What ``settings get`` says: its last line, as some devices write warnings before it."""
+    """Return the value that ``settings get`` printed: the last line, because some devices print warnings before it."""
     lines = answer.text.strip().splitlines()
     return lines[-1].strip() if lines else ""
 
@@ -118,7 +118,7 @@ def usb_debugging(answer: BatchOutput) -> Check:
     return Check(
         check_id,
         "warn",
-        "USB debugging reads as off",
+        "USB debugging is off",
         ErrorCode.DEVICE_USB_DEBUGGING_DISABLED,
         "Enable it in the developer options.",
         evidence={"value": value_of(answer)[:80]},
@@ -126,13 +126,13 @@ def usb_debugging(answer: BatchOutput) -> Check:
 
 
 def granting(device_id: str, package: str, *, force: bool = False) -> tuple[FixStep, ...]:
-    """The command that gives the Operator its permissions again; ``force`` also where its service is listed already."""
+    """Return the command that grants the Operator its permissions; ``force`` restarts a service that is already listed."""
     more = ("--receiver-package", package, *(("--force",) if force else ()))
     return shell(command_line("grant-device-permissions", device_id, *more))
 
 
 async def handshake(send: Send, device_id: str, package: str) -> Check:
-    """One ping through the whole way: broadcast, app, log, envelope."""
+    """Send a ping and wait for its envelope."""
     check_id = "readiness.handshake"
     began = time.monotonic()
     try:
@@ -157,7 +157,7 @@ def _not_running(reason: str, device_id: str, package: str) -> Check:
         "The Operator's accessibility service is not running",
         ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING,
         reason,
-        "Switch the accessibility service on",
+        "Switch on the accessibility service",
         granting(device_id, package),
         SETTINGS_SCREEN,
         SETTINGS_STEPS,
@@ -165,35 +165,35 @@ def _not_running(reason: str, device_id: str, package: str) -> Check:
 
 
 def _unanswered(exc: EngineError, device_id: str, package: str) -> Check:
-    """No envelope: why, and what to try."""
+    """Return the check of a ping without an envelope."""
     silent = exc.code is ErrorCode.RESULT_ENVELOPE_TIMEOUT
     steps = manual(exc.hint) if exc.hint else ()
     if silent:
         look = ("--receiver-package", package, "--timeout-ms", "5000", "--verbose")
         steps = (*granting(device_id, package), *shell(command_line("observe snapshot", device_id, *look)))
     elif exc.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT:
-        steps = manual("Wait until the running execution has finished, then run doctor again.")
+        steps = manual("Wait until the running execution has finished, then run the doctor again.")
     return Check(
         "readiness.handshake",
         "fail",
         f"The Operator app did not answer: {exc.message}",
         exc.code,
-        _dispatch_story(exc, device_id, package),
-        "Wake the Operator app",
+        _dispatch_detail(exc, device_id, package),
+        "Restart the Operator app's service",
         steps,
         SETTINGS_SCREEN,
         SETTINGS_STEPS if silent else (),
     )
 
 
-def _dispatch_story(exc: EngineError, device_id: str, package: str) -> str:
+def _dispatch_detail(exc: EngineError, device_id: str, package: str) -> str:
     status = exc.extra.get("broadcastDispatchStatus", "not_sent")
-    more = " It wrote log lines; --verbose shows them." if exc.extra.get("lastCorrelatedEvents") else ""
+    more = " It wrote log lines. Pass --verbose to see them." if exc.extra.get("lastCorrelatedEvents") else ""
     return f"Broadcast: {status}; receiver {package}; device {device_id}.{more}"
 
 
 async def smoke(send: Send, device_id: str) -> Check:
-    """Open the settings app and look at it: the whole way with an effect that can be seen."""
+    """Open the settings app and take a snapshot."""
     check_id = "readiness.smoke"
     code, detail = ErrorCode.SMOKE_OPEN_SETTINGS_FAILED, ""
     try:
@@ -212,12 +212,12 @@ async def smoke(send: Send, device_id: str) -> Check:
         code,
         detail,
         "Check the device",
-        manual("Check that the screen is on and unlocked, then run doctor --full again."),
+        manual("Check that the screen is on and unlocked, then run the doctor with --full again."),
     )
 
 
 def smoke_payload() -> dict[str, object]:
-    """Close and open the settings, then a snapshot (doctor.md#checks)."""
+    """Return the payload that restarts the settings app and takes a snapshot (doctor.md#checks)."""
     app = {"applicationId": _SETTINGS_APP}
     return {
         "commandId": build.generated_id("smoke"),

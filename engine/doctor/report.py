@@ -1,4 +1,4 @@
-"""What a run comes to: the report, and what to do next (doctor.md#verdict)."""
+"""The report of a run and its next actions (doctor.md#verdict)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _READY = "Everything is ready. For a list of commands, run: clawperator --help"
 
 
 def report(checks: Sequence[Check], *, device_id: str, package: str, executed: Collection[str] = ()) -> dict[str, Any]:
-    """The doctor report; ``operatorPackage`` repeats ``receiverPackage`` for callers of the flat names.
+    """Return the report; ``operatorPackage`` repeats ``receiverPackage`` for the flat profile.
 
-    ``executed``: steps of fixes that were run, which are no next actions any more.
+    ``executed``: fix steps that were run and are no longer next actions.
     """
     critical_ok = not any(check.critical and check.status == "fail" for check in checks)
     found = [check.to_dict() for check in checks]
@@ -30,7 +30,7 @@ def report(checks: Sequence[Check], *, device_id: str, package: str, executed: C
 
 
 def next_actions(checks: Sequence[Check], device_id: str, *, executed: Collection[str] = ()) -> list[str]:
-    """What is left to do, each line once, in the order of the checks; on a device that is ready, trying it comes last."""
+    """Return what is left to do, in the order of the checks, without duplicates."""
     verdict = verdict_of([check.to_dict() for check in checks])
     actions: list[str] = [] if verdict.hints or not verdict.ready else [_READY]
     for check in checks:

@@ -1,4 +1,4 @@
-"""One run of the doctor: its checks come in fixed order, each as soon as it and all before it are known."""
+"""One run of the doctor: checks in a fixed order, each as soon as it and all before it are complete."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["Doctor", "next_actions", "report"]
 
 _FAILING = CRITICAL | {"readiness.apk.presence"}
-"""Ids that are said to fail where they cannot be found out; the others only warn."""
+"""Ids that fail if the check cannot run; the others only warn."""
 
 
 class Doctor:
-    """Examines this computer, one device and the Operator app on it.
+    """Checks this computer, one device and the Operator app on it.
 
-    ``device_id`` is empty until the device is known. ``ids`` are those of every check that may come, in report order.
-    ``send`` dispatches a command of the doctor's own. ``full`` builds, installs and starts the app as well, from the Gradle
-    project in ``project`` (empty: CLAWPERATOR_ANDROID_PROJECT, else the current folder where it holds one).
+    ``device_id`` is empty until the device is known. ``ids`` are those of all checks, in report order. ``send`` dispatches
+    a command. ``full`` also builds, installs and starts the app from the Gradle project in ``project`` ('':
+    CLAWPERATOR_ANDROID_PROJECT, else the current folder if it contains one).
     """
 
     def __init__(
@@ -54,16 +54,18 @@ class Doctor:
         self.ids = tuple(self._steps)
 
     async def checks(self, *, only: str = "", since: str = "") -> AsyncGenerator[Check]:
-        """Each check as soon as it is known; a critical failure ends the run, and what is still being asked with it.
+        """Yield each check as soon as it is complete; a critical failure ends the run.
 
-        ``only`` runs what that check needs and yields that check alone; ``since`` yields from that check on, what these need
-        runs unseen. A check asked for in these ways whose needs are not met says so instead of being absent.
+        ``only`` yields that check alone, ``since`` the checks from that one on; their prerequisites run without being
+        reported. A check that was asked for but is blocked reports the reason.
 
-        Raises ``EngineError`` (USAGE) for an id that is none of ``ids``.
+        Raises ``EngineError`` (USAGE) for an unknown id.
         """
         for wanted in filter(None, (only, since)):
             if wanted not in self._steps:
-                raise EngineError(ErrorCode.USAGE, f"The doctor has no check {wanted!r} in this kind of run")
+                raise EngineError(
+                    ErrorCode.USAGE, f"Unknown check: {wanted!r}. Some checks belong to full runs only (--full)"
+                )
         ids = (only,) if only else self.ids[self.ids.index(since) if since else 0 :]
         probes = self._visit(ids)
         try:
@@ -101,7 +103,7 @@ class Doctor:
 
 
 async def _guarded(step: CheckSpec, probes: Probes) -> Check:
-    """A check that cannot run is a finding, not the end of the run. Raises ``BlockedError``."""
+    """Run a check; an error in it becomes its result. Raises ``BlockedError``."""
     status: Status = "fail" if step.id in _FAILING else "warn"
     try:
         check = await step.find(probes)
@@ -111,11 +113,11 @@ async def _guarded(step: CheckSpec, probes: Probes) -> Check:
         check = Check(step.id, status, f"The check could not run: {exc.message}", exc.code)
     except Exception as exc:  # noqa: BLE001 -- one crashed check must not hide what the others find
         check = Check(step.id, status, f"The check crashed: {type(exc).__name__}: {exc}", ErrorCode.DOCTOR_FAILED)
-    return replace(check, duration_ms=probes.elapsed.get(step.question, 0.0))
+    return replace(check, duration_ms=probes.elapsed.get(step.probe, 0.0))
 
 
 def _not_examined(check_id: str, because: Check) -> Check:
-    """A check that was asked for by name, and what stands in its way."""
+    """Return the result of a requested check that is blocked by another one."""
     return replace(
         because,
         id=check_id,

@@ -1,4 +1,4 @@
-"""The one verdict on a doctor run: ready, ready with hints, or not ready. Pure; every face shows this one."""
+"""The verdict on a doctor run: ready, ready with hints, or not ready. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Readiness = Literal["ready", "ready_with_hints", "not_ready"]
 READINESS: tuple[Readiness, ...] = ("ready", "ready_with_hints", "not_ready")
 
 _NEEDED = CRITICAL | {"readiness.apk.presence"}
-"""Ids that must not fail; without the Operator app nothing can be executed, although its check only warns."""
+"""Ids that must pass: the check of the Operator app only warns, but executions require the app."""
 _HANDSHAKE = "readiness.handshake"
 _REASONS = {
     ErrorCode.RECEIVER_NOT_INSTALLED.value: "Operator not installed",
@@ -24,11 +24,11 @@ _REASONS = {
     ErrorCode.NO_DEVICES.value: "no device connected",
     ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED.value: "several devices connected, none chosen",
 }
-"""Short words for the usual obstacles; for all others, the summary of the check."""
+"""Short reasons for common problems; otherwise the summary of the check is used."""
 
 
 class Verdict(NamedTuple):
-    """``hints`` counts the checks that do not pass; ``reason`` says what is missing, empty unless not ready."""
+    """``hints`` counts the checks that do not pass; ``reason`` is empty unless not ready."""
 
     status: Readiness
     hints: int = 0
@@ -36,23 +36,23 @@ class Verdict(NamedTuple):
 
     @property
     def ready(self) -> bool:
-        """Whether the device can execute."""
+        """Return whether the device can run executions."""
         return self.status != "not_ready"
 
     @property
     def summary(self) -> str:
-        """``Ready``, ``Ready, 2 hints`` or ``Not ready: Operator not installed``."""
+        """Return ``Ready``, ``Ready, 2 hints`` or ``Not ready: Operator not installed``."""
         if not self.ready:
             return f"Not ready: {self.reason}"
         return f"Ready, {self.hints} hint{'' if self.hints == 1 else 's'}" if self.hints else "Ready"
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys that reports carry: ``verdict`` and ``summary``."""
+        """Return the report's keys ``verdict`` and ``summary``."""
         return {"verdict": self.status, "summary": self.summary}
 
 
 def verdict_of(checks: Iterable[Mapping[str, Any]]) -> Verdict:
-    """Return the verdict on the checks of one run, each as its dictionary form (``Check.to_dict``)."""
+    """Return the verdict on the checks of one run, each as ``Check.to_dict`` returns it."""
     found = list(checks)
     open_checks = [check for check in found if check.get("status") != "pass"]
     obstacle = next((check for check in open_checks if _is_obstacle(check)), None)
@@ -72,5 +72,5 @@ def _is_obstacle(check: Mapping[str, Any]) -> bool:
 
 
 def _explains_silence(check: Mapping[str, Any]) -> bool:
-    """Whether a check names the cause of a failed handshake."""
+    """Return whether a check explains a failed handshake."""
     return check.get("code") == ErrorCode.DEVICE_ACCESSIBILITY_NOT_RUNNING.value

@@ -47,7 +47,7 @@ class BootProcess:
         return EngineError(
             ErrorCode.EMULATOR_START_FAILED,
             f"{message}: {log}" if log else message,
-            hint="Correct what the emulator reports, then start it again."
+            hint="Correct the error, then start the emulator again."
             if log
             else "Start it with --log <file> to see its output.",
             details={"name": self.name, "exitCode": code},

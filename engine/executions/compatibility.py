@@ -99,7 +99,7 @@ def judge(
     (``Settings.accepted_versions``); entries that are no such pair accept nothing.
     """
     if Version.parse(__version__) is None:
-        message = f"The version of clawperator is invalid: {__version__}"
+        message = f"Clawperator's own version is invalid: {__version__}"
         return Compatibility(
             package, error=EngineError(ErrorCode.CLI_VERSION_INVALID, message), remediation=("Reinstall clawperator.",)
         )
@@ -129,14 +129,16 @@ def _missing(package: str, listed: str, exit_code: int) -> Compatibility | None:
             "The device's package manager did not answer",
             details={"exitCode": exit_code, "stderr": listed.strip()[:_LONGEST_QUOTE]},
         )
-        return Compatibility(package, error=error, remediation=("Unlock or reboot the device, then run doctor again.",))
+        return Compatibility(
+            package, error=error, remediation=("Unlock or reboot the device, then run the doctor again.",)
+        )
     installed = parse_packages(listed)
     if package in installed:
         return None
     if other in installed:
         error = EngineError(
             ErrorCode.RECEIVER_VARIANT_MISMATCH,
-            f"{package} is not installed, {other} is",
+            f"{other} is installed instead of {package}",
             details={"expected": package, "found": other},
         )
         return Compatibility(package, error=error, remediation=(f"Pass --receiver-package {other}.",))
@@ -148,9 +150,7 @@ def _missing(package: str, listed: str, exit_code: int) -> Compatibility | None:
 def _verdict(apk_version: str, package: str, *, strict: bool, accepted: Collection[str]) -> EngineError | None:
     apk = Version.parse(apk_version)
     if apk is None:
-        return EngineError(
-            ErrorCode.APK_VERSION_INVALID, f"{package} has the version {apk_version[:80]}, which is no version"
-        )
+        return EngineError(ErrorCode.APK_VERSION_INVALID, f"{package} has an invalid version: {apk_version[:80]}")
     if strict:
         fits = not apk.prerelease and f"{apk.major}.{apk.minor}.{apk.patch}" in OPERATOR_RELEASES.values()
     else:
@@ -186,4 +186,4 @@ def _upgrade(package: str, apk_version: str) -> tuple[str, ...]:
 
 
 def _reinstall(package: str) -> tuple[str, ...]:
-    return (f"Reinstall {package}.", f"Look at `adb shell dumpsys package {package}`.")
+    return (f"Reinstall {package}.", f"Check `adb shell dumpsys package {package}`.")

@@ -27,7 +27,7 @@ _VERSION_CODE, _VERSION_NAME, _VERSION_CODE_MAJOR, _MIN_SDK = 0x0101021B, 0x0101
 _TELL_TALES = (
     ("base/manifest/AndroidManifest.xml", "it is an app bundle (.aab), which devices cannot install"),
     ("BundleConfig.pb", "it is an app bundle (.aab), which devices cannot install"),
-    ("toc.pb", "it is a set of APKs (.apks): unpack the one for all devices"),
+    ("toc.pb", "it is a set of APKs (.apks): unpack the universal APK"),
     ("manifest.json", "it is a package of APKs (.xapk): unpack the base APK"),
 )
 
@@ -105,7 +105,7 @@ def _opened(path: str) -> BinaryIO:
         if stat.S_ISDIR(os.stat(path).st_mode):
             raise _not_found(path, ": it is a folder")
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise _not_found(path, ": it is no regular file")
+            raise _not_found(path, ": it is not a regular file")
         return open(path, "rb")
     except FileNotFoundError as exc:
         raise _not_found(path) from exc
@@ -127,7 +127,7 @@ def refused(path: str, reason: str) -> EngineError:
     return EngineError(
         ErrorCode.OPERATOR_INSTALL_FAILED,
         f"{path} cannot be installed: {reason}",
-        hint="Nothing was installed. Download the Operator's APK again and give its path with --apk.",
+        hint="Nothing was installed. Download the Operator's APK again and pass its path with --apk.",
         details={"path": path, "reason": reason},
     )
 
@@ -136,8 +136,8 @@ def _what_else(entries: Iterable[ZipEntry]) -> str:
     names = {entry.name for entry in entries}
     known = next((words for name, words in _TELL_TALES if name in names), "")
     if not known and any(name.endswith(".apk") for name in names):
-        known = "it is an archive with APKs inside: unpack it first"
-    return known or f"it is a ZIP archive, but no APK: it has no {MANIFEST}"
+        known = "it is an archive of APKs: unpack it first"
+    return known or f"it is a ZIP archive, not an APK: {MANIFEST} is missing"
 
 
 def _abis(entries: Iterable[ZipEntry]) -> tuple[str, ...]:
@@ -153,10 +153,10 @@ def _read_manifest(data: bytes) -> tuple[str, str, int, int]:
     found = elements(data)
     root = next(found, None)
     if root is None or root.name != "manifest":
-        raise AxmlError("is no manifest")
+        raise AxmlError("is not a manifest")
     package = _text(root.attributes, "package")
     if not _PACKAGE.fullmatch(package) or len(package) > 255:
-        raise AxmlError("names no package")
+        raise AxmlError("does not name a package")
     name = _text(root.attributes, "versionName", _VERSION_NAME)[:_MAX_VERSION]
     code = _number(root.attributes, "versionCode", _VERSION_CODE)
     major = _number(root.attributes, "versionCodeMajor", _VERSION_CODE_MAJOR)

@@ -48,10 +48,10 @@ class Element(NamedTuple):
 def elements(data: bytes) -> Iterator[Element]:
     """Every start tag. Raises ``AxmlError`` while iterating."""
     if len(data) < _HEADER.size or _HEADER.unpack_from(data)[0] != _XML:
-        raise AxmlError("is text, not compiled" if data.lstrip()[:1] == b"<" else "is no binary XML")
+        raise AxmlError("is text instead of binary XML" if data.lstrip()[:1] == b"<" else "is not binary XML")
     _, header_size, size = _HEADER.unpack_from(data)
     if size > len(data) or header_size < _HEADER.size:
-        raise AxmlError("is cut off")
+        raise AxmlError("is truncated")
     strings, resources, depth = _Strings(b""), b"", 0
     for kind, head, chunk in _chunks(data, header_size, size):
         if kind == _STRING_POOL:
@@ -74,17 +74,17 @@ def _chunks(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, bytes]]:
     while at + _HEADER.size <= end:
         kind, head, size = _HEADER.unpack_from(data, at)
         if size < max(head, _HEADER.size) or at + size > end:
-            raise AxmlError("has a chunk that does not fit")
+            raise AxmlError("has a chunk with an invalid size")
         yield kind, head, data[at : at + size]
         at += size
 
 
 def _element(chunk: bytes, head: int, depth: int, strings: _Strings, resources: bytes) -> Element:
     if head + _ELEMENT.size > len(chunk):
-        raise AxmlError("has an element that is cut off")
+        raise AxmlError("has a truncated element")
     _, name, start, width, count, *_ = _ELEMENT.unpack_from(chunk, head)
     if count > MAX_ATTRIBUTES or width < _ATTRIBUTE.size or head + start + width * count > len(chunk):
-        raise AxmlError("has attributes that do not fit")
+        raise AxmlError("has attributes outside of their element")
     found = (_attribute(chunk, head + start + width * number, strings, resources) for number in range(count))
     return Element(strings.at(name), depth, tuple(found))
 
@@ -113,23 +113,23 @@ class _Strings:
             return
         self._head = _HEADER.unpack_from(chunk)[1]
         if len(chunk) < _HEADER.size + _POOL.size or self._head < _HEADER.size + _POOL.size:
-            raise AxmlError("has strings that are cut off")
+            raise AxmlError("has a truncated string pool")
         self._count, _, flags, self._start, _ = _POOL.unpack_from(chunk, _HEADER.size)
         self._utf8 = bool(flags & _UTF8_FLAG)
         if self._head + 4 * self._count > len(chunk):
-            raise AxmlError("has more strings than bytes")
+            raise AxmlError("has an invalid string count")
 
     def at(self, index: int) -> str:
         """The string of that number; empty for none. Raises ``AxmlError`` for one that lies outside."""
         if index == _NONE:
             return ""
         if index >= self._count:
-            raise AxmlError("names a string that it does not have")
+            raise AxmlError("refers to a missing string")
         at = self._start + struct.unpack_from("<L", self._chunk, self._head + 4 * index)[0]
         try:
             return self._utf8_at(at) if self._utf8 else self._utf16_at(at)
         except (IndexError, struct.error) as exc:
-            raise AxmlError("has a string that lies outside") from exc
+            raise AxmlError("has a string outside of the string pool") from exc
 
     def _utf8_at(self, at: int) -> str:
         _, at = self._length8(at)

@@ -42,7 +42,7 @@ async def crash_log(device: AdbDevice, package: str, *, lines: int = 200) -> Cra
     trouble = _trouble(log, drops[0])
     if len(trouble) == 2:
         raise EngineError(
-            ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"{device.serial} does not show its crashes", details=trouble
+            ErrorCode.DEVICE_SHELL_UNAVAILABLE, f"The crash logs of {device.serial} cannot be read", details=trouble
         )
     dropped = [report for drop in drops for report in from_dropbox(drop.text)]
     found = merged(of_packages(from_log(log.data), packages), of_packages(dropped, packages), _year(year.text))

@@ -113,9 +113,9 @@ class _Fetch:
             with self._open(checksum, 0) as stream:
                 found = _DIGEST.search(stream.read(_CHECKSUM_BYTES).decode("ascii", "replace"))
         except EngineError as exc:
-            raise _failed(f"There is no checksum at {checksum}", hint="Pass --sha256 <hex>.") from exc
+            raise _failed(f"No checksum was found at {checksum}", hint="Pass --sha256 <hex>.") from exc
         if not found:
-            raise _failed(f"{checksum} holds no SHA-256", hint="Pass --sha256 <hex>.")
+            raise _failed(f"{checksum} does not contain a SHA-256 checksum", hint="Pass --sha256 <hex>.")
         return found[0].lower()
 
     def _download(self, stream: IO[bytes], start: int) -> None:
@@ -139,7 +139,7 @@ class _Fetch:
                 stream.write(block)
                 self._progress(done, size)
             if done < size:
-                raise _failed(f"{self._source} ended after {done} of {size} bytes")
+                raise _failed(f"The download of {self._source} ended after {done} of {size} bytes")
 
     def _read(self, source: IO[bytes]) -> bytes:
         if self._stop.is_set():
@@ -147,7 +147,7 @@ class _Fetch:
         try:
             return source.read(_BLOCK)
         except (OSError, HTTPException) as exc:
-            raise _failed(f"{self._source} broke off: {exc}") from exc
+            raise _failed(f"The download of {self._source} failed: {exc}") from exc
 
     def _open(self, source: str, start: int) -> IO[bytes]:
         if not self._is_url:
@@ -165,9 +165,9 @@ class _Fetch:
             if start and exc.code == _NOTHING_LEFT:  # all of it was there already
                 return cast("IO[bytes]", exc)
             exc.close()
-            raise _failed(f"{source} cannot be fetched: HTTP {exc.code} {exc.reason}") from exc
+            raise _failed(f"{source} cannot be downloaded: HTTP {exc.code} {exc.reason}") from exc
         except (OSError, HTTPException, ValueError) as exc:
-            raise _failed(f"{source} cannot be fetched: {getattr(exc, 'reason', None) or exc}") from exc
+            raise _failed(f"{source} cannot be downloaded: {getattr(exc, 'reason', None) or exc}") from exc
 
     def _keep(self, part: str, digest: str, resumed_at: int) -> FetchedApk:
         """Give the file its name, if it is what it should be; what is not, is removed."""
@@ -217,7 +217,7 @@ def _opener() -> urllib.request.OpenerDirector:
 
 def _check_https(url: str) -> None:
     if urlsplit(url).scheme != "https":
-        raise EngineError(ErrorCode.USAGE, f"Only https is fetched, not {url[:200]}", details={"path": "from"})
+        raise EngineError(ErrorCode.USAGE, f"Only https URLs are supported: {url[:200]}", details={"path": "from"})
 
 
 def _failed(message: str, *, hint: str = "") -> EngineError:

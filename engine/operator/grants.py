@@ -47,7 +47,7 @@ def settings_value(answer: BatchOutput) -> str:
     try:
         text = answer.data.decode()
     except UnicodeDecodeError as exc:
-        raise _unreadable("it is not text, so it could not be written back as it is") from exc
+        raise _unreadable("it is not UTF-8 text and could not be restored") from exc
     if _FAILURE.match(text):
         raise _unreadable(text.strip())
     return text.removesuffix("\n")
@@ -122,7 +122,7 @@ async def grant(device: AdbDevice, package: str, *, force: bool = False) -> Perm
             listeners.outcome(done[len(first) + 1 :], untouched=True),
         )
     except EngineError as exc:
-        lost = f"the device went away: {exc.message}"
+        lost = f"the device was disconnected: {exc.message}"
         enabled = ListGrant(ok=False, error=lost)
         return Permissions(enabled, NotificationGrant(ok=False, error=lost), enabled)
     if force and services.listed and not permissions.accessibility.ok:
@@ -201,7 +201,7 @@ class _List:
         if failed is not None:
             return ListGrant(ok=False, error=f"{self.name}: {_words(failed)}")
         if not secure_list.contains(done[-1].text.removesuffix("\n"), self.entry):
-            return ListGrant(ok=False, error=f"{self.name}: the device did not keep what was written")
+            return ListGrant(ok=False, error=f"{self.name}: the device did not keep the new value")
         return ListGrant(ok=True, already_enabled=self.listed and untouched)
 
 
@@ -215,4 +215,4 @@ def _notification(done: BatchOutput) -> NotificationGrant:
 
 
 def _words(part: BatchOutput) -> str:
-    return part.text.strip()[:_LONGEST_ERROR] or f"exit code {part.exit_code} without a word"
+    return part.text.strip()[:_LONGEST_ERROR] or f"exit code {part.exit_code} without output"

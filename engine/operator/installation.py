@@ -24,57 +24,63 @@ _DEVICE_ERRORS = frozenset(
 )
 """Of a device that vanished or was never usable: they leave as they are, nothing has been installed."""
 
-_UNINSTALL = "Uninstall the app that is there first (its data is lost): {uninstall}"
+_UNINSTALL = "Uninstall the installed app first (its data is lost): {uninstall}"
 _ADVICE: dict[str, tuple[str, str]] = {
     "UPDATE_INCOMPATIBLE": ("the installed app is signed with another key", _UNINSTALL),
     "SHARED_USER_INCOMPATIBLE": ("the installed app is signed with another key", _UNINSTALL),
     "INCONSISTENT_CERTIFICATES": ("the installed app is signed with another key", _UNINSTALL),
-    "UID_CHANGED": ("the device holds data of a former installation", _UNINSTALL),
+    "UID_CHANGED": ("the device has data of a previous installation", _UNINSTALL),
     "ALREADY_EXISTS": ("the app is already installed", _UNINSTALL),
     "DUPLICATE_PACKAGE": ("the app is already installed", _UNINSTALL),
     "VERSION_DOWNGRADE": ("a newer version is installed", f"Install a newer APK. {_UNINSTALL}"),
     "PERMISSION_MODEL_DOWNGRADE": ("a newer version is installed", f"Install a newer APK. {_UNINSTALL}"),
     "INSUFFICIENT_STORAGE": ("the device's storage is full", "Free storage on the device, then run setup again."),
-    "DEXOPT": ("the device could not prepare its code", "Free storage on the device, then run setup again."),
+    "DEXOPT": ("the device could not compile the app", "Free storage on the device, then run setup again."),
     "MEDIA_UNAVAILABLE": ("the device's storage is not available", "Check the device's storage, then run setup again."),
     "CONTAINER_ERROR": ("the device's storage is not available", "Check the device's storage, then run setup again."),
     "NO_MATCHING_ABIS": (
-        "its native code{abis} is for another processor",
-        "Take the APK for this device's processor, or the one for all of them.",
+        "its native code{abis} is for another CPU architecture",
+        "Use the APK for this device's CPU architecture, or the universal APK.",
     ),
     "CPU_ABI_INCOMPATIBLE": (
-        "its native code{abis} is for another processor",
-        "Take the APK for this device's processor, or the one for all of them.",
+        "its native code{abis} is for another CPU architecture",
+        "Use the APK for this device's CPU architecture, or the universal APK.",
     ),
-    "OLDER_SDK": ("the device's Android is too old{min_sdk}", "Use a device with a newer Android, or an older APK."),
-    "DEPRECATED_SDK_VERSION": ("the APK is for an Android that is too old for this device", "Take a newer APK."),
-    "NEWER_SDK": ("the APK is for an older Android only", "Take a newer APK."),
+    "OLDER_SDK": (
+        "the device's Android version is too old{min_sdk}",
+        "Use a device with a newer Android version, or an older APK.",
+    ),
+    "DEPRECATED_SDK_VERSION": (
+        "the APK targets an Android version that this device no longer supports",
+        "Use a newer APK.",
+    ),
+    "NEWER_SDK": ("the APK supports only older Android versions", "Use a newer APK."),
     "USER_RESTRICTED": (
-        "the device does not allow it",
-        "Unlock the device, confirm its dialog, and switch 'Install via USB' on in the developer options if it has that.",
+        "the device does not allow the installation",
+        "Unlock the device and confirm its dialog. If the developer options have 'Install via USB', switch it on.",
     ),
     "VERIFICATION_FAILURE": (
-        "the device's verifier refused it",
+        "the device's app verification rejected it",
         "Unlock the device and confirm its dialog, or switch off 'Verify apps over USB' in the developer options.",
     ),
     "VERIFICATION_TIMEOUT": (
-        "the device's verifier did not answer",
+        "the device's app verification timed out",
         "Unlock the device and confirm its dialog, or switch off 'Verify apps over USB' in the developer options.",
     ),
     "ABORTED": ("it was cancelled on the device", "Unlock the device, confirm its dialog, then run setup again."),
-    "TEST_ONLY": ("it is a test-only build", "Take a released APK."),
-    "NO_CERTIFICATES": ("it is not signed", "Take a released APK."),
-    "INVALID_APK": ("the device says that it is damaged", "Download the APK again."),
-    "NOT_APK": ("the device says that it is no APK", "Download the APK again."),
+    "TEST_ONLY": ("it is a test-only build", "Use a release APK."),
+    "NO_CERTIFICATES": ("it is not signed", "Use a release APK."),
+    "INVALID_APK": ("the device reports a damaged APK", "Download the APK again."),
+    "NOT_APK": ("the device reports that the file is not an APK", "Download the APK again."),
     "BAD_MANIFEST": ("the device cannot read its manifest", "Download the APK again."),
     "MANIFEST_MALFORMED": ("the device cannot read its manifest", "Download the APK again."),
-    "UNEXPECTED_EXCEPTION": ("the device cannot read it", "Download the APK again."),
+    "UNEXPECTED_EXCEPTION": ("the device cannot parse it", "Download the APK again."),
     "CONFLICTING_PROVIDER": (
-        "another app provides the same content",
+        "another app has the same content provider",
         "Uninstall the other variant of the Operator app first.",
     ),
-    "MISSING_FEATURE": ("the device lacks a feature that it needs", "Use another device."),
-    "MISSING_SHARED_LIBRARY": ("the device lacks a library that it needs", "Use another device."),
+    "MISSING_FEATURE": ("the device lacks a required feature", "Use another device."),
+    "MISSING_SHARED_LIBRARY": ("the device lacks a required library", "Use another device."),
     "INTERNAL_ERROR": ("the device's package manager failed", "Reboot the device, then run setup again."),
 }
 """The end of Android's constant → what it means, what to do. ``{uninstall}``, ``{abis}``, ``{min_sdk}`` are filled in."""
@@ -99,7 +105,7 @@ async def install(device: AdbDevice, apk: ApkFacts, stage: StageProgress, *, sec
 
     def sent(size: int) -> None:
         fraction = size / apk.size if apk.size else 1.0
-        message = "the device is installing it" if size >= apk.size else ""
+        message = "installing on the device" if size >= apk.size else ""
         stage.update(message, min(fraction, 1.0))
 
     try:

@@ -69,9 +69,9 @@ def _missing(env: Mapping[str, str], package: str, problems: list[ApkProblem]) -
     what = f"APK of {package}" if package else "Operator APK"
     error = EngineError(
         ErrorCode.OPERATOR_APK_NOT_FOUND,
-        f"There is no {what} in {folder(env)}",
-        hint=f"Download {NEWEST_URL} (or {VERSION_URL}, with its .sha256) into that folder as {RELEASE_FILE}, or give its path with "
-        "--apk. Nothing is downloaded by itself.",
+        f"No {what} was found in {folder(env)}",
+        hint=f"Download {NEWEST_URL} (or {VERSION_URL}, with its .sha256) into that folder as {RELEASE_FILE}, or pass its path with "
+        "--apk. APKs are never downloaded automatically.",
         details={"folder": folder(env), "urls": [NEWEST_URL, VERSION_URL]},
     )
     if problems:

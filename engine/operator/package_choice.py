@@ -59,7 +59,7 @@ def ambiguous(found: Collection[str], serial: str) -> EngineError:
     flags = " or ".join(f"--receiver-package {package}" for package in found)
     return EngineError(
         ErrorCode.OPERATOR_VERIFY_FAILED,
-        f"{serial} has several Operator apps: {', '.join(found)}",
-        hint=f"Say which one is meant: {flags}.",
+        f"Several Operator apps are installed on {serial}: {', '.join(found)}",
+        hint=f"Choose one: {flags}.",
         details={"installed": list(found)},
     )

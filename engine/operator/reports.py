@@ -54,7 +54,7 @@ class Permissions:
     def error(self) -> str:
         """What the first failing grant says; empty when all succeeded."""
         grants = (self.accessibility, self.notification, self.notification_listener)
-        return next((grant.error or "refused without a reason" for grant in grants if not grant.ok), "")
+        return next((grant.error or "rejected without a reason" for grant in grants if not grant.ok), "")
 
     @property
     def already_enabled(self) -> bool:
@@ -86,9 +86,9 @@ class GrantReport:
     @property
     def message(self) -> str:
         if self.repaired:
-            return f"The accessibility service of {self.package} did not run; it was switched off and on again, and answers"
+            return f"The accessibility service of {self.package} was not running. It was restarted and responds"
         had = "already had" if self.permissions.already_enabled else "has"
-        return f"{self.package} {had} its permissions, and answers"
+        return f"{self.package} {had} its permissions and responds"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -114,8 +114,8 @@ class SetupReport:
     @property
     def message(self) -> str:
         if self.permissions.already_enabled:
-            return f"{self.package} is installed; its permissions were already enabled"
-        return f"{self.package} is installed and ready; run clawperator doctor to check everything"
+            return f"{self.package} is installed. Its permissions were already granted"
+        return f"{self.package} is installed and ready. To check everything, run: clawperator doctor"
 
     def to_dict(self) -> dict[str, Any]:
         answer: dict[str, Any] = {
@@ -175,13 +175,13 @@ class OperatorStatus:
             steps = " ".join(self.compatibility.remediation[:1])
             return f"{self.compatibility.error.message}. {steps}".strip()
         if not self.enabled:
-            return f"The accessibility service is switched off. Run clawperator grant-device-permissions{self._of()}"
+            return f"The accessibility service is switched off. Run: clawperator grant-device-permissions{self._of()}"
         if self.bound is False:
-            return f"The accessibility service is on but does not run. Run clawperator grant-device-permissions --force{self._of()}"
+            return f"The accessibility service is switched on but not running. Run: clawperator grant-device-permissions --force{self._of()}"
         return (
             f"{self.package} is ready"
             if self.bound
-            else f"{self.package} is enabled; run clawperator doctor to hear it answer"
+            else f"{self.package} is enabled. To check that it responds, run: clawperator doctor"
         )
 
     def _of(self) -> str:
@@ -248,9 +248,9 @@ class CrashLog:
     @property
     def message(self) -> str:
         if not self.crashes:
-            return f"The device wrote down no crash of {' or '.join(self.packages)}"
+            return f"The device has recorded no crash of {' or '.join(self.packages)}"
         plural = "" if len(self.crashes) == 1 else "es"
-        more = f", {self.left_out} older left out" if self.left_out else ""
+        more = f", {self.left_out} older omitted" if self.left_out else ""
         return f"{len(self.crashes)} crash{plural}, the newest first{more}"
 
     def to_dict(self) -> dict[str, Any]:

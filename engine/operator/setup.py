@@ -92,12 +92,12 @@ def _checked(apk: str, package: str, digest: str, env: Mapping[str, str]) -> Apk
     facts = read_apk(os.path.abspath(_expanded(apk, env))) if apk else choose_apk(env, package)
     if package and facts.package != package:
         error = refused(facts.path, f"it is {facts.package}, but --receiver-package says {package}")
-        error.hint = f"Nothing was installed. Give the APK of {package}, or choose {facts.package}."
+        error.hint = f"Nothing was installed. Pass the APK of {package}, or --receiver-package {facts.package}."
         raise error
     if not package and facts.package not in OPERATOR_PACKAGES:
         reason = f"it is {facts.package}, not the Operator app ({' or '.join(OPERATOR_PACKAGES)})"
         error = refused(facts.path, reason)
-        error.hint = f"Nothing was installed. If it is meant, pass --receiver-package {facts.package}."
+        error.hint = f"Nothing was installed. To install it anyway, pass --receiver-package {facts.package}."
         raise error
     if digest and (found := sha256_of(facts.path)) != digest:
         raise refused(facts.path, f"its SHA-256 is {found}, not {digest}")
@@ -121,12 +121,12 @@ async def _verify(device: AdbDevice, package: str, permissions: Permissions | No
         (listed,) = await run_commands(device, [list_command(package)])
         found = installed(listed, device.serial)
     except EngineError as exc:
-        message = f"Whether {package} is installed could not be read: {exc.message}"
+        message = f"Could not check whether {package} is installed: {exc.message}"
         raise _phase_error(ErrorCode.OPERATOR_VERIFY_FAILED, message, package, permissions, verified=False) from exc
     if package in found:
         return
     others = [name for name in OPERATOR_PACKAGES if name in found]
-    there = f"; {' and '.join(others)} is there" if others else ""
+    there = f"; {' and '.join(others)} is installed" if others else ""
     message = f"{package} is not listed on {device.serial} after the installation{there}"
     raise _phase_error(ErrorCode.OPERATOR_VERIFY_FAILED, message, package, permissions, verified=False)
 

@@ -50,14 +50,14 @@ def read_directory(stream: BinaryIO) -> tuple[ZipEntry, ...]:
     if at < 0:
         stream.seek(0)
         begun = stream.read(4) == _LOCAL_MAGIC
-        raise ZipError("it is cut off: a ZIP archive without its end" if begun else "it is no ZIP archive")
+        raise ZipError("it is truncated: the end of the ZIP archive is missing" if begun else "it is not a ZIP archive")
     _, disk, first_disk, _, count, size, offset, _ = _END.unpack_from(tail, at)
     if disk or first_disk or 0xFFFFFFFF in (size, offset):
-        raise ZipError("it is a ZIP archive in several parts or beyond 4 GB")
+        raise ZipError("it is a multi-part ZIP archive or larger than 4 GB")
     if size > MAX_DIRECTORY:
-        raise ZipError(f"its directory of {size} bytes is too large")
+        raise ZipError(f"its central directory of {size} bytes is too large")
     if offset + size > tail_at + at:
-        raise ZipError("it is damaged: its directory lies outside the file")
+        raise ZipError("it is damaged: its central directory is outside of the file")
     stream.seek(offset)
     return tuple(_entries(stream.read(size), count))
 
@@ -66,10 +66,10 @@ def _entries(directory: bytes, count: int) -> Iterator[ZipEntry]:
     at = 0
     for _ in range(count):
         if at + _ENTRY.size > len(directory):
-            raise ZipError("it is damaged: its directory ends early")
+            raise ZipError("it is damaged: its central directory is truncated")
         fields = _ENTRY.unpack_from(directory, at)
         if fields[0] != _ENTRY_MAGIC:
-            raise ZipError("it is damaged: its directory cannot be read")
+            raise ZipError("it is damaged: its central directory cannot be read")
         flags, method, crc, packed, size = fields[3], fields[4], fields[7], fields[8], fields[9]
         name_size, extra_size, comment_size = fields[10:13]
         name = directory[at + _ENTRY.size : at + _ENTRY.size + name_size].decode("utf-8", "replace")
@@ -86,12 +86,12 @@ def read_entry(stream: BinaryIO, entry: ZipEntry, *, limit: int) -> bytes:
     stream.seek(entry.offset)
     header = stream.read(_LOCAL.size)
     if len(header) < _LOCAL.size or header[:4] != _LOCAL_MAGIC:
-        raise ZipError(f"it is damaged: its {entry.name} is not where the directory says")
+        raise ZipError(f"it is damaged: {entry.name} is not at its recorded offset")
     name_size, extra_size = _LOCAL.unpack(header)[9:11]
     stream.seek(name_size + extra_size, os.SEEK_CUR)
     data = _unpacked(stream.read(entry.packed_size), entry, limit)
     if len(data) != entry.size or zlib.crc32(data) != entry.crc:
-        raise ZipError(f"it is damaged: its {entry.name} does not have its checksum")
+        raise ZipError(f"it is damaged: the checksum of {entry.name} does not match")
     return data
 
 
@@ -99,8 +99,8 @@ def _unpacked(packed: bytes, entry: ZipEntry, limit: int) -> bytes:
     if entry.method == _STORED:
         return packed
     if entry.method != _DEFLATED:
-        raise ZipError(f"its {entry.name} is packed in an unknown way ({entry.method})")
+        raise ZipError(f"its {entry.name} uses an unsupported compression method ({entry.method})")
     try:
         return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, min(limit, entry.size) + 1)
     except zlib.error as exc:
-        raise ZipError(f"it is damaged: its {entry.name} cannot be unpacked") from exc
+        raise ZipError(f"it is damaged: {entry.name} cannot be decompressed") from exc

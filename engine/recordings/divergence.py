@@ -34,7 +34,7 @@ def expected(step: ReplayStep, phase: str) -> dict[str, Any]:
 def seen(tree: UiTree | None, wanted: Matcher | None) -> dict[str, Any]:
     """The screen in a few words: the app, how much is on it, what fits, and the first labels."""
     if tree is None:
-        return {"problem": "the screen gives no UI tree: it is off, secure or in transition"}
+        return {"problem": "the UI tree is unavailable: the screen is off, secure or changing"}
     labels = dict.fromkeys(node.label[:_LABEL_LENGTH] for node in tree.on_screen if node.label)
     answer: dict[str, Any] = {"package": tree.package, "onScreen": len(tree.on_screen)}
     if wanted is not None:
@@ -51,10 +51,10 @@ def nearest(tree: UiTree | None, wanted: Matcher | None, others: Sequence[Matche
     selectors = Selectors(tree)
     found: dict[int, dict[str, Any]] = {}
     for node in find_all(tree, wanted):
-        found.setdefault(node.index, _candidate(selectors, node, {"why": "it fits, and so do others"}))
+        found.setdefault(node.index, _candidate(selectors, node, {"why": "it matches, as do others"}))
     for other in others:
         for node in find_all(tree, other):
-            words = "another recorded selector finds it"
+            words = "another recorded selector matches it"
             found.setdefault(node.index, _candidate(selectors, node, {"why": words, "by": other.fields()}))
     for miss in explain_tree(tree, wanted, CANDIDATES).nearest:
         found.setdefault(miss.node.index, _candidate(selectors, miss.node, _reasons(miss)))

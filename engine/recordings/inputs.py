@@ -46,13 +46,13 @@ class RecordedInputs:
 
     def typed(self, value: str, field: str, *, secret: bool) -> str:
         """The template of a text that somebody typed into a field called ``field``: an input of its own."""
-        why = "typed into a password field" if secret else "typed while it was recorded"
+        why = "typed into a password field" if secret else "typed during the recording"
         return self._add(value, field, why, secret=secret)
 
     def template(self, text: str) -> str:
         """``text`` with everything that is of one person, or was typed before, as an input."""
         if self._is_blocked(text):
-            return self._known(text) or self._add(text, "text", "holds one of your blocked terms")
+            return self._known(text) or self._add(text, "text", "contains one of your blocked terms")
         taken = [(literal.start, literal.end) for literal in literals(text)]
         by_code = {(literal.start, literal.end): literal.code for literal in literals(text)}
         typed = [each for each in self if each.value and (not each.secret or each.value == text)]
@@ -64,7 +64,9 @@ class RecordedInputs:
             parts.append(escaped(text[at:start]))
             known = self._known(text[start:end])
             code = by_code.get((start, end), "")
-            parts.append(known or self._add(text[start:end], _PERSONAL.get(code, "text"), "names one person or device"))
+            parts.append(
+                known or self._add(text[start:end], _PERSONAL.get(code, "text"), "identifies a person or a device")
+            )
             at = end
         return "".join([*parts, escaped(text[at:])])
 

@@ -33,7 +33,7 @@ from clawperator.engine.skills.recipe.templates import fill, names
 _RECENT = 4
 _LONGEST_ID = 60
 _NOT_AN_ID = re.compile(r"[^A-Za-z0-9]+")
-_VOLATILE_SIGN = "the sign that it worked has a value that may be another one next time: check it"
+_VOLATILE_SIGN = "the confirmed value may change between runs: check it"
 _UP_IDS = re.compile(r"(?:^|_)(?:up|back|navigate_up|home_as_up)(?:_|$)")
 _UP_WORDS = ("Navigate up", "Back")
 _BUYING = re.compile(
@@ -79,7 +79,7 @@ class _Planner:
             else:
                 package = package or self._in_front(position)
                 if not self._steps:
-                    self._warn(event.seq, "the recording begins inside an app: open the same screen first")
+                    self._warn(event.seq, "the recording starts inside an app: open the same screen first")
                     self._arrive(position - 1, package)
                 at_home = False
                 self._act(position)
@@ -112,7 +112,7 @@ class _Planner:
 
     def _open(self, position: int, package: str) -> None:
         if not re.fullmatch(PACKAGE, package):
-            self._warn(self._events[position].seq, "an app was opened whose package name is none")
+            self._warn(self._events[position].seq, "an app with an invalid package name was opened")
             return
         self._add(PlannedStep(self._events[position].seq, self._id("open", package), "open_app", package))
         self._arrive(position, package)
@@ -144,13 +144,14 @@ class _Planner:
             return  # typing clicks its field by itself
         scrolls, self._scrolled = self._scrolled, []
         if seen is None:
-            target, notes = self._addresser.of_event(click), ["no snapshot shows what was clicked: check the selector"]
+            target, notes = (
+                self._addresser.of_event(click),
+                ["no snapshot shows the clicked element: check the selector"],
+            )
         else:
             target, notes = self._addresser.target(*seen, self._recent(position)), []
         if target is None:
-            self._warn(
-                click.seq, "a click was left out: nothing tells what was clicked apart from the rest of the screen"
-            )
+            self._warn(click.seq, "a click was omitted: no selector identifies the clicked element")
             return
         notes += _doubts(target)
         named = (click.resourceId or "").rpartition("/")[2] or _name_of(target)
@@ -166,7 +167,7 @@ class _Planner:
         self._scrolled.clear()
         key = event.key.strip().lower()
         if key not in ("back", "home", "recents"):
-            self._warn(event.seq, "a key was left out: it is none that can be pressed from outside")
+            self._warn(event.seq, "a key was omitted: the Operator app cannot press it")
             return
         before, package = self._screens.before(position), self._in_front(position)
         stand_in = self._up_button(before) if key == "back" and before is not None else None
@@ -184,12 +185,12 @@ class _Planner:
         event = self._events[last]
         text = text_at(self._screens, last)
         if why := why_untypable(text):
-            self._warn(event.seq, f"a field was {why}, which no step can do")
+            self._warn(event.seq, f"a field was {why}, which no step can repeat")
             return last
         found = field_of(self._screens, position, last)
         target = self._addresser.target(*found, self._recent(position), exactly=True) if found is not None else None
         if found is None or target is None:
-            self._warn(event.seq, "a typed text was left out: nothing tells into which field it went")
+            self._warn(event.seq, "a typed text was omitted: its field cannot be identified")
             return last
         self._scrolled.clear()
         name = self._plain(found[1].resource_id.rpartition("/")[2]) or "text"
@@ -202,7 +203,7 @@ class _Planner:
         if last + 1 < len(self._events) and isinstance(self._events[last + 1], WindowChange):
             self._warn(
                 event.seq,
-                "the screen changed right after typing: if that was the keyboard's Enter key, no step stands for it",
+                "the screen changed right after typing. If the Enter key was pressed, no step repeats it",
             )
         return last
 
@@ -218,14 +219,16 @@ class _Planner:
                 notes = (*step.notes, _VOLATILE_SIGN) if sign.volatile else step.notes
                 return replace(step, confirm=sign, sign="appeared", notes=notes)
             if step.target is not None and _finds(after, step.target, self._inputs):
-                note = "nothing new appeared: only that the same element is still there is checked; say what should be seen"
+                note = "nothing new appeared: the step only checks that the same element is still visible. Add the expected element"
                 return replace(step, confirm=step.target, sign="present", notes=(*step.notes, note))
             sign = self._addresser.appeared(after, None, self._screens.elsewhere(position))
-            note = "nothing new appeared: only that the next screen is there is checked; say what should be seen"
+            note = (
+                "nothing new appeared: the step only checks that the next screen is visible. Add the expected content"
+            )
             return replace(step, confirm=sign, sign="present" if sign else "", notes=(*step.notes, note))
         if step.target is None:
             return step
-        note = "the recording does not show what came of it: only that the same element is still there is checked"
+        note = "the recording does not show the result: the step only checks that the same element is still visible"
         return replace(step, confirm=step.target, sign="present", notes=(*step.notes, note))
 
     def _typed_sign(self, step: PlannedStep, last: int, *, secret: bool) -> PlannedStep:
@@ -235,7 +238,7 @@ class _Planner:
         shown = replace(step.target, fields={**kept, "textEquals": step.text}, others=())
         if not secret and (after is None or _finds(after, shown, self._inputs)):
             return replace(step, confirm=shown, sign="typed")
-        note = "the field does not show what was typed: only that it is there is checked"
+        note = "the field does not show the typed text: the step only checks that the field is visible"
         return replace(step, confirm=step.target, sign="present", notes=(*step.notes, note))
 
     # -- small things
@@ -247,7 +250,7 @@ class _Planner:
 
     def _drop_scrolls(self) -> None:
         for event in self._scrolled:
-            self._warn(event.seq, "a scroll was left out: nothing was done after it")
+            self._warn(event.seq, "a scroll was omitted: no action followed it")
 
     def _warn(self, seq: int, words: str) -> None:
         self._warnings.append(f"seq {seq}: {words}")
@@ -298,19 +301,19 @@ def _name_of(target: Target) -> str:
 
 def _doubts(target: Target) -> Iterator[str]:
     if not target.unique:
-        yield "more than one element fits the selector, and the first is taken: make it more precise"
+        yield "several elements match the selector and the first is used: make it more specific"
     if target.volatile:
-        yield "the selector has a value that may be another one next time"
+        yield "the selector has a value that may change between runs"
 
 
 def _with_effect(step: PlannedStep, node: UiNode) -> PlannedStep:
     """The step with the class of side effect that a click on ``node`` has, and what to say about it."""
     if (switch := switch_of(node)) is not None:
         was = "on" if switch.checked else "off"
-        note = f"it was {was} before the click: a click turns it over, whatever it is then"
+        note = f"it was {was} before the click: a click toggles it regardless of its state"
         return replace(step, effect="toggle", was_on=switch.checked, notes=(note,))
     if any(_BUYING.search(each.label) for each in inside(lands_on(node)) if each.label):
-        note = "its words say that it spends money: a policy has to allow that"
+        note = "its label suggests a purchase: the policy must allow purchase_risk"
         return replace(step, effect="purchase", notes=(note,))
     return step
 

@@ -61,14 +61,14 @@ async def fetch(
     if not is_session_id(name):
         raise EngineError(
             ErrorCode.RECORDING_SESSION_NOT_FOUND,
-            "A session id has letters, digits, _ and - only",
-            hint="Give the id that `clawperator record start` or `record stop` printed.",
+            "Invalid session id: only letters, digits, _ and - are allowed",
+            hint="Use the id that `clawperator record start` or `record stop` printed.",
             details={"sessionId": name[:MAX_ID_LENGTH]},
         )
     remote = f"{there}/{name}{SUFFIX}"
     size = (await _stat(device, remote)).size
     if size > MAX_FILE_BYTES:
-        _refuse(f"{remote} has {size} bytes; more than {MAX_FILE_BYTES} are not taken", name)
+        _refuse(f"{remote} has {size} bytes; the limit is {MAX_FILE_BYTES}", name)
 
     def told(count: int) -> None:
         tell(Stage(_JOB, "pull", "running", fraction=min(1.0, count / size) if size else None))
@@ -101,8 +101,8 @@ async def _latest(device: AdbDevice, pointer: str) -> str:
     if not stat.exists or stat.is_dir:
         raise EngineError(
             ErrorCode.RECORDING_SESSION_NOT_FOUND,
-            f"No recording was finished on {device.serial}",
-            hint="Record first, and end it with `clawperator record stop`; or name one with --session-id.",
+            f"{device.serial} has no finished recording",
+            hint="Stop the recording with `clawperator record stop`, or pass --session-id.",
             details={"path": pointer},
         )
     if stat.size > _POINTER_BYTES:

@@ -31,7 +31,7 @@ def read_file(path: str) -> Recording:
             return read_recording(stream, path)
     except (OSError, ValueError) as exc:  # ValueError: a path with a NUL
         reason = getattr(exc, "strerror", None) or exc
-        hint = "Fetch one with `clawperator record pull`."
+        hint = "Fetch a recording with `clawperator record pull`."
         raise EngineError(
             ErrorCode.RECORDING_PARSE_FAILED, f"{path}: {reason}", hint=hint, details={"file": path}
         ) from exc
@@ -77,7 +77,7 @@ def _lines(stream: BinaryIO, file: str) -> Iterator[tuple[int, bytes]]:
 def _header(line: bytes, file: str, number: int) -> Header:
     value = _object(line, file, number)
     if value.get("type") != "recording_header":
-        refuse(file, number, "the first line is no recording_header")
+        refuse(file, number, "the first line is not a recording_header")
     version = value.get("schemaVersion")
     if isinstance(version, int) and not isinstance(version, bool) and version != SCHEMA_VERSION:
         raise unsupported(file, version)
@@ -123,7 +123,7 @@ def problem(exc: ValidationError) -> str:
 def unsupported(file: str, version: object) -> EngineError:
     return EngineError(
         ErrorCode.RECORDING_SCHEMA_VERSION_UNSUPPORTED,
-        f"The recording has schema version {str(version)[:20]}; this host reads version {SCHEMA_VERSION}",
+        f"The recording has schema version {str(version)[:20]}; this version of Clawperator supports version {SCHEMA_VERSION}",
         details={"file": file, "schemaVersion": version if _is_small(version) else str(version)[:20]},
     )
 

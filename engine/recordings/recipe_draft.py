@@ -79,16 +79,16 @@ def draft(
     warnings = list(made.warnings)
     steps = tuple(_kept(made, warnings))
     if not steps or not made.application_id:
-        hint = "Open an app and do something in it between `record start` and `record stop`."
+        hint = "Between `record start` and `record stop`, open an app and use it."
         raise EngineError(
-            ErrorCode.RECORDING_PARSE_FAILED, "The recording holds nothing that a recipe can do", hint=hint
+            ErrorCode.RECORDING_PARSE_FAILED, "The recording contains no action that a recipe can repeat", hint=hint
         )
     actions = sum(1 + (step.confirm is not None) for step in steps) + _FRESH_ACTIONS * made.fresh
     if actions > MAX_EXECUTION_ACTIONS:
         raise EngineError(
             ErrorCode.RECIPE_LIMIT_EXCEEDED,
             f"The recording makes {actions} actions; an execution has at most {MAX_EXECUTION_ACTIONS}",
-            hint="Record it in parts.",
+            hint="Split it into several recordings.",
             details={"limit": MAX_EXECUTION_ACTIONS, "actual": actions},
         )
     recipe_id = facts.recipe_id or f"{made.application_id}.recorded"
@@ -105,7 +105,7 @@ def _kept(made: Plan, warnings: list[str]) -> Iterator[PlannedStep]:
         if step.kind == "open_app" and number == 0 and made.fresh:
             continue
         if step.kind == "press_key" and (step.key != "back" or step.stand_in is None or step.confirm is None):
-            warnings.append(f"seq {step.seq}: the {step.key} key was left out: no step of a recipe presses it")
+            warnings.append(f"seq {step.seq}: the {step.key} key was omitted: recipes cannot press it")
             continue
         yield step
 
@@ -175,17 +175,17 @@ def _prose(made: Plan, warnings: Sequence[str], facts: RecipeMetadata) -> Iterat
     yield ""
     yield f"# {_code(made.application_id)}, as recorded"
     yield ""
-    yield "A draft: it does what was done while it was recorded. Read every step before it is trusted."
+    yield "This is a draft that repeats the recorded actions. Review every step before you use it."
     if not made.fresh:
-        yield "The recording began inside the app: bring it to the same screen first."
+        yield "The recording started inside the app: open the same screen first."
     missing = [
         name for name, value in (("app_build", facts.app_version), ("tested_on", facts.android_api)) if not value
     ]
     tasks = [f"fill in `{name}` in the front matter" for name in missing]
-    tasks += [f"the input `{each.name}` was {each.why}: say in which form it is wanted" for each in made.inputs]
+    tasks += [f"the input `{each.name}` {each.why}: describe the expected format" for each in made.inputs]
     if tasks or warnings:
         yield ""
-        yield "What is left to do:"
+        yield "To do:"
         yield ""
         yield from (f"- {task}" for task in tasks)
         yield from (f"- event {warning.removeprefix('seq ')}" for warning in warnings)
@@ -209,7 +209,7 @@ def _told(step: PlannedStep) -> Iterator[str]:
     target = _target(step)
     notes = [f"Check: {note}." for note in step.notes]
     if step.kind == "press_key":
-        notes.append(f"Check: the {step.key} key was pressed; this button does the same, as far as its name tells.")
+        notes.append(f"Check: the {step.key} key was pressed; judging by its name, this button does the same.")
     if target is not None:
         notes += [f"Other selector: {_code(_selector_text(Target(fields)))}" for fields in target.others]
     yield from (f"- {note}" for note in notes)

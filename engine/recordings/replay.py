@@ -199,7 +199,7 @@ class _Player:
             if self._tree is None or (found := len(find_all(self._tree, step.target))) < 2:
                 return
             if not look_again:
-                words = f"{found} elements fit what was a single one when it was recorded"
+                words = f"{found} elements match the selector, which matched one when it was recorded"
                 raise await self._diverged(step, number, "before", "AMBIGUOUS", words, look=False)
             self._tree = None
 
@@ -210,7 +210,7 @@ class _Player:
         if self._tree is None:
             await self._run(())
         if self._state(step) not in (None, step.was_on):
-            words = f"it is {_state(not step.was_on)} already, and was {_state(step.was_on)} when it was recorded"
+            words = f"the switch is already {_state(not step.was_on)}; it was {_state(step.was_on)} when recorded"
             raise await self._diverged(step, number, "before", "STATE_DIFFERS", words)
 
     async def _require_turned(self, step: ReplayStep, number: int) -> None:
@@ -218,7 +218,7 @@ class _Player:
             return
         await self._run(())  # the look may have come before the switch had turned
         if self._state(step) == step.was_on:
-            words = f"it was done, but the switch is still {_state(step.was_on)}"
+            words = f"the click was performed, but the switch is still {_state(step.was_on)}"
             raise await self._diverged(step, number, "after", "STATE_DIFFERS", words)
 
     def _state(self, step: ReplayStep) -> bool | None:
@@ -234,11 +234,11 @@ class _Player:
             return
         outcome = await self._run([patient(step.confirm)])
         if not outcome.succeeded:
-            words = "it was done, but what should be there afterwards is not"
+            words = "the step was performed, but the expected element did not appear"
             raise await self._diverged(step, number, "after", outcome.code, words)
         text = outcome.data(str(step.confirm["id"])).get("text", "")
         if not meets(text, step.expect):
-            words = "it was done, but the text read afterwards is not the expected one"
+            words = "the step was performed, but the text is not the expected one"
             raise await self._diverged(step, number, "after", ErrorCode.VERIFY_FAILED.value, words, read=text)
 
     async def _run(self, actions: Sequence[Mapping[str, Any]]) -> _Outcome:
@@ -297,7 +297,7 @@ class _Player:
             "resume": step.id if phase == "before" else following,
         }
         if tree is not None and tree.package and step.package and tree.package != step.package and phase == "before":
-            words += ", and another app is in front"
+            words += "; another app is in the foreground"
         message = f"Step {number} of {len(self._script.steps)} ({step.id}: {step.what}): {words}"
         extra: dict[str, Any] = {"deviceId": self.device_id}
         if self.acted is not None:
@@ -316,5 +316,5 @@ def _state(on: bool | None) -> str:
 
 def _why(outcome: _Outcome) -> str:
     if outcome.code == ErrorCode.NODE_NOT_FOUND:
-        return "what it acts on is not on the screen"
-    return f"the device could not do it ({outcome.error or outcome.code})"
+        return "its target is not on the screen"
+    return f"the device could not perform it ({outcome.error or outcome.code})"

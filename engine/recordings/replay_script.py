@@ -67,8 +67,8 @@ class ReplayScript:
             return int(start) - 1
         raise EngineError(
             ErrorCode.USAGE,
-            f"there is no step {start[:100]!r}",
-            hint="Take an id of details.steps.",
+            f"Unknown step: {start[:100]!r}",
+            hint="Use one of the ids in details.steps.",
             details={"steps": ids},
         )
 
@@ -86,15 +86,15 @@ def script_of_plan(plan: Plan, values: Mapping[str, str]) -> ReplayScript:
     if unknown:
         raise EngineError(
             ErrorCode.RECIPE_INPUT_UNDECLARED,
-            f"the recording has no input {unknown[0][:100]!r}",
+            f"The recording has no input {unknown[0][:100]!r}",
             details={"input": unknown[0][:100], "inputs": list(known)},
         )
     chosen = {**known, **values}
     if missing := next((name for name, value in chosen.items() if not value), ""):
         raise EngineError(
             ErrorCode.RECIPE_INPUT_MISSING,
-            f"the recording does not tell the value of {missing}: the device kept it back",
-            hint="Give it with --vars.",
+            f"The recording does not contain the value of {missing}: the device hid it",
+            hint="Pass it with --vars.",
             details={"input": missing},
         )
     steps = tuple(_of_planned(step, chosen) for step in plan.steps)
@@ -173,7 +173,7 @@ def script_of_compiled(compiled: Compiled, application_id: str) -> ReplayScript:
         elif name.startswith("__") and steps and steps[-1].id == FRESH:
             steps[-1] = replace(steps[-1], actions=(*steps[-1].actions, action))
         elif name.startswith("__"):
-            steps.append(ReplayStep(FRESH, "open_app", f"open {application_id} anew", (action,)))
+            steps.append(ReplayStep(FRESH, "open_app", f"restart {application_id}", (action,)))
         else:
             steps.append(_of_action(action, waiting, compiled.optional))
             waiting = []

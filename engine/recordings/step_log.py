@@ -54,7 +54,7 @@ def _warnings(recording: Recording) -> Iterator[str]:
     missing = set(recording.missing_snapshots)
     for event in recording.events:
         if isinstance(event, Scroll):
-            yield f"seq {event.seq}: a scroll was dropped; scrolling has no place in a step log"
+            yield f"seq {event.seq}: a scroll was dropped: step logs do not support scrolling"
         elif event.seq in missing:
             yield f"seq {event.seq}: the {event.type} has no snapshot"
 

@@ -51,8 +51,8 @@ def why_untypable(text: str) -> str:
     if not re.search(NOT_BLANK, text):
         return "emptied"
     if utf16_length(text) > MAX_MATCHER_VALUE_LENGTH:
-        return "filled with a text that is too long"
-    return "" if fits(text) else "filled with half a character"
+        return "filled with a text that exceeds the limit"
+    return "" if fits(text) else "filled with an invalid character"
 
 
 def is_masked(text: str) -> bool:

@@ -108,7 +108,7 @@ def find_artifact(registry: Registry, skill_id: str, name: str) -> Artifact:
     raise EngineError(
         ErrorCode.ARTIFACT_NOT_FOUND,
         f"Skill {shown(skill_id, _NAME_SHOWN)} has no artifact {shown(name, _NAME_SHOWN)}",
-        hint=f"It has: {known}." if known else "It has none that can be compiled.",
+        hint=f"Available: {known}." if known else "The skill has no artifact that compiles.",
         details={
             "skillId": shown(skill_id, _NAME_SHOWN),
             "artifactName": shown(name, _NAME_SHOWN),
@@ -146,6 +146,6 @@ def _unreadable(artifact: Artifact, reason: str) -> EngineError:
     return EngineError(
         ErrorCode.REGISTRY_READ_FAILED,
         f"Cannot read artifact: {artifact.path}: {reason}",
-        hint="Run `clawperator skills validate` for the skill, or fetch the skills again.",
+        hint="Run `clawperator skills validate` for the skill, or reinstall the skills.",
         details={**facts, "reason": reason},
     )

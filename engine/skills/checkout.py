@@ -48,7 +48,9 @@ class StagedCheckout:
         if os.path.isdir(os.path.join(self.folder, ".git")):
             return True
         if os.path.lexists(self.folder) and not (os.path.isdir(self.folder) and not os.listdir(self.folder)):
-            raise FileExistsError(errno.EEXIST, "exists and is no checkout of the skills: move it away", self.folder)
+            raise FileExistsError(
+                errno.EEXIST, "it exists and is not a checkout of the skills repository: move it elsewhere", self.folder
+            )
         return False
 
     def copy(self) -> None:

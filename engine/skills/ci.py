@@ -19,16 +19,16 @@ METADATA, REGISTRY, FILES, INDEX = "metadata", "registry", "files", "index"
 RECIPES, TEMPLATES, COMPILE, INPUTS = "recipes", "templates", "compile", "inputs"
 LITERALS, POLICY, LINT = "literals", "policy", "lint"
 CHECKS: Mapping[str, str] = {
-    METADATA: "every skill.json is right and says what the registry says",
-    REGISTRY: "the registry fits its schema",
+    METADATA: "every skill.json is valid and matches the registry",
+    REGISTRY: "the registry matches its schema",
     FILES: "every registered file exists, every skill folder is registered",
-    INDEX: "the indexes are what the folders say",
-    RECIPES: "Markdown, front matter and steps of recipes are right",
-    TEMPLATES: "JSON templates are executions",
-    COMPILE: "artifacts compile, twice to the same bytes",
-    INPUTS: "required inputs are asked for and used",
-    LITERALS: "no literal of a person or a device, no blocked term",
-    POLICY: "the policy allows what recipes declare",
+    INDEX: "the indexes match the skill folders",
+    RECIPES: "Markdown, front matter and steps of recipes are valid",
+    TEMPLATES: "JSON templates are valid executions",
+    COMPILE: "artifacts compile, and compile to the same bytes twice",
+    INPUTS: "required inputs are required and used",
+    LITERALS: "no personal or device-specific literals, no blocked terms",
+    POLICY: "the policy allows the declared capabilities",
     LINT: "the other lints",
 }
 """Every check with what it says when it passes, in the order of the report."""
@@ -127,7 +127,7 @@ def _unregistered(registry: Registry, put: Put) -> None:
 
 def _index(registry: Registry, report: list[Finding], put: Put) -> None:
     if not os.path.lexists(os.path.join(registry.root, GENERATED)):
-        message = "the repository publishes no index files; `clawperator skills index` makes them"
+        message = "the repository has no index files. Create them with `clawperator skills index`"
         report.append(Finding(GENERATED, 0, _ABSENT, "info", message))
         return
     try:
@@ -183,7 +183,7 @@ def _twice(registry: Registry, skill_id: str, path: str, put: Put, *, strict: bo
                 line = exc.details.get("line", 0)
                 put(COMPILE, path, exc.code.value, exc.message, line if isinstance(line, int) else 0)
     if len(set(outcomes)) > 1:
-        put(COMPILE, path, _UNSTABLE, "the same recipe and the same values do not give the same bytes")
+        put(COMPILE, path, _UNSTABLE, "compiling the same recipe with the same values gave different bytes")
 
 
 def _required(registry: Registry, skill_id: str, path: str, put: Put) -> None:
@@ -197,7 +197,7 @@ def _required(registry: Registry, skill_id: str, path: str, put: Put) -> None:
         if exc.code is ErrorCode.RECIPE_INPUT_INVALID:
             put(INPUTS, path, exc.code.value, exc.message)
         return  # missing, as it should be; what else is wrong is found by compiling
-    put(INPUTS, path, _NOT_ASKED, "the recipe compiles without an input that it calls required")
+    put(INPUTS, path, _NOT_ASKED, "the recipe compiles without a required input")
 
 
 def _needed(registry: Registry, skill_id: str, name: str) -> list[Any]:

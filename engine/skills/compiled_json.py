@@ -22,7 +22,7 @@ from clawperator.engine.skills.recipe.yaml_bounded import MAX_DEPTH
 
 _MOST = 50
 """Executions of one artifact: as many as a recipe can have actions."""
-_HINT = "Give what `clawperator skills compile-artifact` printed, whole."
+_HINT = "Pass the complete output of `clawperator skills compile-artifact`."
 
 
 class _Recipe(Strict):
@@ -90,7 +90,7 @@ class _Document(Strict):
     @classmethod
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
         if given.get("execution") is None and given.get("executions") is None:
-            yield problem("needed", "there is neither execution nor executions", "execution")
+            yield problem("needed", "execution or executions is required", "execution")
 
 
 def read_compiled(document: object, *, timeout_ms: object = None) -> Compiled:
@@ -162,7 +162,7 @@ def _check_choices(choices: list[Choice], executions: list[dict[str, Any]]) -> N
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=_HINT, details={"path": path})
         if firsts.get(choice.step_id) not in CHOOSING:
             path = f"choices.{index}.stepId"
-            message = f"{path}: no execution begins with this step, or it is none of {', '.join(CHOOSING)}"
+            message = f"{path}: no execution begins with this step, or its type is not one of {', '.join(CHOOSING)}"
             raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=_HINT, details={"path": path})
 
 

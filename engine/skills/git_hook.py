@@ -42,7 +42,7 @@ async def _install(env: Mapping[str, str], folder: str, terms_file: str | None) 
         hooks = (await git.run("rev-parse", "--git-path", "hooks", seconds=QUICK_SECONDS)).text
     except GitError as exc:
         raise EngineError(
-            ErrorCode.USAGE, f"{folder} is in no git repository: {exc}", details={"path": folder}
+            ErrorCode.USAGE, f"{folder} is not in a git repository: {exc}", details={"path": folder}
         ) from exc
     path = os.path.normpath(os.path.join(folder, hooks, NAME))  # noqa: ASYNC240 -- asks no file system
     return path, await asyncio.to_thread(_write, path, terms_file)
@@ -71,7 +71,7 @@ def _write(path: str, terms_file: str | None) -> bool:
             if _MARK.encode() not in present:
                 raise EngineError(
                     ErrorCode.FILE_EXISTS,
-                    f"{path} is another hook; it stays as it is",
+                    f"{path} already exists and is another hook",
                     hint=f"Add this line to it: clawperator {_WORDS} || exit 1",
                     details={"path": path},
                 )

@@ -78,8 +78,8 @@ def chosen_time(text: str | None, env: Mapping[str, str]) -> str | None:
         named = "--generated-at" if text is not None else _SOURCE_DATE_EPOCH
         raise EngineError(
             ErrorCode.USAGE,
-            f"{named} is no time: {exc}",
-            hint="Give --generated-at as 2026-03-01T00:00:00Z; SOURCE_DATE_EPOCH is in seconds.",
+            f"Invalid {named}: {exc}",
+            hint="Pass --generated-at as 2026-03-01T00:00:00Z; SOURCE_DATE_EPOCH is in seconds.",
         ) from exc
 
 
@@ -134,7 +134,7 @@ def write_index(root: str, *, guard: Guard, generated_at: str | None = None) -> 
         raise EngineError(
             ErrorCode.REGISTRY_READ_FAILED,
             f"The index cannot be written: {where}: {exc.strerror or exc}",
-            hint="Check the folder's rights and the room on its disk.",
+            hint="Check the permissions of the folder and the free disk space.",
             details={"path": str(where), "reason": exc.strerror or str(exc)},
         ) from exc
     return index
@@ -192,7 +192,7 @@ def _read_entry(path: str, problems: list[SkillProblem], file: str) -> dict[str,
         problems.append(SkillProblem(file, "$", exc.message))
         return None
     if not isinstance(value, dict):
-        problems.append(SkillProblem(file, "$", "it is no object"))
+        problems.append(SkillProblem(file, "$", "it is not an object"))
         return None
     return value
 
@@ -212,7 +212,7 @@ def _file_problems(root: str, folder: str, entry: Mapping[str, Any]) -> Iterator
             continue  # the schema has said so
         try:
             if not os.path.isfile(guard.place(str(entry.get("id")), relative)):
-                yield SkillProblem(file, pointer, f"there is no file {relative[:200]}")
+                yield SkillProblem(file, pointer, f"the file {relative[:200]} is missing")
         except EngineError as exc:
             yield SkillProblem(file, pointer, exc.message)
 
@@ -220,7 +220,7 @@ def _file_problems(root: str, folder: str, entry: Mapping[str, Any]) -> Iterator
 def _twins(skills: Sequence[Mapping[str, Any]]) -> Iterator[SkillProblem]:
     for one, other in pairwise(skills):
         if one["id"] == other["id"]:
-            yield SkillProblem(f"{other['path']}/{SKILL_JSON}", "$.id", f"{one['path']} has the id {one['id']}, too")
+            yield SkillProblem(f"{other['path']}/{SKILL_JSON}", "$.id", f"{one['path']} also has the id {one['id']}")
 
 
 # -- the files

@@ -95,14 +95,14 @@ def _validated(template: str, filled: str, names: Mapping[str, str]) -> Validate
         kept = {key: exc.details[key] for key in _KEPT if key in exc.details}
         kept |= {"hint": hint} if hint else {}
         cause = {"cause": exc.code.value}
-        message = f"{names['artifactName']} is no valid execution: {exc.message}"
+        message = f"{names['artifactName']} is not a valid execution: {exc.message}"
         raise EngineError(
             ErrorCode.COMPILE_VALIDATION_FAILED, message, hint=hint, details={**names, **kept, **cause}
         ) from exc
     if outside:
         line, hint = outside
-        details = {**names, "line": line, "reason": "a placeholder stands outside of a string", "hint": hint}
-        message = f"{names['artifactName']}: a placeholder stands outside of a string (line {line})"
+        details = {**names, "line": line, "reason": "a placeholder is outside of a string", "hint": hint}
+        message = f"{names['artifactName']}: a placeholder is outside of a string (line {line})"
         raise EngineError(ErrorCode.COMPILE_VALIDATION_FAILED, message, hint=hint, details=details)
     return validated
 
@@ -111,7 +111,7 @@ def _outside_strings(template: str) -> Iterator[tuple[int, str]]:
     """Line and advice for each placeholder in whose place a value could be anything: another key, another action."""
     bare = _STRING.sub(lambda string: re.sub(r"[^\n]", " ", string[0]), template)
     for place in PLACEHOLDER.finditer(bare):
-        hint = f"Write {{{{{place[1]}}}}} inside of quotes; numbers and keys of a template are fixed."
+        hint = f"Write {{{{{place[1]}}}}} inside a string. Numbers and keys of a template cannot be placeholders."
         yield template.count("\n", 0, place.start()) + 1, hint
 
 

@@ -106,12 +106,12 @@ def _literals(text: str) -> Iterator[LintMessage]:
     for literal in literals(text):
         line += text.count("\n", reached, literal.start)
         reached = literal.start
-        yield LintMessage(line, literal.code, f"a text here {WORDS[literal.code]}")
+        yield LintMessage(line, literal.code, f"this text {WORDS[literal.code]}")
 
 
 def _blocked(text: str, blocked: BlockedTerms) -> Iterator[LintMessage]:
     for line, term in blocked.lines(text):
-        yield LintMessage(line, "L-LITERAL-BLOCKED", f"a text here holds the blocked term {shown(term)}")
+        yield LintMessage(line, "L-LITERAL-BLOCKED", f"this text contains the blocked term {shown(term)}")
 
 
 def _recipe(text: str, file: str, rules: LintRules) -> Iterator[LintMessage]:
@@ -137,7 +137,7 @@ def _broken(error: EngineError) -> LintMessage:
     line = place if isinstance(place, int) else 1
     lint = error.details.get("lint")
     if error.code is ErrorCode.RECIPE_LITERAL_FORBIDDEN and lint in WORDS:
-        return LintMessage(line, lint, f"a text here {WORDS[lint]}")
+        return LintMessage(line, lint, f"this text {WORDS[lint]}")
     file = error.details.get("file", "")
     message = error.message.removeprefix(f"{file}:{line}: ").removeprefix(f"{file}: ")
     return LintMessage(line, error.code.value, message)

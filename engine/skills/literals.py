@@ -11,10 +11,10 @@ PHONE = "L-LITERAL-PHONE"
 PATH = "L-LITERAL-PATH"
 
 WORDS = {
-    SERIAL: "looks like the serial of a device",
-    EMAIL: "looks like an e-mail address",
+    SERIAL: "looks like a device serial",
+    EMAIL: "looks like an email address",
     PHONE: "looks like a phone number",
-    PATH: "is a path in somebody's home folder",
+    PATH: "is a path in a home folder",
 }
 """What is said about a finding; the literal itself is never quoted: reports travel further than files."""
 

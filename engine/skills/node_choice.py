@@ -29,19 +29,17 @@ def choose(tree: UiTree, selector: Mapping[str, Any], action: Mapping[str, Any])
     if not found:
         raise EngineError(
             ErrorCode.NODE_NOT_FOUND,
-            "No node on screen satisfies the selector of the step",
-            hint="Put a wait_for_node in front of the step, or correct its selector.",
+            "No node on screen matches the selector of the step",
+            hint="Add a wait_for_node before the step, or correct its selector.",
             details={"matches": 0, "nearest": list(_nearest(tree, selector))},
         )
     if len(found) > 1:
-        raise _refusal(f"{len(found)} nodes on screen satisfy the selector: it must be one", found)
+        raise _refusal(f"{len(found)} nodes on screen match the selector; it must match one", found)
     for candidate in suggest(tree, found[0]).candidates:
         direct = candidate.kind == "direct" or (candidate.kind == "tap-through" and _taps(action))
         if direct and candidate.unique and _INFERRED not in candidate.flags:
             return candidate.matcher
-    raise _refusal(
-        "one node on screen satisfies the selector, but no matcher of the Operator app finds it alone", found
-    )
+    raise _refusal("One node on screen matches the selector, but no matcher of the Operator app identifies it", found)
 
 
 def _taps(action: Mapping[str, Any]) -> bool:
@@ -89,6 +87,6 @@ def _nearest(tree: UiTree, selector: Mapping[str, Any]) -> Iterator[dict[str, An
 
 
 def _refusal(message: str, found: list[UiNode]) -> EngineError:
-    hint = "Nothing was done. Add a resource_id or a text to the selector that only this node has."
+    hint = "No action was performed. Add a resource_id or a text that only this node has to the selector."
     details = {"matches": len(found), "found": [summary(node) for node in found[:_SHOWN]]}
     return EngineError(ErrorCode.RECIPE_SELECTOR_UNSUPPORTED, message, hint=hint, details=details)

@@ -56,12 +56,12 @@ def read_outputs(
         text = _text_at(steps, output.step, output.key)
         value: Scalar | None = None
         if text is None:
-            problem = "OUTPUT_MISSING", f"step {output.step} has left no {output.key}"
+            problem = "OUTPUT_MISSING", f"step {output.step} returned no {output.key}"
         else:
             text, problem = _inner(text, output.pattern)
             if text is not None:
                 value = convert(text, output.type)
-                problem = "OUTPUT_NOT_CONVERTED", f"what was read is no {output.type}"
+                problem = "OUTPUT_NOT_CONVERTED", f"the value is not of type {output.type}"
         if value is None:
             code, reason = problem
             message = f"output {output.name} is absent: {reason}"
@@ -86,8 +86,8 @@ def _inner(text: str, pattern: str) -> tuple[str | None, tuple[str, str]]:
         return text, ("", "")
     found, problem = search(pattern, text)
     if found is None:
-        return None, ("OUTPUT_PATTERN", problem or "its pattern does not match what was read")
-    return found[1] if found.re.groups else found[0], ("OUTPUT_PATTERN", "its group took no part in the match")
+        return None, ("OUTPUT_PATTERN", problem or "its pattern does not match the text")
+    return found[1] if found.re.groups else found[0], ("OUTPUT_PATTERN", "its group did not match")
 
 
 def convert(text: str, kind: str) -> Scalar | None:
@@ -168,7 +168,7 @@ def _verify_failed(confirm: Confirm, actual: str | None, mode: str, salt: bytes)
         details["actual"] = None
     elif mode != "drop":
         details["actual"] = redact(actual, mode, salt)
-    seen = "nothing was read" if actual is None else "something else was read"
+    seen = "no text was read" if actual is None else "the text differs"
     return {
         "code": code.value,
         "message": f"Step {confirm.step_id} is not confirmed: {seen}",

@@ -68,7 +68,7 @@ def remarks(source: Source, recipe: Recipe | None, profile: Profile, today: date
         for place, selector in _selectors(block):
             yield from _selector(block, place, selector)
         if block.value.get("type") in _CLICKS and _is_text_only(block.value.get("selector")):
-            message = "the click is found by its text only: it breaks with the language and the wording"
+            message = "the click is matched by text only: it breaks when language or wording change"
             yield LintMessage(block.line_of("selector"), "L-NO-RESOURCE-ID", message)
 
 
@@ -85,7 +85,7 @@ def _defaults(head: Block) -> Iterator[LintMessage]:
         if personal and isinstance(default, str) and default and not _PLACEHOLDER.fullmatch(default):
             line = head.line_of("inputs", index, "default")
             yield LintMessage(
-                line, "L-INPUT-DEFAULT-PII", "the default may be somebody's: leave it empty, or write <a placeholder>"
+                line, "L-INPUT-DEFAULT-PII", "the default may be personal data: leave it empty, or use a <placeholder>"
             )
 
 
@@ -123,7 +123,7 @@ def _capabilities(head: Block, used: set[str] | None, profile: Profile) -> Itera
         if used is not None and name not in used:
             yield LintMessage(line, "L-CAP-UNUSED", f"no step needs the capability {name}")
         if name == PURCHASE_RISK and head.value.get("risk_level") == "low":
-            yield LintMessage(line, "L-CAP-COMBO", "what may buy something is no low risk")
+            yield LintMessage(line, "L-CAP-COMBO", "purchase_risk requires a risk_level above low")
         elif not profile.allows_capability(name):
             yield LintMessage(
                 line, "L-CAP-COMBO", f"the policy profile '{profile.name}' does not allow the capability {name}"
@@ -153,23 +153,23 @@ def _opening(source: Source) -> Iterator[LintMessage]:
     for _, block in source.steps:
         kind = block.value.get("type")
         if just_opened and kind not in (*_WAITS, _OPENS, _CLOSES) and not _positive(block.value, "wait", "before_ms"):
-            message = "the first step after opening the app neither waits nor sleeps: the screen may not be there yet"
+            message = "the first step after opening the app does not wait: the screen may not be ready"
             yield LintMessage(block.line_of("type"), "L-NO-WAIT-AFTER-OPEN", message)
         just_opened = kind == _OPENS and not _positive(block.value, "wait", "after_ms")
 
 
 def _selector(block: Block, place: tuple[str | int, ...], selector: Mapping[str, Any]) -> Iterator[LintMessage]:
     if "index_in_parent" in selector:
-        message = "a position among siblings changes with the content: match by id or text"
+        message = "the position among siblings changes with the content: match by id or text"
         yield LintMessage(block.line_of(*place, "index_in_parent"), "L-INDEX-TARGET", message)
     for key, value in selector.items():
         if key not in FIELDS or not isinstance(value, str):
             continue
         line = block.line_of(*place, key)
         if "%" in value:
-            yield LintMessage(line, "L-PERCENT", f"the Operator app fails on a % in {key}")
+            yield LintMessage(line, "L-PERCENT", f"the Operator app fails on % in {key}")
         if key in TEXTS and selector.get("annotation") in _OF_SOMEBODY and not names(value):
-            message = f"{key} is annotated {selector['annotation']}, but is a literal text: make it an input"
+            message = f"{key} is annotated {selector['annotation']} but is a literal text: use an input"
             yield LintMessage(line, LITERAL_ANNOTATED, message)
 
 

@@ -35,10 +35,7 @@ _LONGEST = 200
 """Of ids in messages and comparisons."""
 _SUGGESTED = 3
 _ALIKE, _NEARLY_AS = 0.6, 0.05
-_HINT = (
-    "Run `clawperator skills install`, name a registry with --registry <file>, or use --registry builtin for the skills "
-    "that come along."
-)
+_HINT = "Run `clawperator skills install`, pass --registry <file>, or use --registry builtin for the built-in skills."
 
 
 FALLBACK = "fallback_instructions_path"
@@ -60,7 +57,7 @@ class LeftOut:
 
     def to_warning(self) -> dict[str, str]:
         named = f" ({self.skill_id})" if self.skill_id else ""
-        message = f"The registry entry {self.position}{named} was left out: {self.reason}"
+        message = f"The registry entry {self.position}{named} is ignored: {self.reason}"
         return {"code": ENTRY_INVALID, "path": f"$.skills[{self.position}]", "message": message}
 
 
@@ -255,7 +252,7 @@ def read_document(path: str, source: str = "flag") -> dict[str, Any]:
     """All of a registry file, its entries unchecked. Raises ``REGISTRY_READ_FAILED``, as ``load_registry`` does."""
     document = _parse(_read(path, source), path, source)
     if not isinstance(document, dict) or not isinstance(document.get("skills"), list):
-        _refuse(path, source, "it is no object with an array `skills`", pointer="$.skills")
+        _refuse(path, source, "it is not an object with an array `skills`", pointer="$.skills")
     return document
 
 
@@ -264,7 +261,7 @@ def _unusable(entry: object) -> str:
     if not isinstance(entry, dict):
         return "it is not an object"
     if lacking := [key for key in _REQUIRED if key not in entry]:
-        return f"it has no {', '.join(lacking)}"
+        return f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} missing"
     if wrong := [key for key in _REQUIRED if not isinstance(entry[key], str)]:
         return f"{', '.join(wrong)} must be text"
     if empty := [key for key in ("id", "path", "skillFile") if not entry[key]]:
@@ -274,7 +271,7 @@ def _unusable(entry: object) -> str:
         if isinstance(values := entry.get(key), list):
             paths += [value for value in values if isinstance(value, str)]
     outside = next((relative for relative in paths if leaves(relative)), None)
-    return f"its path {_shown(outside)} leaves the registry's folder" if outside is not None else ""
+    return f"its path {_shown(outside)} is outside of the registry's folder" if outside is not None else ""
 
 
 def leaves(relative: str) -> bool:
@@ -334,8 +331,8 @@ def _outside(path: str, skill_id: str, relative: str) -> EngineError:
     named, where = _shown(skill_id), _shown(relative)
     return EngineError(
         ErrorCode.REGISTRY_READ_FAILED,
-        f"A path of skill {named} leaves the registry's folder: {where}",
-        hint="Paths in a registry stay below the folder that holds skills/, symbolic links included.",
+        f"A path of skill {named} is outside of the registry's folder: {where}",
+        hint="Paths must stay inside the folder that contains skills/, symbolic links included.",
         details={"skillId": named, "path": where, "registryPath": path},
     )
 

@@ -170,7 +170,7 @@ def _limit(timeout_ms: int | None) -> int:
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED,
             message,
-            hint="Give whole milliseconds.",
+            hint="Pass a whole number of milliseconds.",
             details={"path": "timeoutMs"},
         )
     return timeout_ms
@@ -228,11 +228,11 @@ class _Hearing:
 
 
 def _not_started(skill_id: str, script: Script, reason: OSError | ValueError) -> EngineError:
-    name, text, hint = "EINVAL", str(reason), "No argument may hold a NUL character."
+    name, text, hint = "EINVAL", str(reason), "Arguments must not contain NUL characters."
     if isinstance(reason, OSError):
         name, text = errno.errorcode.get(reason.errno or 0, type(reason).__name__), reason.strerror or text
         missing = isinstance(reason, FileNotFoundError)
-        hint = "The script's first line names an interpreter that is not there." if missing else ""
+        hint = "The interpreter in the script's first line does not exist." if missing else ""
     return EngineError(
         ErrorCode.SKILL_EXECUTION_FAILED,
         f"Skill {skill_id} {name}: {text}",

@@ -37,7 +37,7 @@ class RunLog:
         except BaseException as exc:
             code = exc.code if isinstance(exc, EngineError) else ErrorCode.INTERRUPTED
             event = "skills.run.timeout" if code is ErrorCode.SKILL_EXECUTION_TIMEOUT else "skills.run.failed"
-            message = exc.message if isinstance(exc, EngineError) else "stopped: nobody waits for it any more"
+            message = exc.message if isinstance(exc, EngineError) else "cancelled by the caller"
             exit_code = exc.extra.get("exitCode") if isinstance(exc, EngineError) else None
             spent = round((time.monotonic() - began) * 1000)
             self._write("error", event, message, status=code.value, exitCode=exit_code, durationMs=spent)

@@ -20,7 +20,7 @@ def installation_salt(env: Mapping[str, str]) -> tuple[bytes, str]:
         return _read(path) or _make(path), ""
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else str(exc)
-        return os.urandom(_BYTES), f"hashes of this run compare with no others: {path}: {reason}"
+        return os.urandom(_BYTES), f"the hashes of this run cannot be compared with others: {path}: {reason}"
 
 
 def _read(path: str) -> bytes:
@@ -31,7 +31,7 @@ def _read(path: str) -> bytes:
     except FileNotFoundError:
         return b""
     if len(salt) != _BYTES:
-        raise ValueError("this is no salt")
+        raise ValueError("the salt file is invalid")
     return salt
 
 

@@ -52,7 +52,7 @@ def open_or_make(env: Mapping[str, str], explicit: str | None = None, *, guard: 
     except OSError as exc:
         raise EngineError(
             ErrorCode.SKILLS_SCAFFOLD_FAILED,
-            f"There is no registry, and none could be made at {path}: {exc.strerror or exc}",
+            f"The skills registry {path} could not be created: {exc.strerror or exc}",
             details={"path": path, "reason": exc.strerror or str(exc)},
         ) from exc
     return load_registry(path, "cwd"), True
@@ -89,8 +89,8 @@ def new_skill(
     if registry.source == BUILTIN or registry.path == builtin_path():
         raise EngineError(
             ErrorCode.SKILLS_SCAFFOLD_FAILED,
-            "The skills that come along are not written to",
-            hint="Run `clawperator skills install`, or name a registry of your own with --registry <file>.",
+            "The built-in skills are read-only",
+            hint="Run `clawperator skills install`, or pass your own registry with --registry <file>.",
         )
     entry = _entry(skill_id, _one_line(summary or "") or f"TODO: describe {skill_id}", lang)
     folder = os.path.join(registry.root, *entry["path"].split("/"))
@@ -144,8 +144,8 @@ def _entry(skill_id: str, summary: str, lang: str) -> dict[str, Any]:
         reason = wrong.message if wrong is not None and not empty_part else "it must be <applicationId>.<intent>"
         raise EngineError(
             ErrorCode.SKILL_ID_INVALID,
-            f"Skill id not allowed: {named}",
-            hint="Use an application id, a dot and an intent of a-z, 0-9 and dashes, such as com.example.app.read-status.",
+            f"Invalid skill id: {named}",
+            hint="Use an application id, a dot and an intent of a-z, 0-9 and hyphens, such as com.example.app.read-status.",
             details={"skillId": named, "reason": reason},
         )
     return entry

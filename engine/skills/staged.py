@@ -87,13 +87,13 @@ async def staged_files(env: Mapping[str, str], folder: str = "") -> list[StagedF
         listed = await git.run("diff", *_STAGED, "--raw", "--abbrev=40", "-z")
         changes = await git.run("-c", "diff.suppressBlankEmpty=false", "diff", *_STAGED, f"--unified={_WHOLE_FILE}")
     except GitError as exc:
-        raise EngineError(ErrorCode.USAGE, f"What is staged cannot be read: {exc}") from exc
+        raise EngineError(ErrorCode.USAGE, f"The staged files cannot be read: {exc}") from exc
     if listed.cut or changes.cut:
-        raise EngineError(ErrorCode.USAGE, "More is staged than can be looked at", hint="Commit it in parts.")
+        raise EngineError(ErrorCode.USAGE, "The staged changes exceed the limit", hint="Commit it in parts.")
     names = list(_names(listed.raw))
     parts = _parts(changes.raw)
     if len(names) != len(parts):
-        raise EngineError(ErrorCode.USAGE, "What is staged changed meanwhile", hint="Try again.")
+        raise EngineError(ErrorCode.USAGE, "The staged files changed during the check", hint="Try again.")
     files = (_file(name, part) for (name, mode), part in zip(names, parts, strict=True) if mode != _SUBMODULE)
     return [file for file in files if file.added]
 

@@ -58,7 +58,7 @@ class SyncResult:
     def message(self) -> str:
         where = f"{self.ref} ({self.commit[:12]})"
         if self.offline:
-            return f"The skills are at {where}, as fetched before; the repository could not be reached"
+            return f"The skills are at {where}, from the last fetch. The repository could not be reached"
         if self.before == self.commit:
             return f"The skills are up to date at {where}"
         return f"The skills are at {where}"
@@ -113,8 +113,8 @@ def checked_ref(ref: str) -> str:
         return ref
     raise EngineError(
         ErrorCode.USAGE,
-        f"not a ref: {ref[:100]!r}",
-        hint="Name a branch, a tag or a commit: letters, digits, '.', '_', '/', '-', and no dash in front.",
+        f"Invalid ref: {ref[:100]!r}",
+        hint="Use a branch, a tag or a commit of letters, digits, '.', '_', '/' and '-'. The first character must not be '-'.",
         details={"ref": ref[:250]},
     )
 
@@ -127,7 +127,7 @@ def repository(env: Mapping[str, str]) -> tuple[str, bool]:
     if not _URL.fullmatch(url):
         raise EngineError(
             ErrorCode.USAGE,
-            f"{VARIABLE} is no repository: it must be an https, ssh, git or file URL, user@host:path, or an absolute path",
+            f"{VARIABLE} is not a repository: use an https, ssh, git or file URL, user@host:path, or an absolute path",
             details={"variable": VARIABLE},
         )
     return url, True
@@ -146,7 +146,7 @@ async def _workshop(folder: str) -> AsyncIterator[StagedCheckout]:
         if not lock.try_acquire():
             raise EngineError(
                 ErrorCode.SKILLS_SYNC_FAILED,
-                "Another process is bringing the skills up to date",
+                "Another process is updating the skills",
                 hint="Wait until it has finished.",
                 details={"skillsDir": folder},
             )
@@ -206,7 +206,7 @@ class _Job:
                 await self._remote(stage, self._git, "fetch", "--progress", "--prune", "--tags", "--force", "origin")
             except EngineError as exc:
                 if not await self._pinned():
-                    exc.hint = f"The skills stay as they are, at {state[0][:12]}. A tag or a commit that was fetched before needs no network."
+                    exc.hint = f"The skills were not changed and stay at {state[0][:12]}. Tags and commits that were fetched before need no network."
                     raise
                 self._offline = True
         with self._stage("checkout"):
@@ -269,9 +269,9 @@ class _Job:
             names = [line[3:] for line in changed[:_CHANGES_NAMED]]
             more = f" and {len(changed) - len(names)} more" if len(changed) > len(names) else ""
             raise _failed(
-                f"The checkout {folder} has changes that are not committed: {', '.join(names)}{more}",
+                f"The checkout {folder} has uncommitted changes: {', '.join(names)}{more}",
                 folder,
-                hint="Commit them, or put them away with `git stash`.",
+                hint="Commit them, or run `git stash`.",
                 changes=names,
             )
         return commit, head
@@ -283,7 +283,7 @@ class _Job:
             warnings = await _in_thread(self._verify)
             commit = (await self._run("rev-parse", "--verify", "HEAD")).strip()
             if state is not None and await self._state() != state:
-                raise _failed(f"The checkout {folder} was changed meanwhile", folder, hint="Try again.")
+                raise _failed(f"The checkout {folder} was changed during the update", folder, hint="Try again.")
         result = SyncResult(folder, registry, self._ref, commit, before, self._offline, warnings=tuple(warnings))
         with self._stage("replace"):
             replacing = asyncio.ensure_future(asyncio.to_thread(self._shop.replace))

@@ -1,7 +1,7 @@
-"""What a new skill consists of: files to fill in. ``@word@`` is replaced; everything else is the file.
+"""Templates of the files of a new skill; ``@word@`` is replaced.
 
-The scripts find the command line as every published skill does (cli.md#commands): ``CLAWPERATOR_BIN`` is a
-program, a ``.js`` file or a quoted command line; without it, ``clawperator`` is on the PATH.
+The scripts find the command line as published skills do (cli.md#commands): ``CLAWPERATOR_BIN`` is a program, a ``.js``
+file or a quoted command line; the default is ``clawperator`` on PATH.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ SKILL_MD = """\
 clawperator skills run @id@ --device-id <serial>
 ```
 
-## What it does
+## Steps
 
-1. Closes and opens `@app@`, so that it always begins on the same screen.
-2. Reads the UI tree.
-3. TODO: say what comes next, and which line of the output holds the answer.
+1. Restarts `@app@`, so that the script always begins on the same screen.
+2. Takes a snapshot of the screen.
+3. TODO: describe the next steps, and which line of the output contains the result.
 
 ## Output
 
-`RESULT|key=value|…` is the answer. The script exits with 0 only when it was read from the screen.
+`RESULT|key=value|…` is the result. The script exits with 0 only if the result was read from the screen.
 """
 
 _JS = """\
@@ -47,12 +47,12 @@ async function main() {
     { id: "screen", type: "snapshot_ui" },
   ]);
   const tree = steps.get("screen").data.text;
-  // TODO: find the answer in the tree, or add steps that read it (read_text, wait_for_node).
+  // TODO: find the result in the tree, or add steps that read it (read_text, wait_for_node).
   console.log(`RESULT|app=${APP}|nodes=${tree.split("<node ").length - 1}`);
   console.log("✅ The screen was read.");
 }
 
-// Runs the actions as one execution, and returns its steps by id. Nothing is quoted: no shell is involved.
+// Runs the actions as one execution, and returns its steps by id. No quoting is needed: no shell is involved.
 async function execute(device, actions) {
   const { spawnSync } = await import("node:child_process");
   const { randomUUID } = await import("node:crypto");
@@ -120,13 +120,13 @@ def main() -> None:
         ],
     )
     tree = steps["screen"]["data"]["text"]
-    # TODO: find the answer in the tree, or add steps that read it (read_text, wait_for_node).
+    # TODO: find the result in the tree, or add steps that read it (read_text, wait_for_node).
     print(f"RESULT|app={APP}|nodes={tree.count('<node ')}")
     print("✅ The screen was read.")
 
 
 def execute(device: str | None, actions: list[dict]) -> dict[str, dict]:
-    """Run the actions as one execution and return its steps by id. Nothing is quoted: no shell is involved."""
+    """Run the actions as one execution and return its steps by id. No quoting is needed: no shell is involved."""
     command_id = f"skill-{uuid.uuid4()}"
     payload = {
         "commandId": command_id,
@@ -181,14 +181,14 @@ sleep 1.5
 call open "$app" >/dev/null
 sleep 3
 answer=$(call snapshot)
-# TODO: read the answer, with `call read --id <resourceId>` for instance.
+# TODO: read the result, with `call read --id <resourceId>` for instance.
 printf 'TEXT_BEGIN\\n%s\\nTEXT_END\\n' "$answer"
 printf 'RESULT|app=%s\\n' "$app"
 printf '✅ The screen was read.\\n'
 """
 
 SCRIPTS = {"js": _JS, "py": _PY, "sh": _SH}
-"""By language: close, wait, open, wait, read the screen."""
+"""By language: restart the app and read its screen."""
 
 _WRAPPER = """\
 #!/usr/bin/env bash

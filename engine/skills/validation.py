@@ -208,14 +208,18 @@ def _check_form(entry: Mapping[str, Any]) -> None:
     """What the other checks build on: the fields that name files are there, and are texts or lists of texts."""
     lacking = [key for key in MIRRORED if key not in entry and key not in _OPTIONAL]
     if lacking:
-        raise _invalid(_name(entry), f"it has no {', '.join(lacking)}", missingFields=lacking)
+        raise _invalid(
+            _name(entry), f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} missing", missingFields=lacking
+        )
     for key in ("id", "path", "skillFile"):
         if not isinstance(entry[key], str):
-            raise _invalid(_name(entry), f"{key} is no text", reason=f"{key} must be a string")
+            raise _invalid(_name(entry), f"{key} must be a string", reason=f"{key} must be a string")
     for key in ("scripts", "artifacts"):
         values = entry.get(key, [])
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise _invalid(_name(entry), f"{key} is no list of texts", reason=f"{key} must be an array of strings")
+            raise _invalid(
+                _name(entry), f"{key} must be an array of strings", reason=f"{key} must be an array of strings"
+            )
 
 
 def _own_entry(path: str, problems: list[SkillProblem]) -> dict[str, Any] | None:
@@ -229,7 +233,7 @@ def _own_entry(path: str, problems: list[SkillProblem]) -> dict[str, Any] | None
         problems.append(SkillProblem(path, "$", exc.message))
         return None
     if not isinstance(value, dict):
-        problems.append(SkillProblem(path, "$", "it is no object"))
+        problems.append(SkillProblem(path, "$", "it is not an object"))
         return None
     problems += entry_problems(value, path, "$")
     return value

@@ -28,7 +28,7 @@ def parse_vars(text: str | None) -> dict[str, Scalar]:
     except EngineError as exc:
         raise _refusal(str(exc.details["reason"]), varsJson=shown(text, _SHOWN)) from exc
     if not isinstance(value, dict):
-        raise _refusal("the root is no object", varsJson=shown(text, _SHOWN))
+        raise _refusal("the root is not an object", varsJson=shown(text, _SHOWN))
     try:
         return checked(value)
     except EngineError as exc:
@@ -41,12 +41,12 @@ def checked(variables: Mapping[str, Any]) -> dict[str, Scalar]:
     for name, value in variables.items():
         if not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
             named = shown(str(name), _KEY_SHOWN)
-            raise _refusal(f"{named} is no string, number or boolean", variable=named)
+            raise _refusal(f"{named} is not a string, number or boolean", variable=named)
     return dict(variables)
 
 
 def _refusal(reason: str, **details: Any) -> EngineError:
-    hint = 'Give one JSON object of strings, numbers and booleans, such as {"NAME":"value"}, quoted for the shell.'
+    hint = 'Pass one JSON object of strings, numbers and booleans, such as {"NAME":"value"}, quoted for the shell.'
     return EngineError(
         ErrorCode.COMPILE_VARS_PARSE_FAILED, "Invalid --vars JSON", hint=hint, details={**details, "reason": reason}
     )

@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+
+from clawperator import engine
 from clawperator.app.cli.parsing.arguments import build_parser
 from clawperator.app.cli.table import COMMANDS, load
 from clawperator.app.mcp.instructions import INSTRUCTIONS
@@ -18,6 +23,44 @@ WORST = re.compile(
     r"|what disturbs|be content with|not to be reached|there is none|where there is none|come along|told to)\b",
     re.IGNORECASE,
 )
+
+PACKAGES = ("doctor", "emulators", "operator", "process", "recordings", "skills")
+"""Packages of the engine in which every string of several words is taken for one that a user can see."""
+WORST_IN_MESSAGES = re.compile(
+    WORST.pattern
+    + r"|\b(somebody's|is (?:no|none)\b(?! longer| other| more)|has no words|stands? (?:here|outside|behind|for)|told by|tells?|hears?"
+    r"|left out|come to|at once|by itself|all the same|went away|goes away|broke off|says? (?:that|so|nothing)|wrote down|kept back"
+    r"|what (?:it|was|is|came|should|the)\b|whatever|in front\b|there is\b|there are\b|is there\b|give (?:it|one|the|at|a)\b|twice over)\b",
+    re.IGNORECASE,
+)
+
+
+def literals(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and text of every string literal that is neither a docstring nor a part of another; ``{}`` stands for a value."""
+    inner: set[int] = set()
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            inner.add(id(node.value))
+        elif isinstance(node, ast.JoinedStr):
+            inner |= {id(part) for part in ast.walk(node) if part is not node}
+    for node in ast.walk(tree):
+        if id(node) in inner:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def messages(package: str) -> Iterator[tuple[str, str]]:
+    """Where a message of an engine package is written, and the message: every string of at least two words."""
+    root = Path(next(iter(engine.__path__)))
+    for path in sorted((root / package).rglob("*.py")):
+        for line, text in literals(path):
+            if re.search(r"[A-Za-z]{2,} [A-Za-z{]", text) and "\\" not in text:
+                yield f"{path.relative_to(root)}:{line}", text
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -35,7 +78,13 @@ def test_no_text_has_the_worst_words() -> None:
     assert [(place, found[0]) for place, text in texts() for found in WORST.finditer(text)] == []
 
 
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_message_of_the_engine_has_the_worst_words(package: str) -> None:
+    found = [(place, match[0], text) for place, text in messages(package) for match in WORST_IN_MESSAGES.finditer(text)]
+    assert found == []
+
+
 def test_review_of_every_text() -> None:
-    for place, text in texts():
+    for place, text in (*texts(), *(message for package in PACKAGES for message in messages(package))):
         print(f"{place}: {text}")
         assert text.strip(), place

@@ -122,7 +122,7 @@ def _check_first_steps(recipe: Recipe) -> None:
             raise site.fault(
                 ErrorCode.RECIPE_SESSION_POLICY_VIOLATED,
                 f"a fresh session begins with {' and '.join(_FIRST_STEPS)} of {recipe.application_id}",
-                hint="Begin with these two steps, or leave fresh_start_injected out: then they are put in front.",
+                hint="Start with these two steps, or remove fresh_start_injected to have them inserted.",
             )
 
 
@@ -132,7 +132,7 @@ def _check_limit(parts: Sequence[Part], recipe: Recipe) -> None:
         site = drafts[MAX_EXECUTION_ACTIONS].site
         raise site.fault(
             ErrorCode.RECIPE_LIMIT_EXCEEDED,
-            f"recipe {recipe.recipe_id} has {len(drafts)} actions, {MAX_EXECUTION_ACTIONS} are allowed",
+            f"recipe {recipe.recipe_id} has {len(drafts)} actions; the limit is {MAX_EXECUTION_ACTIONS}",
             limit=MAX_EXECUTION_ACTIONS,
             actual=len(drafts),
         )
@@ -177,7 +177,7 @@ def _refused(exc: EngineError, part: Part, recipe: Recipe) -> EngineError:
     draft = _draft_at(path, part)
     site, inputs = draft.place(path) if draft else (recipe.site, ())
     if inputs:
-        message = f"the value of the input {inputs[0]} does not fit here: {exc.message}"
+        message = f"the value of the input {inputs[0]} is invalid here: {exc.message}"
         return site.fault(ErrorCode.RECIPE_INPUT_INVALID, message, input=inputs[0], expected=exc.message, path=path)
     kept = {key: value for key, value in exc.details.items() if key in ("reason", "invalidKeys", "hint", "actionId")}
     facts = {"path": path, **kept, "cause": exc.code.value}
@@ -266,7 +266,7 @@ def _warnings(
     actions = {draft.id for part in parts for draft in part}
     for index, output in enumerate(recipe.outputs):
         if (output.from_.step or output.name) not in actions:
-            message = f"no step is called {output.name}, and from.step names none: this output stays empty"
+            message = f"no step has the id {output.name}, and from.step is missing: this output stays empty"
             found.append(recipe.site.at("outputs", index).warning("OUTPUT_UNBOUND", message))
     if recipe.session_policy == "fresh" and "navigate" not in recipe.capabilities:
         message = "a fresh session closes and opens the app: the capability navigate is not declared"

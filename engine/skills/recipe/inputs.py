@@ -101,7 +101,7 @@ def missing(name: str, site: Site) -> EngineError:
     return site.fault(
         ErrorCode.RECIPE_INPUT_MISSING,
         f"the input {name} has no value, and {where}",
-        hint=f'Give it with --vars, such as {{"{name}":"…"}}.',
+        hint=f'Pass it with --vars, such as {{"{name}":"…"}}.',
         input=name,
     )
 
@@ -109,7 +109,7 @@ def missing(name: str, site: Site) -> EngineError:
 def unused(name: str) -> dict[str, Any]:
     """The warning about a variable that nothing asks for."""
     named = shown(name)
-    return {"code": "VAR_UNUSED", "path": named, "message": f"Nothing uses the variable {named}"}
+    return {"code": "VAR_UNUSED", "path": named, "message": f"The variable {named} is not used"}
 
 
 def _first_use(recipe: Recipe, name: str, declared: Site) -> Site:

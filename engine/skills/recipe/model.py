@@ -38,7 +38,7 @@ _REDACTED = {"string": "mask", "enum": "mask"}
 
 def _once(values: list[Any]) -> list[Any]:
     if len(set(values)) < len(values):
-        raise PydanticCustomError("rule", "{text}", {"text": "each may stand here once only", "expected": "no repeats"})
+        raise PydanticCustomError("rule", "{text}", {"text": "values must not repeat", "expected": "unique values"})
     return values
 
 
@@ -46,7 +46,7 @@ def _moment(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError:
-        said = {"text": "is no date or time of ISO 8601", "expected": "a date such as 2026-03-01"}
+        said = {"text": "is not an ISO 8601 date or time", "expected": "a date such as 2026-03-01"}
         raise PydanticCustomError("rule", "{text}", said) from None
     return text
 
@@ -86,7 +86,7 @@ class DeclaredInput(Table):
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
         kind, default = given.get("type"), given.get("default")
         if kind == "enum" and "values" not in given:
-            yield problem("rule", "an enum needs values", "values", expected="a list of texts")
+            yield problem("rule", "an enum needs values", "values", expected="a list of strings")
         if kind != "enum" and "values" in given:
             yield problem("rule", "only an enum has values", "values", expected="no values")
         values = given.get("values")
@@ -168,7 +168,7 @@ class FrontMatter(Table):
     @classmethod
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
         if given.get("session_policy") == "resume_ok" and "fresh_start_injected" in given:
-            said = "goes only with session_policy: fresh"
+            said = "requires session_policy: fresh"
             yield problem("rule", said, "fresh_start_injected", expected="session_policy: fresh")
         for key in ("inputs", "outputs"):
             yield from _repeated(given.get(key), key)
@@ -191,7 +191,7 @@ def _repeated(items: object, key: str) -> Iterator[InitErrorDetails]:
     for index, item in enumerate(items if isinstance(items, list) else ()):
         name = item.get("name") if isinstance(item, dict) else None
         if isinstance(name, str) and name in seen:
-            yield problem("rule", "this name stands here twice", key, index, "name", expected="a name of its own")
+            yield problem("rule", "this name is a duplicate", key, index, "name", expected="a unique name")
         seen |= {name} if isinstance(name, str) else set()
 
 

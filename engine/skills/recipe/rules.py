@@ -68,7 +68,7 @@ def _check_ids(recipe: Recipe) -> None:
     for step in recipe.steps:
         for action in step.actions:
             if action.id in seen:
-                raise invalid(step.site.at("id"), f"the id '{action.id}' is another action's too", "an id of its own")
+                raise invalid(step.site.at("id"), f"another action has the id '{action.id}'", "a unique id")
             seen.add(action.id)
 
 
@@ -78,7 +78,7 @@ def _check_outputs(recipe: Recipe) -> None:
         step = output.from_.step
         if step is not None and step not in known:
             site = recipe.site.at("outputs", index, "from", "step")
-            raise invalid(site, "no step has this id", "the id of a step, or one followed by __confirm")
+            raise invalid(site, "no step has this id", "the id of a step, optionally followed by __confirm")
 
 
 def _check_kind(recipe: Recipe) -> None:
@@ -96,7 +96,7 @@ def _check_capabilities(recipe: Recipe) -> None:
                 raise site.fault(
                     ErrorCode.RECIPE_CAPABILITY_UNDECLARED,
                     f"step {step.id} needs the capability {capability}, which the recipe does not declare",
-                    hint=f"Add {capability} to capabilities in the front matter, or leave the step out.",
+                    hint=f"Add {capability} to capabilities in the front matter, or remove the step.",
                     capability=capability,
                 )
 
@@ -117,7 +117,7 @@ def _check_verification(recipe: Recipe) -> None:
 
 
 def _unverified(step: RecipeStep) -> EngineError:
-    hint = "Give the step a confirm block, or let a read_text or wait_for_node follow it (one that is not optional)."
+    hint = "Add a confirm block to the step, or a read_text or wait_for_node after it that is not optional."
     message = f"step {step.id} has a side effect that nothing verifies"
     return step.site.fault(ErrorCode.RECIPE_VERIFICATION_MISSING, message, hint=hint)
 
@@ -130,7 +130,7 @@ def _check_literals(recipe: Recipe) -> None:
             for found in literals(text):
                 raise site.fault(
                     ErrorCode.RECIPE_LITERAL_FORBIDDEN,
-                    f"a text here {WORDS[found.code]}",
+                    f"this text {WORDS[found.code]}",
                     lint=found.code,
                     path=site.dotted,
                 )

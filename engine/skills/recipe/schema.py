@@ -23,7 +23,7 @@ _EXPECTED = {
     "list_type": "a list",
     "dict_type": "a mapping",
 }
-_QUOTE = "Quote the value: without quotes it is no text in YAML."
+_QUOTE = "Quote the value: YAML does not read it as text."
 
 Model = TypeVar("Model", bound=Strict)
 

@@ -77,7 +77,7 @@ def lower(selector: object, site: Site, *, advisory: bool = False, choosing: boo
     if not lowering.matcher:
         raise _nothing(site)
     for lost in lowering.lost:
-        message = f"{lost.path[-1]} cannot be matched on the device: it was dropped, as selector_mode: advisory asks"
+        message = f"{lost.path[-1]} cannot be matched on the device: dropped because of selector_mode: advisory"
         lowering.warnings.append(lost.warning("SELECTOR_KEY_DROPPED", message))
     return LoweredSelector(lowering.matcher, tuple(lowering.warnings))
 
@@ -85,7 +85,7 @@ def lower(selector: object, site: Site, *, advisory: bool = False, choosing: boo
 def lower_container(container: object, site: Site, *, advisory: bool = False) -> LoweredSelector:
     """The same for a container; the empty matcher where the device has to find it by itself."""
     if _is_scroll_view(container):
-        message = "a scroll view has no role: the container is left out, the device takes the first one that scrolls"
+        message = "a scroll view has no role: the container is omitted, and the device uses the first scrollable view"
         return LoweredSelector({}, (site.warning("CONTAINER_OMITTED", message),))
     return lower(container, site, advisory=advisory)
 
@@ -135,12 +135,10 @@ class _Lowering:
             self.lost.append(site)
         elif key != "annotation":
             named = shown(key)
-            hint = suggestion(key, KEYS) or f"A selector has only these keys: {', '.join(KEYS)}."
-            raise site.fault(
-                ErrorCode.RECIPE_SELECTOR_INVALID, f"a selector has no key '{named}'", hint=hint, key=named
-            )
+            hint = suggestion(key, KEYS) or f"Valid keys: {', '.join(KEYS)}."
+            raise site.fault(ErrorCode.RECIPE_SELECTOR_INVALID, f"unknown selector key '{named}'", hint=hint, key=named)
         elif value not in ANNOTATIONS:
-            raise invalid(site, "is no annotation", f"one of {', '.join(ANNOTATIONS)}")
+            raise invalid(site, "is not an annotation", f"one of {', '.join(ANNOTATIONS)}")
 
     def _alternatives(self, value: object, site: Site) -> None:
         """Alternatives that come to the same matcher are exactly that one; the device knows no others."""
@@ -158,19 +156,19 @@ class _Lowering:
 
     def _set(self, field: str, text: str, site: Site) -> None:
         if self.matcher.setdefault(field, text) != text:
-            raise _unsupported(site, f"{site.path[-1]} must have two values at once, which no node has")
+            raise _unsupported(site, f"{site.path[-1]} has two conflicting values")
 
     def _class(self, value: str, site: Site) -> None:
         name = simple_name(value)
         if name == _RECYCLER:
-            message = "matched as role list: a RecyclerView that shows a grid has the role grid and is not found"
+            message = "matched as role list: a RecyclerView with a grid layout has the role grid and does not match"
             self.warnings.append(site.warning("SELECTOR_CLASS_APPROXIMATE", message))
         if name in ROLES:
             self._set("role", ROLES[name], site)
         elif self.choosing and name and not names(value):
             self.lost.append(site)
         else:
-            hint = "Leave class out and match by resource_id or text, or use a class that has a role."
+            hint = "Remove class and match by resource_id or text, or use a class that has a role."
             raise _unsupported(site, f"the class {shown(name)} has no role on the device", hint=hint)
 
 
@@ -180,7 +178,7 @@ def _check_no_literal(selector: dict[str, Any], site: Site) -> None:
         if isinstance(value := selector.get(key), str) and value and not names(value):
             raise site.at(key).fault(
                 ErrorCode.RECIPE_LITERAL_FORBIDDEN,
-                f"{key} is annotated USER_SPECIFIC, but is a literal text",
+                f"{key} is annotated USER_SPECIFIC but is a literal text",
                 hint="Declare an input and write ${inputs.<name>}, or choose another annotation.",
                 lint=LITERAL_ANNOTATED,
                 path=site.at(key).dotted,
@@ -194,12 +192,12 @@ def simple_name(name: str) -> str:
 
 def _text(value: object, site: Site) -> str:
     if not isinstance(value, str):
-        raise invalid(site, "is no text", "text", hint="Quote the value: without quotes it is no text in YAML.")
+        raise invalid(site, "is not text", "text", hint="Quote the value: YAML does not read it as text.")
     if not value:
         raise site.fault(
             ErrorCode.RECIPE_SELECTOR_INVALID,
             f"{site.path[-1]} is empty: it would match every node",
-            hint="Leave the key out, or give it a text.",
+            hint="Remove the key, or set it to a text.",
             key=site.path[-1],
         )
     check(value, site)
@@ -208,16 +206,16 @@ def _text(value: object, site: Site) -> str:
 
 def _parts(value: object, site: Site) -> list[Any]:
     if not isinstance(value, list) or not value:
-        raise invalid(site, "is no list of selectors", "a list of one selector or more")
+        raise invalid(site, "is not a list of selectors", "a list of at least one selector")
     return value
 
 
 def _check_inexpressible(key: str, value: object, site: Site) -> None:
     """What is dropped or refused must at least be right."""
     if key in _FLAGS and not isinstance(value, bool):
-        raise invalid(site, "is neither true nor false", "true or false")
+        raise invalid(site, "is not a boolean", "true or false")
     if key == "index_in_parent" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-        raise invalid(site, "is no index", "an integer from 0")
+        raise invalid(site, "is not an index", "an integer >= 0")
 
 
 def _inexpressible(site: Site, *, advisory: bool) -> EngineError:
@@ -225,11 +223,11 @@ def _inexpressible(site: Site, *, advisory: bool) -> EngineError:
         hint = "selector_mode: advisory drops it only from a selector that has a resource_id."
     else:
         hint = (
-            "Only click, read_text and enter_text choose by it, on a fresh tree. Choose a stable resource_id, or set selector_mode:"
-            " advisory to drop the key beside one."
+            "Only click, read_text and enter_text support it, with a snapshot before the step. Use a stable resource_id, or set selector_mode:"
+            " advisory to drop the key next to one."
         )
     message = (
-        f"the device cannot match by {site.path[-1]}: the Operator app compares ids, texts, descriptions and roles only"
+        f"the device cannot match {site.path[-1]}: the Operator app supports only ids, texts, descriptions and roles"
     )
     return _unsupported(site, message, hint=hint)
 
@@ -239,6 +237,6 @@ def _unsupported(site: Site, message: str, *, hint: str | None = None) -> Engine
 
 
 def _nothing(site: Site) -> EngineError:
-    hint = "Give at least one of resource_id, text_equals, text_contains, content_desc_contains or class."
-    message = "nothing is left to match"
+    hint = "Add at least one of resource_id, text_equals, text_contains, content_desc_contains or class."
+    message = "the selector has no condition"
     return site.fault(ErrorCode.RECIPE_SELECTOR_INVALID, message, hint=hint, key=site.path[-1] if site.path else "")

@@ -53,7 +53,7 @@ def read_source(text: str, file: str = "") -> Source:
     sections, stray = _sections(lines, end + 1, file)
     if not sections:
         raise _refusal(
-            file, len(lines), "no step: a step is a level-2 heading that begins with 'Step', and a YAML block"
+            file, len(lines), "no steps: a step is a level-2 heading that begins with 'Step', followed by a YAML block"
         )
     if len(sections) > MAX_EXECUTION_ACTIONS:
         raise _too_much(file, sections[MAX_EXECUTION_ACTIONS].line, "steps", MAX_EXECUTION_ACTIONS, len(sections))
@@ -66,7 +66,7 @@ def _measure(text: str, file: str) -> None:
     if size > MAX_RECIPE_BYTES:
         raise _too_much(file, 0, "bytes", MAX_RECIPE_BYTES, size)
     if "\0" in text:
-        raise _refusal(file, len(_LINE_END.findall(text, 0, text.index("\0"))) + 1, "a NUL character stands here")
+        raise _refusal(file, len(_LINE_END.findall(text, 0, text.index("\0"))) + 1, "a NUL character is not allowed")
 
 
 def _frontmatter_end(lines: list[str], file: str) -> int:
@@ -76,7 +76,7 @@ def _frontmatter_end(lines: list[str], file: str) -> int:
     for index, line in enumerate(lines[1:], 1):
         if line.rstrip() == _MARK:
             return index
-    raise _refusal(file, 1, f"the front matter is not closed by a line {_MARK}")
+    raise _refusal(file, 1, f"the front matter has no closing {_MARK} line")
 
 
 # -- Markdown
@@ -99,7 +99,7 @@ class _Section:
     def block(self, file: str) -> Block:
         named = f"'{shown(self.heading, _HEADING_SHOWN)}'"
         if not self.fences:
-            reason = f"the step {named} has no block: it needs one fence that begins with ```yaml at the margin"
+            reason = f"the step {named} has no block: add one ```yaml fence that is not indented"
             raise _refusal(file, self.line, reason)
         if len(self.fences) > 1:
             raise _refusal(file, self.fences[1].line - 1, f"the step {named} has more than one yaml block")
@@ -127,9 +127,9 @@ def _sections(lines: list[str], begin: int, file: str) -> tuple[list[_Section], 
             sections += [current] if current else []
             continue
         if not token.level and not _closed(token, lines, begin):
-            raise _refusal(file, line, "this fence is not closed: whatever follows would be part of it")
+            raise _refusal(file, line, "this fence is not closed")
         if not token.level and (inner := _opened_inside(token)):
-            reason = "a fence begins inside of this one: close this one first, or make it of more characters"
+            reason = "a fence begins inside this one: close this fence first, or use more characters for it"
             raise _refusal(file, line, f"{reason} (line {line + inner})")
         if token.info.strip() != "yaml":
             continue
@@ -172,7 +172,7 @@ def _block(text: str, line: int, name: str, file: str) -> Block:
     except YamlError as exc:
         raise _refusal(file, line + exc.line, f"{name}: {exc.reason}") from None
     if not isinstance(loaded.value, dict):
-        raise _refusal(file, line, f"{name} is no mapping of keys to values")
+        raise _refusal(file, line, f"{name} is not a mapping")
     return Block(loaded.value, line, {path: line + at for path, at in loaded.lines.items()})
 
 

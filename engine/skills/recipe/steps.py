@@ -80,7 +80,7 @@ class ConfirmBlock(Strict):
     @classmethod
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
         if "expect" in given and given.get("type") != "read_text":
-            yield problem("rule", "only what read_text reads can be expected", "expect", expected="type: read_text")
+            yield problem("rule", "expect requires type: read_text", "expect", expected="type: read_text")
 
 
 class StepBlock(Strict):
@@ -102,9 +102,7 @@ class StepBlock(Strict):
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
         kind, name, params = given.get("type"), given.get("id"), given.get("params")
         if isinstance(name, str) and name.startswith("__"):
-            yield problem(
-                "rule", "ids that begin with __ are the compiler's own", "id", expected="another first character"
-            )
+            yield problem("rule", "ids that begin with __ are reserved", "id", expected="another first character")
         if kind in _SELECTING and given.get("selector") is None:
             yield problem("rule", f"{kind} needs a selector", "selector", expected="a selector")
         if kind not in _SELECTING and "selector" in given:
@@ -112,10 +110,10 @@ class StepBlock(Strict):
         if "container" in given and kind != "scroll_and_click":
             yield problem("rule", "only scroll_and_click has a container", "container", expected="no container")
         if "retries" in given and kind == "sleep":
-            yield problem("rule", "a sleep is not tried again", "retries", expected="no retries")
+            yield problem("rule", "a sleep has no retries", "retries", expected="no retries")
         for key in sorted(set(params) & set(_DEFINED)) if isinstance(params, dict) else ():
             yield problem(
-                "rule", f"{_DEFINED[key]} defines it", "params", key, expected=f"the step's key {_DEFINED[key]}"
+                "rule", f"is defined by {_DEFINED[key]}", "params", key, expected=f"the step's key {_DEFINED[key]}"
             )
 
 
@@ -170,7 +168,7 @@ def _supported(kind: object, site: Site) -> None:
     if isinstance(kind, str) and kind not in TYPES:
         named = shown(kind)
         hint = suggestion(kind, TYPES) or f"Use one of: {', '.join(TYPES)}."
-        message = f"a recipe has no steps of the type '{named}'"
+        message = f"unknown step type '{named}'"
         raise site.fault(ErrorCode.RECIPE_STEP_UNSUPPORTED, message, hint=hint, type=named, supportedTypes=list(TYPES))
 
 
@@ -237,7 +235,7 @@ class _Reader:
             check(text, place)
         kind = self._block.params.get("clickType")
         if isinstance(kind, str) and names(kind):
-            raise invalid(site.at("clickType"), "no input may decide how to click", "a fixed word")
+            raise invalid(site.at("clickType"), "must not depend on an input", "a literal value")
         return self._block.params
 
     def _confirm(self) -> list[ActionDraft]:

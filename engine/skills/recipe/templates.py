@@ -25,8 +25,8 @@ def names(text: str) -> list[str]:
 def check(text: str, site: Site) -> None:
     """Raises RECIPE_SCHEMA_INVALID for ``${`` that begins nothing known."""
     if any(piece["bad"] for piece in _PIECE.finditer(text)):
-        hint = "Write $${ where ${ itself is meant."
-        raise invalid(site, f"${{ begins nothing but {_FORM}", _FORM, hint=hint)
+        hint = "Write $${ for a literal ${."
+        raise invalid(site, f"${{ must be {_FORM}", _FORM, hint=hint)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

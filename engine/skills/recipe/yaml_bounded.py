@@ -58,7 +58,7 @@ def load(text: str) -> Loaded:
     Raises ``YamlError``.
     """
     if found := _OLD_BREAKS.search(text):
-        reason = f"the character U+{ord(found[0]):04X} stands here: write it as an escape inside of double quotes"
+        reason = f"the character U+{ord(found[0]):04X} must be written as an escape in double quotes"
         raise YamlError(reason, text.count("\n", 0, found.start()))
     reader = _Reader(text)
     try:
@@ -66,11 +66,11 @@ def load(text: str) -> Loaded:
     except yaml.reader.ReaderError as exc:
         line = text.count("\n", 0, exc.position)
         character = exc.character if isinstance(exc.character, int) else ord(exc.character)
-        raise YamlError(f"the character U+{character:04X} may not stand here", line) from None
+        raise YamlError(f"the character U+{character:04X} is not allowed", line) from None
     except yaml.MarkedYAMLError as exc:
         raise YamlError(_said(exc), mark.line if (mark := exc.problem_mark or exc.context_mark) else 0) from None
     except (ValueError, OverflowError):  # escapes beyond Unicode, versions with thousands of digits
-        raise YamlError("an escape stands for no character", reader.line) from None
+        raise YamlError("invalid escape", reader.line) from None
     return Loaded(value, reader.lines)
 
 
@@ -94,11 +94,11 @@ class _Reader:
         if isinstance(start, yaml.StreamEndEvent):
             return None
         if start.version or start.tags:
-            raise self._refusal("directives are not used here")
+            raise self._refusal("directives are not supported")
         value = self._value((), self._next())
         self._next()  # the end of the document
         if not isinstance(self._next(), yaml.StreamEndEvent):
-            raise self._refusal("a second document begins here")
+            raise self._refusal("only one document is supported")
         return value
 
     def _next(self) -> Any:
@@ -116,9 +116,9 @@ class _Reader:
         if len(path) > MAX_DEPTH:
             raise self._refusal(f"nested more than {MAX_DEPTH} levels deep")
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            raise self._refusal("anchors and aliases are not used here")
+            raise self._refusal("anchors and aliases are not supported")
         if event.tag is not None:
-            raise self._refusal("tags are not used here")
+            raise self._refusal("tags are not supported")
         self.lines.setdefault(path, self.line)
         if isinstance(event, yaml.ScalarEvent):
             return self._plain(event.value) if event.style is None else self._text(event.value)
@@ -137,9 +137,9 @@ class _Reader:
             key = self._value((*path, "?"), event)
             self.lines.pop((*path, "?"))
             if not isinstance(key, str):
-                raise YamlError("a key is no text: quote it", line)
+                raise YamlError("a key must be text: quote it", line)
             if key in values:
-                raise YamlError(f"the key '{shown(key, _NAMED)}' stands here twice", line)
+                raise YamlError(f"the key '{shown(key, _NAMED)}' is a duplicate", line)
             self.lines[*path, key] = line
             values[key] = self._value((*path, key), self._next())
         return values
@@ -155,19 +155,19 @@ class _Reader:
         if _FLOAT.fullmatch(text):
             return self._finite(text)
         if _NO_NUMBER.fullmatch(text):
-            raise self._refusal(f"{text} is no number that JSON has: quote it if text is meant")
+            raise self._refusal(f"{text} is not a JSON number: quote it to make it text")
         return self._text(text)
 
     def _integer(self, text: str) -> int:
         too_long = len(text) > _MAX_DIGITS  # which also keeps clear of Python's own limit
         if too_long or abs(value := int(text[2:], _BASES[text[:2]]) if text[:2] in _BASES else int(text)) > _MAX_EXACT:
-            raise self._refusal("an integer is too large to be exact everywhere: quote it if text is meant")
+            raise self._refusal("this integer exceeds 2^53: quote it to make it text")
         return value
 
     def _finite(self, text: str) -> float:
         value = float(text)
         if math.isinf(value):
-            raise self._refusal("a number is too large: quote it if text is meant")
+            raise self._refusal("this number is too large: quote it to make it text")
         return value
 
     def _text(self, text: str) -> str:
@@ -178,5 +178,5 @@ class _Reader:
             try:
                 return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
             except UnicodeDecodeError:
-                raise self._refusal("half of a surrogate pair stands for no character") from None
+                raise self._refusal("half of a surrogate pair is not a character") from None
         return text

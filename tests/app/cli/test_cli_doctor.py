@@ -121,7 +121,7 @@ def test_a_sick_device_for_eyes(cli: Cli, admit: Callable[..., SimulatedDevice])
         f"      This generation does not support: {lacking_words('0.3.1')}.\n"
         "  [FAIL] The Operator's accessibility service is not running\n"
         "      Accessibility service is not available\n"
-        "      Switch the accessibility service on\n"
+        "      Switch on the accessibility service\n"
         f"        {GRANT}\n"
         "      On device, open Accessibility Settings:\n"
         "        Find Clawperator under the installed services.\n"

@@ -193,7 +193,7 @@ def test_status_and_crash_log_for_eyes(cli: Cli, plug: Plug) -> None:
     assert "accessibility service bound" in healthy.out
     none = cli("operator", "crash-log")
     assert (none.exit_code, none.document["crashes"]) == (0, [])
-    assert "wrote down no crash" in cli("operator", "crash-log", "--output", "pretty").out
+    assert "has recorded no crash" in cli("operator", "crash-log", "--output", "pretty").out
     hostile = f"Process: {RELEASE_PACKAGE}\nPID: 77\n\njava.lang.Error: \x1b[2Jgone [bold]\n\tat a.b(C.kt:1)"
     world.dropbox.add(1_000_000_000, "data_app_crash", hostile)
     crash = cli("operator", "crash-log", "--output", "pretty")

@@ -105,7 +105,7 @@ class TestDraft:
             "stepCount": 6,
         }
         assert run.document["inputs"] == [
-            {"name": "search_src_text", "why": "typed while it was recorded", "recorded": "coffee"}
+            {"name": "search_src_text", "why": "typed during the recording", "recorded": "coffee"}
         ]
         text = Path(target).read_text()
         assert 'app_build: {version_name: "4.12.0", version_code: 41200}' in text

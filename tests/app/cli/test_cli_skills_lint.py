@@ -39,7 +39,7 @@ def test_one_file(cli: Cli, tmp_path: Path) -> None:
     file.write_text("x\nask jane@example.com\n")
     run = cli("skills", "lint", "--file", str(file))
     assert run.exit_code == 1
-    message = "a text here looks like an e-mail address"
+    message = "this text looks like an email address"
     finding = {"file": str(file), "line": 2, "code": "L-LITERAL-EMAIL", "severity": "error", "message": message}
     assert run.document == {"ok": False, "findings": [finding], "counts": {"error": 1, "warning": 0, "info": 0}}
     pretty = cli("skills", "lint", "--file", str(file), "--output", "pretty")
@@ -95,7 +95,7 @@ def test_blocked_terms(cli: Cli, tmp_path: Path) -> None:
     file.write_text("echo SECRET street\n")
     run = cli("skills", "lint", "--file", str(file))
     assert [finding["code"] for finding in run.document["findings"]] == ["L-LITERAL-BLOCKED"]
-    assert run.document["findings"][0]["message"] == "a text here holds the blocked term secret street"
+    assert run.document["findings"][0]["message"] == "this text contains the blocked term secret street"
     other = tmp_path / "terms.txt"
     other.write_text("echo\n")
     named = cli("skills", "lint", "--file", str(file), "--terms-file", str(other))

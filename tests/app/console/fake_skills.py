@@ -162,7 +162,7 @@ CARDS: dict[str, SkillDetails] = {
 
 FINDINGS = (
     LintFinding(
-        "skills/com.example.shop.read-price/SKILL.md", 9, "L-LITERAL-EMAIL", "error", "looks like an e-mail address"
+        "skills/com.example.shop.read-price/SKILL.md", 9, "L-LITERAL-EMAIL", "error", "looks like an email address"
     ),
     LintFinding(
         "skills/com.example.shop.read-price/artifacts/price.recipe.md",

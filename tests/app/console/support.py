@@ -91,7 +91,9 @@ class FakeDoctor:
     async def checks(self, *, only: str = "", since: str = "") -> AsyncIterator[Mapping[str, Any]]:
         for wanted in filter(None, (only, since)):
             if wanted not in self.ids:
-                raise EngineError(ErrorCode.USAGE, f"The doctor has no check {wanted!r} in this kind of run")
+                raise EngineError(
+                    ErrorCode.USAGE, f"Unknown check: {wanted!r}. Some checks belong to full runs only (--full)"
+                )
         engine, begun = self._engine, not since
         engine.running_doctors += 1
         engine.most_doctors = max(engine.most_doctors, engine.running_doctors)
@@ -729,7 +731,7 @@ CHECKS_OFF = (
         code="DEVICE_ACCESSIBILITY_NOT_RUNNING",
         detail="Android switches it off after a crash, and when the app is stopped or updated.",
         fix={
-            "title": "Switch the accessibility service on",
+            "title": "Switch on the accessibility service",
             "platform": "any",
             "steps": [{"kind": "shell", "value": GRANT}],
         },
@@ -744,7 +746,7 @@ CHECKS_OFF = (
         code="RESULT_ENVELOPE_TIMEOUT",
         detail="Broadcast: sent; receiver com.clawperator.operator; device emulator-5554.",
         fix={
-            "title": "Wake the Operator app",
+            "title": "Restart the Operator app's service",
             "platform": "any",
             "steps": [{"kind": "shell", "value": GRANT}, {"kind": "shell", "value": LOOK}],
         },

@@ -247,7 +247,9 @@ async def test_commands_are_copied_as_commands() -> None:
 async def test_on_small_screens_the_detail_lies_over_the_list_and_keys_work_in_it() -> None:
     async with doctor(size=SMALL) as (app, pilot, engine):
         await pilot.press("right_square_bracket", "enter")
-        await until(pilot, lambda: isinstance(app.focused, CheckDetail) and "Wake the Operator app" in text_of(app))
+        await until(
+            pilot, lambda: isinstance(app.focused, CheckDetail) and "Restart the Operator app's service" in text_of(app)
+        )
         await pilot.press("right_square_bracket")
         await until(pilot, lambda: "Install Node.js 22" in text_of(app))
         engine.checks = CHECKS_ON

@@ -40,7 +40,7 @@ NEWER = ApkFile(
     min_sdk=26,
 )
 DEBUG = replace(NEWER, path=f"{FOLDER}/operator-debug.apk", package=DEBUG_PACKAGE, version="0.3.1-d")
-BROKEN = ApkFile(path=f"{FOLDER}/broken.apk", problem="it is no ZIP archive")
+BROKEN = ApkFile(path=f"{FOLDER}/broken.apk", problem="it is not a ZIP archive")
 FILES = [NEWER, DEBUG, BROKEN]
 
 
@@ -81,7 +81,7 @@ async def test_versions_stand_beside_each_other_before_anything_is_done() -> Non
         await until(pilot, lambda: "comes beside the release one" in shown(app))
         await pilot.press("j", "enter")
         await drained(pilot)
-        assert "it is no ZIP archive" in shown(app)
+        assert "it is not a ZIP archive" in shown(app)
         assert operator.calls == ["status"]  # a file that is none is not installed
         await pilot.press("escape")
         await drained(pilot)

@@ -101,7 +101,7 @@ async def test_files_that_are_none_or_lie_elsewhere_are_not_opened(monkeypatch: 
         assert "has neither a recipe nor a SKILL.md" in notice(app)
         await to_skill(app, pilot, PRICE["id"])
         await press(pilot, "E")
-        await until(pilot, lambda: "leaves the registry's folder" in notice(app))
+        await until(pilot, lambda: "is outside of the registry's folder" in notice(app))
         assert app.session.last_notice is not None
         assert app.session.last_notice.code == "REGISTRY_READ_FAILED"
 

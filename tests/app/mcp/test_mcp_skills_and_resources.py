@@ -60,7 +60,7 @@ async def test_without_a_registry_the_built_in_skills_are_there(visit: Visit) ->
             (await agent.refused("skill_run", skillId="x.y"))["hint"],
             (await agent.refused("skill_run", skillId=READ, artifact="target", variables={"room": []}))["message"],
         ]
-        assert hints[0].startswith("Give it with `variables`")
+        assert hints[0].startswith("Pass it with `variables`")
         assert hints[1] == "List the skills with `skills_search`."
         assert not any("--" in hint for hint in hints)
 

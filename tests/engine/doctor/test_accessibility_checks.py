@@ -58,7 +58,7 @@ def test_switched_off(listed: str) -> None:
 
 def test_listed_while_accessibility_as_a_whole_is_off() -> None:
     check = enabled("0", SERVICE)
-    assert check.summary == "Accessibility as a whole is switched off"
+    assert check.summary == "Accessibility is switched off"
     assert [step.value for step in check.fix] == [f"{GRANT} --force"]
 
 
@@ -103,7 +103,7 @@ def test_bound() -> None:
     [
         (dump(listed=OURS), "Android does not list it", [f"{GRANT} --force"]),
         (dump(bound=1, listed=BOTH, crashed=OURS), "Android lists it as crashed. 1 of 2", [f"{GRANT} --force"]),
-        (dump(listed=OURS, binding=OURS), "It is starting", ["Wait three seconds, then run doctor again."]),
+        (dump(listed=OURS, binding=OURS), "It is starting", ["Wait three seconds, then run the doctor again."]),
         (dump(listed=OURS, held=True), "UiAutomation is held by another program", []),
     ],
 )

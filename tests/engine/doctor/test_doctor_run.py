@@ -138,7 +138,7 @@ def decreed(patient: Patient, monkeypatch: pytest.MonkeyPatch, *decrees: Check) 
     passing = [Check(name, "pass", "built") for name in FULL if name.startswith("build.")]
     wanted = {check.id: check for check in (*passing, *decrees)}
     made = tuple(
-        catalog.CheckSpec(step.id, _always(wanted[step.id]), step.question, step.full) if step.id in wanted else step
+        catalog.CheckSpec(step.id, _always(wanted[step.id]), step.probe, step.full) if step.id in wanted else step
         for step in CATALOG
     )
     monkeypatch.setattr("clawperator.engine.doctor.run.CATALOG", made)
@@ -348,7 +348,7 @@ async def test_a_busy_device_is_a_conflict_with_a_hint(admit: Admit) -> None:
     release.set()
     await holding
     assert check.code is ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT
-    assert "run doctor again" in check.fix[0].value
+    assert "run the doctor again" in check.fix[0].value
 
 
 async def test_the_smoke_test_opens_the_settings(admit: Admit) -> None:

@@ -47,7 +47,7 @@ async def test_gradle_runs_in_the_project(project: Path) -> None:
 )
 async def test_what_fails_has_its_code_and_a_next_step(project: Path, check_id: str, code: ErrorCode) -> None:
     nowhere, unknown = await build(check_id, project / "none"), await build(check_id, "")
-    assert nowhere.detail.startswith("There is no gradlew in")
+    assert nowhere.detail.endswith("contains no gradlew")
     assert unknown.detail.startswith("The Android project's folder is unknown")
     write_tool(project, "gradlew", "seq 1 5000; echo 'e: Broken.kt' >&2; exit 3")
     failed = await build(check_id, project)

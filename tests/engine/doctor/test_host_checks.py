@@ -71,8 +71,8 @@ def test_skills_registry(tmp_path: Path) -> None:
     assert outcome(host.skills_registry(caught.value)) == ("pass", None)
     spoiled = host.skills_registry(spoiled_registry(tmp_path / "root"))
     assert outcome(spoiled) == ("warn", ErrorCode.REGISTRY_READ_FAILED)
-    assert spoiled.summary == "2 entries of the skills registry ignored"
-    assert "The registry entry 2 (bad) was left out" in spoiled.detail
+    assert spoiled.summary == "2 entries of the skills registry are ignored"
+    assert "The registry entry 2 (bad) is ignored" in spoiled.detail
     assert not spoiled.stops
     broken = host.skills_registry(EngineError(ErrorCode.REGISTRY_READ_FAILED, "no JSON"))
     assert outcome(broken) == ("warn", ErrorCode.REGISTRY_READ_FAILED)

@@ -67,15 +67,17 @@ def _zip(**files: bytes) -> bytes:
     ("data", "reason"),
     [
         pytest.param(b"", "it is empty", id="empty"),
-        pytest.param(b"#!/bin/sh\necho hello\n", "it is no ZIP archive", id="text"),
-        pytest.param(GOOD[:-40], "it is cut off", id="cut"),
-        pytest.param(GOOD[:200], "it is cut off", id="begun"),
-        pytest.param(_zip(readme=b"x"), "no APK: it has no AndroidManifest.xml", id="plain zip"),
+        pytest.param(b"#!/bin/sh\necho hello\n", "it is not a ZIP archive", id="text"),
+        pytest.param(GOOD[:-40], "it is truncated", id="cut"),
+        pytest.param(GOOD[:200], "it is truncated", id="begun"),
+        pytest.param(_zip(readme=b"x"), "not an APK: AndroidManifest.xml is missing", id="plain zip"),
         pytest.param(_zip(base__manifest__AndroidManifest_dot_xml=b"x"), "an app bundle", id="aab"),
-        pytest.param(_zip(base_dot_apk=b"x"), "an archive with APKs inside", id="apks"),
-        pytest.param(apk(b"<manifest package='x'/>"), "its AndroidManifest.xml is text, not compiled", id="text xml"),
-        pytest.param(apk(b"\3\0"), "its AndroidManifest.xml is no binary XML", id="short xml"),
-        pytest.param(apk(manifest("no package at all")), "names no package", id="package"),
+        pytest.param(_zip(base_dot_apk=b"x"), "an archive of APKs", id="apks"),
+        pytest.param(
+            apk(b"<manifest package='x'/>"), "its AndroidManifest.xml is text instead of binary XML", id="text xml"
+        ),
+        pytest.param(apk(b"\3\0"), "its AndroidManifest.xml is not binary XML", id="short xml"),
+        pytest.param(apk(manifest("no package at all")), "does not name a package", id="package"),
         pytest.param(apk(bytes(MAX_MANIFEST + 1)), "larger than", id="bomb"),
     ],
 )
@@ -94,7 +96,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     )
     assert "it is a folder" in problem(str(tmp_path)).message
     os.mkfifo(tmp_path / "pipe.apk")
-    assert "no regular file" in problem(str(tmp_path / "pipe.apk")).message
+    assert "not a regular file" in problem(str(tmp_path / "pipe.apk")).message
     assert problem("a\0b").code is ErrorCode.OPERATOR_APK_NOT_FOUND
 
 

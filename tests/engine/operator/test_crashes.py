@@ -98,7 +98,7 @@ def test_any_text_is_read(lines: list[str]) -> None:
 async def test_no_crash_is_an_empty_list(phone: MakePhone) -> None:
     found = (await (await phone()).app.crash_log()).to_dict()
     assert (found["crashes"], found["count"]) == ([], 0)
-    assert found["message"].startswith("The device wrote down no crash of com.clawperator.operator or ")
+    assert found["message"].startswith("The device has recorded no crash of com.clawperator.operator or ")
     assert "trouble" not in found
 
 

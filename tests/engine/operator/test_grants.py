@@ -218,7 +218,7 @@ class Scripted:
         (BatchOutput(b"", 1), "exit code 1"),
         (BatchOutput(b"cmd: Can't find service: settings\n", 0), "Can't find service"),
         (BatchOutput(b"java.lang.SecurityException: no\n", 0), "SecurityException"),
-        (BatchOutput(b"com.other/.\xff\xfe\n", 0), "not text"),
+        (BatchOutput(b"com.other/.\xff\xfe\n", 0), "not UTF-8 text"),
         (BatchOutput(b"com.other/.A" + b"a" * 140_000, 0), "exceeds"),
         (BatchOutput(b"com.other/.A\0\n", 0), "NUL"),
     ],
@@ -254,5 +254,5 @@ async def test_a_device_that_goes_away_while_writing(phone: MakePhone, monkeypat
     monkeypatch.setattr(AdbDevice, "script", script)
     error = await failure(there)
     assert error.code is ErrorCode.GRANT_DEVICE_PERMISSIONS_FAILED
-    assert "went away" in error.message
+    assert "was disconnected" in error.message
     assert not any(error.extra[name]["ok"] for name in ("accessibility", "notification", "notificationListener"))

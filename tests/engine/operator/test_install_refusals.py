@@ -24,10 +24,10 @@ GENERAL = "Check the device's storage and screen"
     ("file", "words", "hint"),
     [
         ("failed-insufficient-storage", "storage is full", "Free storage"),
-        ("failed-no-matching-abis", "native code (arm64-v8a) is for another processor", "processor"),
+        ("failed-no-matching-abis", "native code (arm64-v8a) is for another CPU architecture", "architecture"),
         ("failed-update-incompatible", "signed with another key", f"adb -s s uninstall {RELEASE_PACKAGE}"),
-        ("failed-user-restricted", "does not allow it", "Unlock the device"),
-        ("parse-failed", "it is not signed", "released APK"),
+        ("failed-user-restricted", "does not allow the installation", "Unlock the device"),
+        ("parse-failed", "it is not signed", "release APK"),
         ("streamed-not-supported", "APK content must be streamed", GENERAL),
     ],
 )

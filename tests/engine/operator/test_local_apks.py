@@ -42,7 +42,7 @@ def test_the_order(tmp_path: Path) -> None:
 
 def test_a_chosen_package_wants_its_file(tmp_path: Path) -> None:
     put(tmp_path, "operator.apk", RELEASE)
-    with pytest.raises(EngineError, match=f"no APK of {DEBUG_PACKAGE}"):
+    with pytest.raises(EngineError, match=f"No APK of {DEBUG_PACKAGE}"):
         chosen(tmp_path, DEBUG_PACKAGE)
     put(tmp_path, "other.apk", DEBUG)
     assert chosen(tmp_path, DEBUG_PACKAGE) == "other.apk"
@@ -70,7 +70,7 @@ def test_a_broken_file_of_a_known_name_is_not_passed_over(tmp_path: Path) -> Non
     """A download that broke off must be seen, not replaced by an older one."""
     put(tmp_path, "operator.apk", RELEASE[: len(RELEASE) // 2])
     put(tmp_path, "operator-debug.apk", DEBUG)
-    with pytest.raises(EngineError, match="cut off") as caught:
+    with pytest.raises(EngineError, match="truncated") as caught:
         choose_apk({"HOME": str(tmp_path)})
     assert caught.value.code is ErrorCode.OPERATOR_INSTALL_FAILED
 
@@ -80,7 +80,7 @@ def test_no_folder(tmp_path: Path) -> None:
     (tmp_path / ".clawperator").mkdir()
     (tmp_path / ".clawperator" / "downloads").write_text("a file")
     assert found_apks({"HOME": str(tmp_path)}) == ()
-    with pytest.raises(EngineError, match="There is no Operator APK in"):
+    with pytest.raises(EngineError, match="No Operator APK was found in"):
         choose_apk({"HOME": str(tmp_path)})
 
 

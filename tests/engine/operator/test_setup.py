@@ -50,7 +50,7 @@ async def test_setup_tells_its_phases_and_how_much_is_sent(phone: MakePhone, tmp
     assert (len(fractions) > 2, fractions[-1]) == (True, 1.0)
     assert there.world.accessibility.bound(service_of(RELEASE_PACKAGE))
     again = await there.app.setup(path)
-    assert "already enabled" in again.message
+    assert "already granted" in again.message
 
 
 async def test_an_update_is_seen_at_once_by_everybody_in_the_process(phone: MakePhone, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_the_file_says_which_variant_it_is(phone: MakePhone, tmp_path: Pat
 @pytest.mark.parametrize(
     ("data", "arguments", "code", "words"),
     [
-        (b"not an apk", {}, "OPERATOR_INSTALL_FAILED", "no ZIP archive"),
+        (b"not an apk", {}, "OPERATOR_INSTALL_FAILED", "not a ZIP archive"),
         (apk(manifest("com.example.game")), {}, "OPERATOR_INSTALL_FAILED", "it is com.example.game, not the Operator"),
         (apk(), {"sha256": "0" * 64}, "OPERATOR_INSTALL_FAILED", f"not {'0' * 64}"),
         (apk(), {"sha256": "abc"}, "EXECUTION_VALIDATION_FAILED", "64 hexadecimal digits"),
@@ -160,7 +160,7 @@ async def test_a_refused_installation(phone: MakePhone, tmp_path: Path) -> None:
     ("content", "files", "words"),
     [
         (manifest(min_sdk=36), ("classes.dex",), "too old: it needs API level 36"),
-        (manifest(), ("lib/arm64-v8a/libx.so",), "its native code (arm64-v8a) is for another processor"),
+        (manifest(), ("lib/arm64-v8a/libx.so",), "its native code (arm64-v8a) is for another CPU architecture"),
     ],
     ids=["sdk", "abi"],
 )
@@ -193,7 +193,7 @@ async def test_an_app_that_is_not_listed_afterwards(
     error = await failure(there, save(tmp_path))
     assert error["code"] == "OPERATOR_VERIFY_FAILED"
     assert error["verification"] == {"ok": False, "packageInstalled": False, "error": error["message"]}
-    assert f"{DEBUG_PACKAGE} is there" in error["message"]
+    assert f"{DEBUG_PACKAGE} is installed" in error["message"]
     assert there.secure.get("enabled_accessibility_services") is None
 
 

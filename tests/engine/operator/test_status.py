@@ -43,7 +43,7 @@ async def test_a_healthy_device(phone: MakePhone) -> None:
             {"faults": [{"kind": "service_down"}], "device": {"sdk": 28}},
             False,
             {"listed": True, "enabled": True, "bound": False},
-            "does not run",
+            "not running",
         ),
         ({"device": {"sdk": 28}}, True, {"listed": True, "enabled": True, "bound": True}, "is ready"),
         (
@@ -58,7 +58,12 @@ async def test_a_healthy_device(phone: MakePhone) -> None:
             {"listed": False, "enabled": False, "bound": None},
             "is not installed",
         ),
-        ({"faults": [{"kind": "ui_automation_held"}]}, False, {"listed": True, "enabled": True, "bound": False}, "run"),
+        (
+            {"faults": [{"kind": "ui_automation_held"}]},
+            False,
+            {"listed": True, "enabled": True, "bound": False},
+            "not running",
+        ),
     ],
 )
 async def test_conditions(

@@ -69,7 +69,7 @@ class TestTyping:
         both = screen(edit(resource_id="a:id/one"), edit(100, resource_id="a:id/two"))
         plan = plan_of(window(both), typed("tea"), window(both))
         assert "enter_text" not in {step.kind for step in plan.steps}
-        assert any(warning.startswith("seq 2: a typed text was left out") for warning in plan.warnings)
+        assert any(warning.startswith("seq 2: a typed text was omitted") for warning in plan.warnings)
 
     def test_a_password_is_secret_and_is_not_looked_for_on_the_screen(self) -> None:
         empty = screen(edit(password="true"), node(100, resource_id=GO))
@@ -151,7 +151,7 @@ class TestScreens:
     def test_a_click_on_nothing_known_is_left_out_and_said_so(self) -> None:
         plan = plan_of(window(), click(0))
         assert [step.kind for step in plan.steps] == ["open_app"]
-        assert any(warning.startswith("seq 2: a click was left out") for warning in plan.warnings)
+        assert any(warning.startswith("seq 2: a click was omitted") for warning in plan.warnings)
 
     def test_of_equal_rows_the_first_is_taken_with_a_note(self) -> None:
         rows = screen(*(node(top, resource_id="a:id/row") for top in (0, 100, 200)))
@@ -159,7 +159,7 @@ class TestScreens:
         first = step_of(plan, 2)
         assert first.target is not None
         assert not first.target.unique
-        assert any("more than one" in note for note in first.notes)
+        assert any("several elements" in note for note in first.notes)
         assert any(warning.startswith("seq 3") for warning in plan.warnings)
 
     def test_a_damaged_snapshot_is_used_as_far_as_it_goes(self) -> None:
@@ -225,7 +225,7 @@ def test_a_recording_that_begins_inside_an_app() -> None:
     plan = plan_of(click(0, here, resourceId=GO))
     assert (plan.application_id, plan.fresh) == (SHOP, False)
     assert [step.kind for step in plan.steps] == ["wait_for_node", "click"]
-    assert any("begins inside an app" in warning for warning in plan.warnings)
+    assert any("starts inside an app" in warning for warning in plan.warnings)
 
 
 def test_keys_on_the_home_screen_are_nobodys() -> None:
@@ -244,12 +244,12 @@ def test_buying_is_marked() -> None:
 
 def test_keys_that_nobody_can_press_from_outside() -> None:
     plan = plan_of(window(screen(node(text="x"))), {"type": "press_key", "key": "volume_up", "snapshot": None})
-    assert any(warning.startswith("seq 2: a key was left out") for warning in plan.warnings)
+    assert any(warning.startswith("seq 2: a key was omitted") for warning in plan.warnings)
 
 
 def test_scrolling_without_consequence_is_said() -> None:
     scroll = {"type": "scroll", "packageName": SHOP, "scrollX": 0, "scrollY": 9, "maxScrollX": 0, "maxScrollY": 9}
-    assert plan_of(window(), scroll).warnings == ("seq 2: a scroll was left out: nothing was done after it",)
+    assert plan_of(window(), scroll).warnings == ("seq 2: a scroll was omitted: no action followed it",)
 
 
 def test_an_empty_recording_has_no_steps() -> None:

@@ -111,8 +111,8 @@ class TestWhatRecipesCannotSay:
         )
         assert compiled(made).executions
         assert [step.kind for step in made.steps] == ["wait_for_node", "click"]
-        assert any("back key was left out" in warning for warning in made.warnings)
-        assert "back key was left out" in made.text
+        assert any("back key was omitted" in warning for warning in made.warnings)
+        assert "back key was omitted" in made.text
 
     def test_a_button_that_leads_back_stands_for_the_key(self) -> None:
         first = screen(node(resource_id=GO))

@@ -215,7 +215,7 @@ def test_placeholders_outside_of_strings_are_mistakes(value: str) -> None:
     """Whether or not JSON comes of it: a value could be anything there."""
     text = template().replace("30000", "{{TIME}}")
     error = refusal(text, "COMPILE_VALIDATION_FAILED", {"TEXT": "x", "TIME": value})
-    assert "{{TIME}} inside of quotes" in error.hint
+    assert "{{TIME}} inside a string" in error.hint
 
 
 def test_a_policy_may_refuse_it() -> None:

@@ -183,7 +183,7 @@ def test_no_path_of_an_entry_leaves_the_root(tmp_path: Path, key: str, path: str
     (warning,) = found.warnings
     assert (warning["code"], warning["path"]) == ("REGISTRY_ENTRY_INVALID", "$.skills[1]")
     assert "evil" in warning["message"]
-    assert "leaves the registry's folder" in warning["message"]
+    assert "is outside of the registry's folder" in warning["message"]
 
 
 def test_bad_entries_are_left_out_and_the_others_work(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_bad_entries_are_left_out_and_the_others_work(tmp_path: Path) -> None:
     assert [skill["id"] for skill in found.skills] == ["good.one", "good.two"]
     assert [warning["path"] for warning in found.warnings] == [f"$.skills[{at}]" for at in (0, 1, 2, 3, 4, 6, 7, 8, 9)]
     assert [found.position(index) for index in (0, 1)] == [5, 10]
-    assert "it has no applicationId" in found.warnings[5]["message"]
+    assert "applicationId, intent" in found.warnings[5]["message"]
     with pytest.raises(EngineError) as caught:
         found.get("c.d")
     assert caught.value.code is ErrorCode.SKILL_NOT_FOUND

@@ -239,7 +239,7 @@ async def test_a_commit_is_refused(repository: Repository, env: dict[str, str], 
     refused = commit()
     assert refused.returncode == 1
     said = refused.stdout + refused.stderr
-    assert "new.md:1: L-LITERAL-BLOCKED a text here holds the blocked term anna" in said
+    assert "new.md:1: L-LITERAL-BLOCKED this text contains the blocked term anna" in said
     assert repository.head == before
     only = commit("--only", "other.md")  # git makes an index of its own for this: the other file is not in it
     assert only.returncode == 0, only.stdout + only.stderr

@@ -112,7 +112,7 @@ def test_what_the_device_cannot_match(selector: dict[str, Any], key: str) -> Non
     assert error.details["path"].endswith(key)
     assert (error.details["stepId"], error.details["line"]) == ("wait", line_of(text, "selector: "))
     conflict = key in ("text_equals", "class")
-    assert conflict or "the Operator app compares ids, texts, descriptions and roles only" in error.message
+    assert conflict or "the Operator app supports only ids, texts, descriptions and roles" in error.message
 
 
 @pytest.mark.parametrize(
