@@ -1,7 +1,6 @@
-"""What ``dumpsys accessibility`` says, in the shapes of Android 7 to 16 and of vendors: which services are listed, and which run.
+"""Parse ``dumpsys accessibility`` of Android 7 to 16 and of vendors: which services are listed, and which run.
 
-The dump is for people and differs everywhere, so everything here is tolerant: what cannot be found is empty, and whether a
-service is bound may stay unknown.
+The format differs between versions and vendors, so missing parts are empty, and whether a service is bound may be unknown.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ class AccessibilityDump:
     ui_automation: bool = False
 
     def is_bound(self, component: str, switched_on: int = 0) -> bool | None:
-        """Whether that service runs; ``None`` where the dump does not tell.
+        """Whether that service runs; ``None`` where the dump does not show it.
 
-        ``switched_on`` counts the entries of the secure list, for Android before 10, which does not repeat them here: the
-        service is known to be one of them.
+        ``switched_on`` counts the entries of the secure list. Android before 10 does not repeat them here, so the caller vouches
+        that ``component`` is one of them.
         """
         wanted = full_component(component)
         if not self.known:
@@ -99,7 +98,7 @@ def _current_user(text: str) -> str:
 
 
 def _block(state: str, kind: str) -> str | None:
-    """What stands between the braces after ``kind:``, to the matching one; ``None`` without such a heading."""
+    """The text between the braces after ``kind:``; ``None`` without such a heading."""
     heading = re.search(_HEADING.format(kind=re.escape(kind)), state, re.MULTILINE)
     if heading is None:
         return None

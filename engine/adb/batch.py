@@ -34,9 +34,9 @@ class BatchOutput(NamedTuple):
 async def run_commands(
     device: AdbDevice, commands: Iterable[Sequence[str]], *, timeout: float | None = SHELL_TIMEOUT
 ) -> list[BatchOutput]:
-    """Run each argument vector after the other, whatever became of the one before it: as many answers as commands.
+    """Run each argument vector after the other, whether or not the previous one succeeded.
 
-    Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE and others of the transport, where not all of them answered.
+    Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE and other transport errors) where the output of one is missing.
     """
     return await run_scripts(device, [device_command(argv) for argv in commands], timeout=timeout)
 
@@ -53,7 +53,7 @@ async def run_scripts(
 
 
 def _split(output: bytes, mark: bytes, count: int, serial: str) -> list[BatchOutput]:
-    """Nobody on the device can know the mark beforehand, so it is never part of an answer."""
+    """Random, so that no output of the device can contain it."""
     head, *rest = output.split(mark)
     parts: list[BatchOutput] = []
     for piece in rest:

@@ -1,7 +1,4 @@
-"""The adb binary: where it is, and the one thing it is run for, starting a server where none answers.
-
-Never on the hot path, and never to kill anything: a running server belongs to whoever started it.
-"""
+"""Find the adb binary, and start an adb server where none listens. A running server is never stopped."""
 
 from __future__ import annotations
 
@@ -20,13 +17,13 @@ from clawperator.engine.adb.protocol import Address
 from clawperator.engine.errors import EngineError, ErrorCode
 
 _OUTPUT_BYTES = 64 * 1024
-"""What is read of a program's words: versions and complaints are short."""
+"""Limit of the output that is read: versions and error messages are short."""
 
 
 def find_adb(env: Mapping[str, str], adb_path: str | None = None) -> str:
     """Path of the adb binary: ``adb_path`` or ``ADB_PATH`` alone where one is given, else PATH, then the SDK folders.
 
-    Raises ``EngineError`` ADB_NOT_FOUND; ``details.searched`` says where it looked.
+    Raises ``EngineError`` ADB_NOT_FOUND with ``details.searched``.
     """
     chosen = adb_path or env.get("ADB_PATH")
     candidates = [chosen] if chosen else ["adb", *_sdk_candidates(env)]
@@ -51,7 +48,7 @@ def _sdk_candidates(env: Mapping[str, str]) -> list[str]:
 
 
 async def start_server(address: Address, env: Mapping[str, str], adb_path: str | None = None) -> None:
-    """Start a server at ``address`` and return when it answers; a cancelled start takes its process with it.
+    """Start a server at ``address`` and return when it accepts connections; cancelling ends the process.
 
     Raises ``EngineError`` ADB_NOT_FOUND or ADB_SERVER_FAILED.
     """
@@ -88,7 +85,7 @@ async def run_program(
 
 
 async def program_version(env: Mapping[str, str], adb_path: str | None = None, *, seconds: float = 5.0) -> str:
-    """The adb program's own version, e.g. ``29.0.6-debian``; empty where there is none or it does not say."""
+    """The version of the adb program, e.g. ``29.0.6-debian``; empty where there is none or it prints none."""
     try:
         async with asyncio.timeout(seconds):
             _, output = await run_program([find_adb(env, adb_path), "version"], env)

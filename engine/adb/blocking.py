@@ -1,7 +1,7 @@
-"""One-shot questions to adb without an event loop, for commands that must start in milliseconds.
+"""One-shot adb requests without an event loop, for commands that must start in milliseconds.
 
-The same conversations as the asyncio client, driven over one plain socket. Imports nothing heavy: starting a server,
-which needs a subprocess, is imported when nothing answers.
+The same conversations as in the asyncio client, over one blocking socket. Starting a server, which needs a subprocess, is
+imported only when nothing listens.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _READ = 64 * 1024
 
 
 def devices(env: Mapping[str, str] | None = None, *, timeout: float = 10.0, start: bool = True) -> list[DeviceEntry]:
-    """The adb server's device list; unless ``start`` is false a local server is started where none answers.
+    """The adb server's device list. Unless ``start`` is false, a local server is started where none listens.
 
     Errors as in ``AdbServer``.
     """
@@ -58,7 +58,7 @@ def shell(
 ) -> tuple[bytes, bytes, int]:
     """Run one program on a device with shell v2 (API 24+): ``(stdout, stderr, exit code)``.
 
-    The features of the device are not asked for, so the command must be short enough for any device.
+    The device's features are not requested, so the command must be short enough for any device.
     """
     from clawperator.engine.adb.quote import device_command
 
@@ -70,7 +70,7 @@ def shell(
 
 
 class _Line:
-    """A connection with one deadline over everything that is said on it."""
+    """A connection with one deadline for everything."""
 
     def __init__(self, env: Mapping[str, str], timeout: float, serial: str = "", *, start: bool = True) -> None:
         self._env = env

@@ -47,9 +47,9 @@ class Connection:
         self._ahead = b""
         self._read_size = _SMALL_READ
         self._unshared = 0
-        """Bytes that were asked for since other tasks had their turn."""
+        """Bytes requested since other tasks last ran."""
         # The server leaves Nagle's algorithm on: what it sends after an OKAY waits for our acknowledgement, which Linux
-        # delays by 40 ms unless told otherwise, and it has to be told again after every read (facts 9a, 9b).
+        # delays by 40 ms unless disabled, and it has to be disabled again after every read (facts 9a, 9b).
         self._hasten = _QUICKACK is not None and sock.family in (socket.AF_INET, socket.AF_INET6)
 
     @classmethod
@@ -151,7 +151,7 @@ class Connection:
 async def _candidates(
     loop: asyncio.AbstractEventLoop, address: Address
 ) -> list[tuple[socket.AddressFamily, tuple[str, int] | str]]:
-    """Socket family and target per address; numeric ones never see a resolver, which would cost a thread."""
+    """Socket family and target per address; numeric ones skip the resolver, which would need a thread."""
     host = address.host
     if address.path:
         return [(socket.AF_UNIX, address.path)]

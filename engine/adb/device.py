@@ -61,7 +61,7 @@ class ShellResult:
 
     @property
     def error_text(self) -> str:
-        """What the command said about its failure: stderr, or stdout where stderr is empty (many tools use that)."""
+        """The error text of the command: stderr, or stdout where stderr is empty (many tools use that)."""
         return (self.stderr.strip() or self.stdout.strip()).decode(errors="replace")
 
     @property
@@ -124,9 +124,9 @@ class ShellStream:
 
 
 class PlainStream(ShellStream):
-    """The same for devices without shell v2 (API 23 and less): one channel, no exit code, no stdin.
+    """A ``ShellStream`` for devices without shell v2 (API 23 and less): one channel, no exit code, no stdin.
 
-    It speaks ``exec:``, which such devices connect without a terminal, so that no line ends are rewritten.
+    It uses ``exec:``, which such devices run without a terminal, so that line ends stay unchanged.
     """
 
     async def __anext__(self) -> tuple[int, bytes]:
@@ -152,7 +152,7 @@ class PlainStream(ShellStream):
 
 _EXIT_MARKER = b"clawperator-exit:"
 _LONGEST_ANSWER = 64 * 1024
-"""Bytes of what the package manager may say about an installation."""
+"""Bytes of the package manager's output for an installation."""
 _LONGEST_EXIT_CODE = 3
 
 
@@ -202,11 +202,10 @@ class AdbDevice:
         limit: int = MAX_OUTPUT,
         label: str = "",
     ) -> ShellResult:
-        """Run shell text made by ``quote.device_script`` (or ``device_command``) and collect its output, ``limit`` bytes at most.
+        """Run shell text made by ``quote.device_script`` (or ``device_command``) and collect at most ``limit`` bytes of output.
 
-        Text that is too long for a service string travels as the input of ``sh``; then ``stdin`` must be empty, and the
-        text's own programs must not read their input. ``label`` stands for it in the log, where it holds what is not to be
-        read there.
+        Text that is too long for a service string is sent to the stdin of ``sh``; then ``stdin`` must be empty, and the
+        programs in it must not read their input. ``label`` replaces it in the log, where it contains secrets.
         """
         with self.server.trace.of(label or script, self.serial) as call:
             result = await self._script(script, stdin, timeout, limit)
@@ -281,7 +280,7 @@ class AdbDevice:
         return stream
 
     async def _open_v2(self, connection: Connection, script: str, stdin: bytes) -> tuple[ShellStream, bytes]:
-        """A started shell, and what is to be sent to its input: ``stdin``, or the script itself where it is too long."""
+        """Start a shell. Also return what to send to its stdin: ``stdin``, or the script itself where it is too long."""
         service = f"shell,v2,raw:{script}"
         if not fits(service):
             if stdin:
@@ -351,7 +350,7 @@ class AdbDevice:
             return await save(pieces, target)
 
     async def stat(self, remote: str, *, timeout: float | None = SHELL_TIMEOUT) -> FileStat:
-        """Of the file itself (links are not followed); all zeros, ``exists`` false, where there is none."""
+        """Stat the file itself (links are not followed); all zeros, ``exists`` false, where there is none."""
         async with self._sync("stat", remote, timeout) as connection:
             return await connection.run(sync_stat(remote, self.serial))
 
@@ -446,10 +445,10 @@ def _install_service(features: frozenset[str], flags: Sequence[str], size: int) 
 
 
 async def _stream_apk(connection: Connection, source: Source, size: int, progress: Progress | None) -> InstallResult:
-    """Exactly ``size`` bytes, then the package manager's words up to the end of the stream."""
+    """Send exactly ``size`` bytes, then read the package manager's output up to the end of the stream."""
     sent = 0
     answer = bytearray()
-    with suppress(TransportError):  # it may hang up before it has read everything: what it has said counts
+    with suppress(TransportError):  # it may close before it has read everything: its output counts
         async with aclosing(batches(source)) as pieces:
             async for piece in pieces:
                 await connection.send(piece)

@@ -1,4 +1,4 @@
-"""Which devices announce themselves on the network, as far as the adb server tells."""
+"""mDNS discovery of devices on the network, through the adb server."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from clawperator.engine.adb.server import AdbServer
 
 POLL_SECONDS: Final = 1.0
-"""Between two looks at the announcements: the text service can only be asked, it never tells."""
+"""Between two requests for the announcements: the adb server does not push them."""
 DISCOVER_SECONDS: Final = 10.0
 
 Say = Callable[[str], object]
-"""What a running stage is told by its body."""
+"""Reports progress of the running stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class WirelessSupport:
-    """What the adb server can do. ``problem`` says why it does not discover devices; empty where it does."""
+    """The adb server's support. ``problem`` is the reason why it does not discover devices; empty where it does."""
 
     pairing: bool
     discovery: bool
@@ -36,16 +36,16 @@ class WirelessSupport:
 
 
 class Discovery:
-    """Asks ``server`` for announcements, every ``poll`` seconds where it waits for one. Errors as ``Wireless``."""
+    """Requests announcements from ``server``, every ``poll`` seconds while waiting for one. Errors as ``Wireless``."""
 
     def __init__(self, server: AdbServer, *, poll: float = POLL_SECONDS) -> None:
         self._server = server
         self._poll = poll
 
     async def supported(self) -> WirelessSupport:
-        """Known from ``host:mdns:check``: a server that was built before pairing refuses it as an unknown service.
+        """Return the support shown by ``host:mdns:check``: a server older than pairing refuses it as an unknown service.
 
-        ``host-features`` says nothing of pairing, and the protocol version has been 41 since 2018.
+        ``host-features`` does not list pairing, and the protocol version has been 41 since 2018.
         """
         try:
             problem = discovery_problem(await self._server.ask("host:mdns:check"))
@@ -114,16 +114,16 @@ class Discovery:
 
 
 def is_named(service: MdnsService, name: str) -> bool:
-    """Whether the announcement has this name. Something may stand behind it: ``name (2)`` where the name was taken.
+    """Whether the announcement has this name; a suffix such as ``name (2)`` is added where the name was taken.
 
-    Names that are looked for are random, so no other device's begins the same.
+    The names in question are random, so no other device's name has the same prefix.
     """
     return service.name.startswith(name)
 
 
 @contextmanager
 def step(tell: Tell, name: str, limit: float, about: str = "") -> Iterator[Say]:
-    """One stage of the job "wireless": running until the body ends, then done or failed. The body may say what it does."""
+    """One stage of the job "wireless": running until the body ends, then done or failed."""
     started, last = monotonic(), about
 
     def news(state: StageState, message: str = "") -> None:

@@ -1,8 +1,8 @@
-"""adb's own words → the project's error codes, once, at the border.
+"""Map adb's error texts to error codes.
 
-``EngineError`` is what everybody raises; three subclasses exist because callers act differently on them: a conversation
-that broke (:class:`TransportError`) leaves the outcome of a command unknown, one of those ran into our own deadline
-(:class:`AdbTimeoutError`), and an answer was too large to keep (:class:`OversizedError`).
+Everything raises ``EngineError``. Three subclasses exist because callers handle them differently: after a broken
+conversation (:class:`TransportError`) the outcome of a command is unknown, one of those exceeded our own deadline
+(:class:`AdbTimeoutError`), and an output was too large to keep (:class:`OversizedError`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 
 class TransportError(EngineError):
-    """The device or the adb server went away in the middle: nothing is known about what the device has done."""
+    """The device or the adb server disconnected during a request: what the device has done is unknown."""
 
 
 class AdbTimeoutError(TransportError):
@@ -19,7 +19,7 @@ class AdbTimeoutError(TransportError):
 
 
 class OversizedError(EngineError):
-    """The device's answer is larger than what is kept of one; asking again would end the same way."""
+    """The device's output exceeds the limit; repeating the request would fail again."""
 
 
 # Looked for in this order: "device unauthorized" texts also advise on servers, "more than one device" names emulators.
@@ -38,7 +38,7 @@ _KNOWN = (
 
 
 def refusal(text: str, *, serial: str = "") -> EngineError:
-    """The error for a ``FAIL`` answer. Unknown text about a chosen device is DEVICE_SHELL_UNAVAILABLE, else ADB_SERVER_FAILED."""
+    """The error for a ``FAIL`` response. Unknown text is DEVICE_SHELL_UNAVAILABLE with a ``serial``, else ADB_SERVER_FAILED."""
     words = " ".join(text.split())
     lowered = words.lower()
     code = next((code for part, code in _KNOWN if part in lowered), None)
@@ -51,13 +51,13 @@ def refusal(text: str, *, serial: str = "") -> EngineError:
 
 
 def broken(what: str, *, serial: str = "") -> TransportError:
-    """The conversation ended before the answer did."""
+    """The connection ended before the response did."""
     code = ErrorCode.DEVICE_SHELL_UNAVAILABLE if serial else ErrorCode.ADB_SERVER_FAILED
     return TransportError(code, what, details={"deviceId": serial} if serial else None)
 
 
 def endless(what: str, limit: int, *, serial: str) -> OversizedError:
-    """The device sends more than the ``limit`` (bytes) of what is kept of one answer."""
+    """The device sends more than ``limit`` bytes of output."""
     size = f"{limit // 2**20} MiB" if limit >= 2**20 else f"{limit} bytes"
     return OversizedError(
         ErrorCode.DEVICE_SHELL_UNAVAILABLE,
@@ -74,7 +74,7 @@ def timed_out(what: str, seconds: float, *, serial: str = "") -> AdbTimeoutError
 
 
 def unreachable(address: object, reason: str) -> EngineError:
-    """Nothing answers where an adb server should be."""
+    """No adb server listens at ``address``."""
     return EngineError(
         ErrorCode.ADB_SERVER_FAILED,
         f"no adb server answers at {address}: {reason}",

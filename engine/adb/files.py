@@ -64,7 +64,7 @@ def source_size(source: Source) -> int:
 
 @contextmanager
 def _disk_errors(verb: str, path: object) -> Iterator[None]:
-    """Errors of files on this machine, told apart from the device's own."""
+    """Convert errors of files on this machine, as opposed to the device's own."""
     try:
         yield
     except OSError as exc:
@@ -77,7 +77,7 @@ def _disk_errors(verb: str, path: object) -> Iterator[None]:
 async def send_file(
     connection: Connection, source: Source, remote: str, *, mode: int, mtime: int, progress: Progress | None
 ) -> int:
-    """SEND ``source`` to ``remote``; the number of bytes sent. A device that refuses says so in the error raised."""
+    """SEND ``source`` to ``remote`` and return the number of bytes sent. Raises ``EngineError`` with the device's reason."""
     await connection.send(sync_request(b"SEND", remote, f",{mode | 0o100000}"))
     sent = 0
     try:
@@ -88,9 +88,7 @@ async def send_file(
                 progress(sent)
         await connection.send(sync_packet(b"DONE", mtime))
     except TransportError:
-        await connection.run(
-            sync_finish(connection.serial)
-        )  # the device gave up early: its reason is waiting to be read
+        await connection.run(sync_finish(connection.serial))  # the device stopped early: its reason is still unread
         raise
     await connection.run(sync_finish(connection.serial))
     return sent

@@ -1,6 +1,6 @@
-"""What an adb server says about devices that announce themselves on the network. Pure and tolerant: no input raises.
+"""Parse the adb server's list of devices that announce themselves by mDNS. Pure; no input raises.
 
-The rows of ``host:mdns:services`` (and of ``adb mdns services``, which puts a headline above them) are name, service type and
+The rows of ``host:mdns:services`` (and of ``adb mdns services``, which adds a headline) are name, service type and
 address between tabs; some servers pad with spaces, end the type with a dot, or end lines with CR LF.
 """
 
@@ -38,7 +38,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class MdnsService:
-    """One announcement. ``name`` is the instance (``adb-<serial>-<random>``, or what a scanned QR code asked for)."""
+    """One announcement. ``name`` is the instance (``adb-<serial>-<random>``, or the name from a scanned QR code)."""
 
     name: str
     kind: str
@@ -93,13 +93,13 @@ def is_ipv6(text: str) -> bool:
 
 
 def discovery_problem(answer: str) -> str:
-    """Why the server finds nothing, from its answer to ``host:mdns:check``; empty where it looks for devices."""
+    """Why the server discovers nothing, from its response to ``host:mdns:check``; empty where it does."""
     words = " ".join(answer.split())
     return words.partition(":")[2].strip() or "no reason given" if words.upper().startswith("ERROR") else ""
 
 
 def is_network_serial(serial: str) -> bool:
-    """Whether adb reaches a device with this serial over the network (emulators, which it finds by itself, are not meant)."""
+    """Whether adb reaches a device with this serial over the network, other than an emulator."""
     return split_endpoint(serial) is not None or is_announced_serial(serial)
 
 

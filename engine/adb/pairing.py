@@ -22,14 +22,14 @@ _PAIRED = re.compile(r"Successfully paired to (.*?)(?: \[guid=(.*)\])?", re.DOTA
 
 @dataclass(frozen=True, slots=True)
 class QrOffer:
-    """What a QR code asks the device that scans it for: announce a pairing service of this name, with this password."""
+    """The content of a pairing QR code: the device that scans it announces this name and accepts this password."""
 
     name: str
     password: str = field(repr=False)
 
     @classmethod
     def fresh(cls) -> QrOffer:
-        """An offer that nobody can guess. Letters and digits only, so that neither the code nor adb needs escapes."""
+        """Random; letters and digits only, so that neither the code nor adb needs escapes."""
         return cls(f"clawperator-{_random(_NAME_LETTERS)}", _random(_PASSWORD_LETTERS))
 
     @property
@@ -44,7 +44,7 @@ def _random(length: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A device that trusts this computer now. ``guid`` is its mDNS name; empty where the server did not say it."""
+    """A device that trusts this computer. ``guid`` is its mDNS name; empty where the server did not return it."""
 
     address: str
     guid: str
@@ -67,7 +67,7 @@ def check_code(code: str) -> str:
 
 
 def pair_outcome(words: str, address: str, code: str) -> Paired:
-    """Return what the server's answer to ``host:pair`` says. Raises ``EngineError`` (PAIRING_FAILED) with its words otherwise."""
+    """Parse the response to ``host:pair``. Raises ``EngineError`` (PAIRING_FAILED) with adb's text otherwise."""
     if match := _PAIRED.fullmatch(" ".join(words.split())):
         return Paired(address, match[2] or "")
     said = " ".join(words.replace(code, "***").split())

@@ -41,7 +41,7 @@ __all__ = [
 
 
 class Package(NamedTuple):
-    """One row of ``pm list packages``; ``uid`` and ``version_code`` are -1 and ``path`` empty where not asked for."""
+    """One row of ``pm list packages``; ``uid`` and ``version_code`` are -1 and ``path`` empty where not listed."""
 
     name: str
     uid: int = -1
@@ -193,7 +193,7 @@ class InstallResult(NamedTuple):
 
 
 def parse_install_result(text: str) -> InstallResult:
-    """``Success``, ``Failure [CODE: words]`` or free text of ``pm``, ``cmd package`` or ``adb install``."""
+    """Parse ``Success``, ``Failure [CODE: words]`` or free text of ``pm``, ``cmd package`` or ``adb install``."""
     _, failed, rest = text.partition("Failure [")
     if failed:
         code, _, message = re.split(r"\]\s*$", rest, maxsplit=1, flags=re.MULTILINE)[0].partition(":")

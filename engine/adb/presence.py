@@ -1,7 +1,7 @@
 """The adb server's device list → values. Pure, tolerant, and light: ``clawperator devices`` imports little else.
 
-The ordinary row is read with plain string methods; regular expressions, whose compiling costs more than a whole answer,
-are reached only by the odd ones (spaces in a serial or product, ``no permissions``, states that adb has not had yet).
+Ordinary rows are split with string methods, because compiling a regular expression takes longer than the whole request;
+expressions handle the others (spaces in a serial or product, ``no permissions``, unknown states).
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """The adb smart-socket protocol without any I/O.
 
-What is said is written once, as *conversations*: generators that yield either bytes to send or the number of bytes they
-need next, and return their result. The asyncio client (``connection.py``) and the one-shot blocking reader
-(``blocking.py``) are two small drivers of the same conversations.
+Requests are *conversations*: generators that yield either bytes to send or the number of bytes they need next, and return
+their result. The asyncio client (``connection.py``) and the blocking reader (``blocking.py``) both drive them.
 
->>> talk = query("host:version")
->>> next(talk)
+>>> conversation = query("host:version")
+>>> next(conversation)
 b'000chost:version'
 
-The second half splits the stream of a device's shell into its channels; file transfer has its own module, ``sync``.
+The second half splits the stream of a device's shell into its channels; file transfer is in ``sync``.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Address(namedtuple("Address", "host port path", defaults=(LOOPBACK, DEFAUL
 
     @property
     def is_numeric(self) -> bool:
-        """Whether ``host`` is an IPv4 address: no resolver is needed (whose import and thread cost more than the call)."""
+        """Whether ``host`` is an IPv4 address, so that no resolver (an import and a thread) is needed."""
         return self.host.isascii() and self.host.replace(".", "").isdigit()
 
     @property
@@ -130,7 +129,7 @@ def encode_text(text: str) -> bytes:
 
 
 def fits(service: str, limit: int = SERVICE_LIMIT) -> bool:
-    """Whether ``service`` and its closing NUL stay within ``limit`` bytes: the one place that knows the rule."""
+    """Whether ``service`` and its closing NUL fit into ``limit`` bytes."""
     return len(encode_text(service)) + 1 <= limit
 
 
@@ -147,7 +146,7 @@ def encode_request(service: str, limit: int = SERVICE_LIMIT) -> bytes:
 
 
 def open_service(service: str, *, serial: str = "", limit: int = SERVICE_LIMIT) -> Conversation[None]:
-    """Ask for a service and wait for its OKAY; the server loses a second request that is sent earlier (fact 4b)."""
+    """Request a service and wait for its OKAY; the server loses a second request that is sent earlier (fact 4b)."""
     yield encode_request(service, limit)
     yield from expect_okay(serial)
 
@@ -185,32 +184,32 @@ def read_text() -> Conversation[str]:
 
 
 def query(service: str, *, serial: str = "") -> Conversation[str]:
-    """A host service that answers with one block of text."""
+    """Request a host service that returns one block of text."""
     yield from open_service(service, serial=serial)
     return (yield from read_text())
 
 
 def select_device(serial: str) -> Conversation[int]:
-    """Point this connection at a device; the transport id tells its incarnations apart (platform-tools 29+)."""
+    """Point this connection at a device; the transport id changes with each reconnect (platform-tools 29+)."""
     yield from open_service(f"host:tport:serial:{serial}", serial=serial)
     number = yield 8
     return int.from_bytes(number, "little")
 
 
 def select_device_v1(serial: str) -> Conversation[None]:
-    """The same for adb servers older than platform-tools 29, which know no transport ids."""
+    """Point this connection at a device, without a transport id: for adb servers older than platform-tools 29."""
     yield from open_service(f"host:transport:{serial}", serial=serial)
 
 
 def is_unknown_service(error: EngineError) -> bool:
-    """Whether an adb server refused ``host:tport`` because it is too old to know it."""
+    """Whether an adb server refused ``host:tport`` because it is too old."""
     return "unknown host service" in str(error.details.get("adb", ""))
 
 
 # -- shell v2 (fact 4f) ------------------------------------------------------------------------------------------------
 
 STDIN, STDOUT, STDERR, EXIT, CLOSE_STDIN = 0, 1, 2, 3, 4
-_LAST_CHANNEL = 5  # window size, which nobody sends to us
+_LAST_CHANNEL = 5  # window size, which devices never send
 _HEADER = Struct("<BI")
 _MAX_PACKET = 16 * 1024 * 1024
 
@@ -256,7 +255,7 @@ class ShellDecoder:
             piece = data[at:stop]
             left -= stop - at
             at = stop
-            if channel == STDOUT or channel == STDERR:  # noqa: PLR1714, SIM109 - a tuple costs more than the two comparisons
+            if channel == STDOUT or channel == STDERR:  # noqa: PLR1714, SIM109 - a tuple is slower than the two comparisons
                 if channel != latest:
                     pieces, latest = [], channel
                     runs.append((channel, pieces))

@@ -1,8 +1,8 @@
-"""The one place where a command for the device's shell is put together.
+"""Build command lines for the device's shell; no other module may.
 
-Everything that the device runs goes through ``sh -c`` there, so a package name, path, key or text out of a payload is
-shell code unless it is quoted. :func:`device_command` quotes a plain argument vector; :func:`device_script` fills quoted
-values into one of our own fixed scripts (several commands, redirections). There is no third way.
+The device runs everything through ``sh -c``, so a package name, path, key or text of a payload is shell code unless it is
+quoted. :func:`device_command` quotes an argument vector; :func:`device_script` fills quoted values into one of our own
+fixed scripts (several commands, redirections).
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ _PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z][a-z0-9_]*)\}")
 def quote(argument: str) -> str:
     """One shell word that the device's ``sh`` reads back as exactly ``argument`` (wire.md#broadcast).
 
-    Words of harmless characters stay bare so that commands remain readable in logs. Raises ``EngineError``
-    EXECUTION_VALIDATION_FAILED for what no argument can carry (NUL, lone surrogates), PAYLOAD_TOO_LARGE beyond
-    :data:`MAX_ARGUMENT_BYTES`.
+    Words of harmless characters stay unquoted so that commands remain readable in logs. Raises ``EngineError``
+    EXECUTION_VALIDATION_FAILED for NUL and lone surrogates, PAYLOAD_TOO_LARGE beyond :data:`MAX_ARGUMENT_BYTES`.
     """
     if _PLAIN.fullmatch(argument) and len(argument) <= MAX_ARGUMENT_BYTES:
         return argument
@@ -43,10 +42,10 @@ def device_command(argv: Sequence[str]) -> str:
 
 
 def device_script(template: str, /, **values: str | Sequence[str]) -> str:
-    """Fill ``{name}`` places of our own fixed shell text with quoted values; a sequence becomes several words.
+    """Fill the ``{name}`` placeholders of a fixed shell text with quoted values; a sequence becomes several words.
 
-    ``${NAME}`` and lone braces are left to the shell. A place without a value, or a value without a place, is a
-    ``ValueError``: both are mistakes in our own source.
+    ``${NAME}`` and lone braces are left to the shell. Raises ``ValueError`` for a placeholder without a value and for a value
+    without a placeholder.
     """
     used: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""How connecting over the network ends: adb's words to values, and what a person can do where it did not work. Pure."""
+"""The outcomes of connecting over the network: adb's texts to values, and errors with hints. Pure."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Connected:
 
 
 def connect_outcome(words: str) -> tuple[str, bool] | None:
-    """``(serial, already connected)`` from the server's answer to ``host:connect``; ``None`` where it failed.
+    """``(serial, already connected)`` from the server's response to ``host:connect``; ``None`` where it failed.
 
-    "failed to authenticate" is no failure yet: the device is listed and asks its owner.
+    "failed to authenticate" is not a failure yet: the device is listed and shows its dialog.
     """
     match = _CONNECTED.fullmatch(" ".join(words.split()))
     return (match[2], match[1].startswith("already")) if match else None
@@ -60,7 +60,7 @@ def connect_refusal(words: str, target: str) -> EngineError:
 
 
 def state_refusal(serial: str, state: str) -> EngineError:
-    """The connection stands, but the device cannot be used; ``state`` is adb's word for why (empty: listed no more)."""
+    """The connection exists, but the device cannot be used; ``state`` is adb's state (empty: no longer listed)."""
     details = {"deviceId": serial, "state": state or "absent"}
     if state in ("unauthorized", "authorizing"):
         hint = "Confirm the debugging dialog on the device; then connect again."
@@ -77,7 +77,7 @@ def state_refusal(serial: str, state: str) -> EngineError:
 
 
 def too_old(where: str, version: str, protocol: int) -> EngineError:
-    """The adb server knows neither pairing nor discovery. ``version`` is the adb program's, empty where it is unknown."""
+    """The adb server supports neither pairing nor discovery. ``version`` is the adb program's, empty where unknown."""
     known = f"adb {version}" if version else f"protocol version {protocol}"
     return EngineError(
         ErrorCode.PAIRING_UNSUPPORTED,

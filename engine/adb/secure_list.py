@@ -1,7 +1,7 @@
-"""Colon-separated lists of components in Android's secure settings, changed without touching what others have there.
+"""Colon-separated lists of components in Android's secure settings, changed without touching the entries of other apps.
 
-The lists hold the services of every app. Whatever stands between the colons — nothing, spaces, line feeds, words that are no
-component — stays as it is, byte for byte; only whole entries are compared (doctor.md#operator-setup).
+Anything else between the colons (nothing, spaces, line feeds, invalid components) stays as it is, byte for byte; only
+whole entries are compared (doctor.md#operator-setup).
 """
 
 from __future__ import annotations

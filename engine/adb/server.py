@@ -36,14 +36,14 @@ QUERY_TIMEOUT = 10.0
 """Seconds for one question to the server. Starting it may be part of the first."""
 _BACKOFF = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 _PATIENCE = 3
-"""Refused reconnects before the tracker starts a server: somebody may just be replacing it with another version."""
+"""Refused reconnects before the tracker starts a server: another version may just be replacing it."""
 
 
 class AdbServer:
-    """Where the adb server is and how to ask it things; holds no open connection.
+    """The address of an adb server and requests to it; holds no open connection.
 
-    A server is started when nothing answers at a local address (never elsewhere, never another one's killed). Every
-    coroutine takes ``timeout`` in seconds (``None``: unlimited), may be cancelled at any point, and raises ``EngineError``:
+    A server is started when nothing listens at a local address; no running server is stopped. Every coroutine takes
+    ``timeout`` in seconds (``None``: unlimited), may be cancelled at any point, and raises ``EngineError``:
     ADB_NOT_FOUND, ADB_SERVER_FAILED, DEVICE_NOT_FOUND, DEVICE_OFFLINE, DEVICE_UNAUTHORIZED, DEVICE_SHELL_UNAVAILABLE,
     with :class:`~clawperator.engine.adb.failures.TransportError` where a conversation broke.
     """
@@ -90,16 +90,16 @@ class AdbServer:
         return _feature_set(await self._ask("host:host-features", timeout))
 
     async def devices(self, *, timeout: float | None = QUERY_TIMEOUT) -> tuple[DeviceEntry, ...]:
-        """Every device the server knows, usable or not."""
+        """Every device that the server lists, usable or not."""
         return tuple(parse_devices(await self._ask("host:devices-l", timeout)))
 
     async def forward_list(self, *, timeout: float | None = QUERY_TIMEOUT) -> tuple[Forward, ...]:
         return tuple(parse_forward_list(await self._ask("host:list-forward", timeout)))
 
     async def connect_device(self, target: str, *, timeout: float | None = 30.0) -> str:
-        """Connect to ``host:port`` over TCP; the server's words, e.g. ``connected to …`` or ``already connected to …``.
+        """Connect to ``host:port`` over TCP and return adb's text, e.g. ``connected to …`` or ``already connected to …``.
 
-        The server answers OKAY either way, so failure is read from its words and raised as DEVICE_NOT_FOUND.
+        Raises DEVICE_NOT_FOUND for any other text: the server answers OKAY even where it failed.
         """
         answer = (await self._ask(f"host:connect:{target}", timeout)).strip()
         if not answer.startswith(("connected to", "already connected to")):
@@ -111,7 +111,7 @@ class AdbServer:
         return (await self._ask(f"host:disconnect:{target}", timeout)).strip()
 
     async def register_emulator(self, adb_port: int, *, timeout: float | None = QUERY_TIMEOUT) -> None:
-        """Tell the server about an emulator on the odd port ``adb_port``; it scans only at its own start (fact 5)."""
+        """Register an emulator on the odd port ``adb_port``: the server scans for emulators only when it starts (fact 5)."""
         async with deadline(timeout, "adb emulator registration"):
             with self.trace.of(f"host:emulator:{adb_port}"), closing(await self.connect()) as connection:
                 await connection.send(encode_request(f"host:emulator:{adb_port}"))
@@ -120,10 +120,10 @@ class AdbServer:
     async def track_devices(
         self, *, reconnect: bool = False, on_lost: Callable[[EngineError], None] | None = None
     ) -> AsyncGenerator[tuple[DeviceEntry, ...]]:
-        """The whole device list, at once and whenever it changes. Pushed by the server; nothing is polled.
+        """The whole device list, at once and whenever it changes, as the server pushes it.
 
-        The end of the server is an error, unless ``reconnect``: then each loss is told to ``on_lost`` and the stream
-        goes on with the next server, with growing pauses between attempts. Close it with ``contextlib.aclosing``.
+        The end of the server is an error, unless ``reconnect``: then ``on_lost`` gets each loss and the stream continues with the
+        next server, after growing pauses. Close it with ``contextlib.aclosing``.
         """
         attempt = 0
         while True:
@@ -144,14 +144,14 @@ class AdbServer:
             attempt += 1
 
     async def ensure_running(self, *, timeout: float | None = QUERY_TIMEOUT) -> None:
-        """Return when a server answers, having started one if need be."""
+        """Return when a server accepts connections, having started one if necessary."""
         async with deadline(timeout, "adb server start"):
             (await self.connect()).close()
 
     # -- one device ----------------------------------------------------------------------------------------------------
 
     async def device_features(self, serial: str, transport_id: int = 0) -> frozenset[str]:
-        """The device's own list (fact 4e), remembered per transport: a reconnected device has another id."""
+        """The device's features (fact 4e), cached per transport: a reconnected device has another id."""
         key = (serial, transport_id)
         if key not in self._features:
             with closing(await self.connect(serial)) as connection:
@@ -163,7 +163,7 @@ class AdbServer:
         return self._features[key]
 
     async def select(self, serial: str) -> tuple[Connection, int]:
-        """A connection pointed at ``serial`` and its transport id (0 where the server knows none). The caller closes it."""
+        """Open a connection to ``serial``; also return its transport id (0 on old servers). The caller closes it."""
         connection = await self.connect(serial)
         try:
             if self._has_transport_ids:
@@ -184,7 +184,7 @@ class AdbServer:
     # -- connecting ----------------------------------------------------------------------------------------------------
 
     async def connect(self, serial: str = "", *, start: bool = True) -> Connection:
-        """A fresh connection, starting a server where none answers; ``serial`` only labels later errors."""
+        """Open a connection, starting a server where none listens; ``serial`` only labels later errors."""
         try:
             return await Connection.open(self.address, serial)
         except OSError as exc:
@@ -199,7 +199,7 @@ class AdbServer:
         return refused and self._autostart and self.address.is_local
 
     async def _start_and_connect(self, serial: str) -> Connection:
-        """Under the lock: whoever waited for it finds the server that the first one started."""
+        """Under the lock: a task that waited finds the server that the first one started."""
         try:
             return await Connection.open(self.address, serial)
         except OSError:
@@ -215,7 +215,7 @@ class AdbServer:
         return await program_version(os.environ if self._env is None else self._env, self._adb_path)
 
     async def ask(self, service: str, *, timeout: float | None = QUERY_TIMEOUT, label: str = "") -> str:
-        """The text that a host service answers with. ``label`` stands for a service string that holds a secret."""
+        """The text that a host service returns. ``label`` replaces a service string that contains a secret in the log."""
         return await self._ask(service, timeout, label)
 
     async def _ask(self, service: str, timeout: float | None, label: str = "") -> str:

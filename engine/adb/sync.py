@@ -42,7 +42,7 @@ class RemoteFile(NamedTuple):
 
 
 def sync_packet(identifier: bytes, argument: bytes | int = b"") -> bytes:
-    """Four letters, then a u32: a number of its own (DONE's mtime) or the length of the bytes that follow."""
+    """Four letters, then a u32: a number (DONE's mtime) or the length of the bytes that follow."""
     if isinstance(argument, int):
         return identifier + argument.to_bytes(4, "little")
     return identifier + len(argument).to_bytes(4, "little") + argument
@@ -98,7 +98,7 @@ def sync_next_chunk(serial: str = "") -> Conversation[int]:
 
 
 def sync_finish(serial: str = "") -> Conversation[None]:
-    """After DONE of a SEND: the device confirms or says why not."""
+    """Read the device's confirmation after DONE of a SEND. Raises ``EngineError`` with its reason."""
     yield from _expect_sync(b"OKAY", serial)
     yield 4
 
@@ -110,7 +110,7 @@ def _expect_sync(wanted: bytes, serial: str) -> Conversation[None]:
 
 
 def _sync_identifier(serial: str) -> Conversation[bytes]:
-    """The next answer's four letters; a FAIL becomes an error here, whatever was asked."""
+    """Return the four letters of the next response. Raises ``EngineError`` for FAIL."""
     identifier = yield 4
     if identifier == b"FAIL":
         size = int.from_bytes((yield 4), "little")

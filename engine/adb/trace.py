@@ -1,4 +1,4 @@
-"""The commands that go to adb, for whoever listens: nobody, unless the log is to have them."""
+"""Trace of the commands sent to adb, for the log file."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass, field, replace
 from clawperator.engine.errors import EngineError
 
 HIDDEN = "[REDACTED]"
-"""Stands for what a command carries and nobody else is to read."""
+"""Replaces secrets in a traced command."""
 _LONGEST = 500
 
 
 @dataclass(frozen=True, slots=True)
 class AdbCommand:
-    """A command as somebody may read it; ``serial`` is empty for a question to the adb server itself.
+    """A traced command; ``serial`` is empty for a request to the adb server itself.
 
-    ``duration_ms`` is ``None`` while it runs. ``exit_code`` is there where a shell told one; ``code`` is that of the error
-    that it ended with, ``CANCELLED`` where nobody waited for its end.
+    ``duration_ms`` is ``None`` while it runs. ``exit_code`` is set where a shell returned one; ``code`` is that of the error
+    that ended it, or ``CANCELLED``.
     """
 
     serial: str
@@ -31,7 +31,7 @@ class AdbCommand:
 
 
 class Call:
-    """A command that runs; whoever learns its exit code puts it here."""
+    """A running command, whose exit code is set when it is known."""
 
     exit_code: int | None = None
 

@@ -1,6 +1,6 @@
 """Devices over the network: discovery, pairing (Android 11+), connecting and disconnecting, all through the adb server.
 
-The server is asked over its socket; no program gets a pairing code as an argument.
+Requests use the server's socket, so no process has a pairing code in its arguments.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SCAN_SECONDS: Final = 120.0
 """For a person to find the scanner on the device and point it at the QR code."""
 PAIR_SECONDS: Final = 30.0
 CONNECT_SECONDS: Final = 20.0
-"""The server itself gives up on a device that takes the connection and says nothing after 10 s."""
+"""The server gives up after 10 s on a device that accepts the connection but does not respond."""
 FIND_SECONDS: Final = 10.0
 """For the announcement of a device that was just paired to be seen."""
 SETTLE_SECONDS: Final = 3.0
@@ -70,11 +70,11 @@ _WAITING = {
     DeviceState.AUTHORIZING: "authorizing: confirm the debugging dialog on the device",
     DeviceState.UNKNOWN: "in an unknown state",
 }
-"""States that may still change, in words for whoever waits."""
+"""Transient states, with descriptions for progress messages."""
 
 
 Acting = Callable[[str], AbstractContextManager[None]]
-"""Permits what its text says for as long as the block runs, or raises."""
+"""Permits the described action for as long as the block runs, or raises."""
 
 
 def _anything(_: str) -> AbstractContextManager[None]:
@@ -85,8 +85,8 @@ class Wireless:
     """Pairs and connects through ``server``. Every coroutine may be cancelled at any point and leaves no task behind.
 
     All raise ``EngineError``: PAIRING_UNSUPPORTED (the server is too old, or discovers nothing), PAIRING_FAILED (wrong code, or
-    nothing answers for pairing), DEVICE_NOT_FOUND (nothing answers or announces itself), DEVICE_UNAUTHORIZED, DEVICE_OFFLINE,
-    EXECUTION_VALIDATION_FAILED (address or code, ``details.path``), and what ``AdbServer`` raises. Times are in seconds.
+    no response), DEVICE_NOT_FOUND (no response or announcement), DEVICE_UNAUTHORIZED, DEVICE_OFFLINE,
+    EXECUTION_VALIDATION_FAILED (address or code, ``details.path``), and the errors of ``AdbServer``. Times are in seconds.
     Stages of the job "wireless": discover, pair, find, connect.
     """
 
@@ -143,9 +143,9 @@ class Wireless:
     async def connect_paired(
         self, paired: Paired, *, timeout: float = CONNECT_SECONDS, tell: Tell = unreported
     ) -> Connected | None:
-        """Connect to a device that was just paired; ``None`` where it cannot be found, because its port is another one.
+        """Connect to a device that was just paired; ``None`` where it is not found, because its port differs.
 
-        A newer server connects by itself; then that connection is taken, not a second one made.
+        A newer server connects automatically; then that connection is used.
         """
         if not (await self.supported()).discovery:
             return None
@@ -188,9 +188,9 @@ class Wireless:
     async def connect_service(
         self, service: MdnsService, *, timeout: float = CONNECT_SECONDS, tell: Tell = unreported
     ) -> Connected:
-        """Connect to an announced device by its name, as the server does by itself: by address, it would be listed twice.
+        """Connect to an announced device by its name, as the server does automatically: by address, it would be listed twice.
 
-        A server that knows no names gets the address.
+        Servers without support for names get the address.
         """
         with self._acting(f"connect to {service.serial}"):
             return await self._connect_service(service, timeout, tell)
@@ -241,7 +241,7 @@ class Wireless:
         return next((entry.state for entry in await self._server.devices() if entry.serial == serial), "")
 
     async def _no_connection(self, target: str, words: str) -> EngineError:
-        """The server leaves a device that took the connection and kept silent in its list: that is worth another word."""
+        """The server keeps listing a device that accepted the connection but did not respond: the hint says so."""
         state = await self._state(target)
         return state_refusal(target, state) if state and state not in _FIRM else connect_refusal(words, target)
 
@@ -283,7 +283,7 @@ class Wireless:
                 try:
                     gone += await self._disconnect(serial)
                 except EngineError as error:
-                    if error.code is not ErrorCode.DEVICE_NOT_FOUND:  # it went by itself
+                    if error.code is not ErrorCode.DEVICE_NOT_FOUND:  # disconnected already
                         raise
         return tuple(gone)
 

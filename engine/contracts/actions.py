@@ -1,7 +1,7 @@
 """The action types, one model of parameters each (execution.md#actions, wire.md#payload-parsing-on-the-device). Everything else derives from them."""
 
 # ruff: noqa: N815 - fields are named as JSON names them
-# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+# No postponed annotations here: pydantic would evaluate every string again, which noticeably slows down each command.
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -50,11 +50,11 @@ def _retry(preset: str) -> Any:
 
 
 class Params(Strict):
-    """The parameters of any action. They are one flat vocabulary: a known one is accepted on every action (execution.md#actions).
+    """The parameters of any action. All action types accept the whole vocabulary (execution.md#actions).
 
-    ``since`` is the Operator version that first knows the action type; of the parameters ``one_of`` one is needed.
-    ``host_only`` are parameters that are not sent. ``refused`` is what ``problems`` refuses, as JSON Schemas. Not among them, because JSON Schema cannot compare values or
-    judge a pattern: a ``target`` that differs from ``matcher``, ``validatorPattern`` that is no regular expression.
+    ``since`` is the first Operator version with the action type; one of the parameters ``one_of`` is required.
+    ``host_only`` parameters are not sent. ``refused`` is what ``problems`` refuses, as JSON Schemas, except what JSON Schema
+    cannot express: a ``target`` that differs from ``matcher``, an invalid ``validatorPattern``.
     """
 
     since: ClassVar[str] = FIRST_GENERATION
@@ -64,7 +64,7 @@ class Params(Strict):
 
     @classmethod
     def other_keys(cls, given: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
-        """Parameters that the action does not use need their form only; the rest of the vocabulary nobody knows."""
+        """Check parameters that the action does not use for their form only; report those outside the vocabulary."""
         unused = {key: value for key, value in given.items() if key in VOCABULARY and key not in cls.model_fields}
         if unused:
             try:

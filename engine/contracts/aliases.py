@@ -26,7 +26,7 @@ ALIASES = {
 }
 
 IMPLIED_PARAMS: dict[str, dict[str, Any]] = {"long_press": {"clickType": "long_click"}}
-"""What an alias says besides its type; saying otherwise explicitly is a contradiction."""
+"""Parameters that an alias implies; an explicit other value is an error."""
 
 
 def spelled(name: str) -> str:

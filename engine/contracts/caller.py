@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class Caller(NamedTuple):
-    """``name`` appears in the audit, ``profile`` names one of the policy's (empty: the active one), ``peer`` is the network address.
+    """``name`` appears in the audit, ``profile`` names a profile of the policy (empty: the active one), ``peer`` is the address.
 
-    A field is empty where the front end does not know it.
+    Fields are empty where the front end has no value.
     """
 
     name: str = ""

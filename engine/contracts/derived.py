@@ -1,4 +1,4 @@
-"""What the device says only in words, as the code that callers branch on. Pure."""
+"""Derive error codes from the error texts of the device. Pure."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ DERIVED_CODES: tuple[tuple[tuple[str, ...], ErrorCode], ...] = (
     ),
     (("Agent command timed out after",), ErrorCode.EXECUTION_TIMEOUT),
 )
-"""Fragments of ``envelope.error`` and the code that they stand for (execution.md#error-codes-from-the-devices-texts), in order."""
+"""Fragments of ``envelope.error`` and their codes (execution.md#error-codes-from-the-devices-texts), in order."""
 
 
 def derived_code(error: str) -> ErrorCode | None:
-    """The code that an envelope's ``error`` text stands for; ``None`` where the text says nothing known."""
+    """The code for an envelope's ``error`` text; ``None`` where no fragment matches."""
     return next((code for parts, code in DERIVED_CODES if any(part in error for part in parts)), None)

@@ -1,4 +1,4 @@
-"""The terminal envelope, the one line of JSON in which the device answers (wire.md#envelope)."""
+"""The terminal envelope, the one line of JSON with the device's result (wire.md#envelope)."""
 
 from __future__ import annotations
 
@@ -59,10 +59,9 @@ class _Number(str):
 
 
 def parse_envelope(text: str) -> Envelope:
-    """Read the JSON after the result prefix; unknown fields are ignored.
+    """Parse the JSON after the result prefix; unknown fields are ignored.
 
-    Raises ``ValueError`` (``EnvelopeError``, or the JSON reader's) with a reason for anything else: the device's answer is
-    then unreadable, however much of it could be guessed.
+    Raises ``ValueError`` (``EnvelopeError``, or the JSON reader's) with a reason; nothing is guessed.
     """
     try:
         return _envelope(json.loads(text, parse_float=_Number, parse_int=_Number, parse_constant=_refuse_constant))
@@ -113,7 +112,7 @@ def _text_or_null(raw: Mapping[str, object], key: str, *, required: bool) -> str
 
 
 def _as_text(value: object) -> str:
-    """A data value as text: a string as it is, anything else as compact JSON with the digits it came with."""
+    """A data value as text: a string as it is, anything else as compact JSON with its original digits."""
     return str(value) if isinstance(value, str) else _json(value)
 
 

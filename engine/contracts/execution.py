@@ -14,7 +14,7 @@ from clawperator.engine.contracts.limits import DEFAULT_MODE, EXPECTED_FORMAT
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One step; ``type`` is canonical, ``params`` normalised JSON data (empty where there are none)."""
+    """One step; ``type`` is canonical, ``params`` normalised JSON data."""
 
     id: str
     type: str
@@ -36,7 +36,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A plan that passed validation; ``mode`` says whether it was compiled from a skill or given directly."""
+    """A validated plan; ``mode`` is whether it was compiled from a skill or given directly."""
 
     command_id: str
     task_id: str

@@ -1,4 +1,4 @@
-"""Which Operator generation answers which action and parameter (wire.md#payload-parsing-on-the-device): the one table, and refusals that derive from it.
+"""Which Operator generation supports which action and parameter (wire.md#payload-parsing-on-the-device).
 
 An older Operator ignores a newer parameter and does not answer a newer action type, so both are refused before dispatch.
 """
@@ -41,7 +41,7 @@ COMMANDS: Mapping[str, str] = {
 
 
 class Support(NamedTuple):
-    """One row of the table: an action type, its command, the first Operator version that answers it, and what came later.
+    """One row of the table: an action type, its command, the first Operator version with it, and later additions.
 
     ``later`` has the name of each later parameter (or parameter and value) with its first version.
     """
@@ -59,7 +59,7 @@ class Support(NamedTuple):
         return tuple(name for name, since in self.later if installed < (_parsed(since) or _FIRST))
 
     def words(self, generation: str) -> str:
-        """Whether a supported generation answers it: ``yes``, ``no``, or ``without coordinate``."""
+        """Whether a supported generation has it: ``yes``, ``no``, or ``without coordinate``."""
         lacking = self.lacking(OPERATOR_RELEASES[generation])
         if lacking is None:
             return "no"
@@ -93,7 +93,7 @@ def lacking_words(version: str) -> str:
 
 
 def requirement(since: str) -> str:
-    """The words for what an older Operator lacks, the same in refusals and in help texts."""
+    """The text for a feature that an older Operator lacks, in refusals and help texts alike."""
     return f"requires Operator {since} or newer"
 
 
@@ -123,12 +123,12 @@ def require_generation(execution: Execution, apk_version: str) -> None:
 
 
 def fits_every_generation(execution: Execution) -> bool:
-    """Whether the oldest Operator understands all of ``execution``: then nobody needs to ask which one is installed."""
+    """Whether the oldest Operator supports all of ``execution``, so that the installed version does not matter."""
     return not any(True for action in execution.actions for _ in _needs(action))
 
 
 def _needs(action: Action) -> Iterator[tuple[str, str, str]]:
-    """Path below the action, words and version of everything in ``action`` that came after the first generation."""
+    """Path below the action, description and version of everything in ``action`` newer than the first generation."""
     spec = ACTIONS.get(action.type)
     if spec is None:
         return
@@ -144,7 +144,7 @@ def _needs(action: Action) -> Iterator[tuple[str, str, str]]:
 
 
 def _field_since(spec: type[Params], name: str) -> str:
-    """The first Operator version that knows a parameter; empty where it is as old as its action."""
+    """The first Operator version with a parameter; empty where it is as old as its action."""
     extra = spec.model_fields[name].json_schema_extra
     return str(extra[SINCE]) if isinstance(extra, dict) and SINCE in extra else ""
 

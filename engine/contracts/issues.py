@@ -1,4 +1,4 @@
-"""What can be said about a payload: issues refuse it, warnings come along with its result."""
+"""Issues, which refuse a payload, and warnings, which accompany its result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 _LONGEST_SLIP = 64
-"""Longer words are no slip of the pen, and comparing them costs."""
+"""Longer words are no typing mistakes, and comparing them is slow."""
 
 
 class Issue(NamedTuple):
@@ -19,7 +19,7 @@ class Issue(NamedTuple):
 
 
 class Warning_(NamedTuple):  # noqa: N801 - the plain name is Python's own
-    """Something that will probably not do what its author meant. ``code`` is stable."""
+    """A part of a payload that probably has another effect than intended. ``code`` is stable."""
 
     code: str
     path: str
@@ -30,7 +30,7 @@ class Warning_(NamedTuple):  # noqa: N801 - the plain name is Python's own
 
 
 def shown(text: str, limit: int = 64) -> str:
-    """The beginning of a caller's ``text`` as it may stand in a message: any encoder takes it."""
+    """The beginning of a caller's ``text`` for use in a message, encodable in UTF-8."""
     return text[:limit].encode("utf-8", "replace").decode()
 
 

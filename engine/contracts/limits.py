@@ -5,7 +5,7 @@ from __future__ import annotations
 EXPECTED_FORMAT = "android-ui-automator"
 DUMP_FORMAT = "hierarchy_xml"
 RENDERED_FORMATS = ("ascii", "json")
-"""What the host makes of the device's dump where a snapshot asks for it."""
+"""Formats that the host renders from the device's dump."""
 MODES = ("artifact_compiled", "direct")
 DEFAULT_MODE = "direct"
 
@@ -30,7 +30,7 @@ ENVELOPE_WAIT_BUFFER_MS = 5_000
 """How long the host waits beyond the device's own budget."""
 POST_TIMEOUT_SETTLE_MS = 2_000
 MAX_WAIT_MS = 600_000
-"""How long an execution may be asked to wait for its device."""
+"""Maximum time that an execution may wait for its device."""
 
 MAX_JSON_DEPTH = 64
 """Far above what any document of the contract nests, far below what exhausts a stack."""
@@ -42,7 +42,7 @@ def utf16_length(text: str) -> int:
 
 
 PACKAGE = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$"
-"""What can name an Android package. What starts with a dash, say, would be an option to the device's own tools."""
+"""A valid Android package name. One with a leading dash would be an option to the device's own tools."""
 
 FOLLOW_SOURCE = "clawperator-follow"
-"""The ``source`` of every look of follow mode, by which logs and lock files tell it from an execution."""
+"""The ``source`` of follow mode's snapshots, by which logs and lock files distinguish them from executions."""

@@ -1,4 +1,4 @@
-"""Whether a regular expression is certainly wrong on the device, which speaks Java's dialect and not Python's."""
+"""Check regular expressions for errors common to Java's dialect, which the device uses, and Python's."""
 
 from __future__ import annotations
 

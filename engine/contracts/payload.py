@@ -1,7 +1,7 @@
 """Payloads as models: an action and an execution, each parameter checked by the model of its action's type."""
 
 # ruff: noqa: N815 - fields are named as JSON names them
-# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+# No postponed annotations here: pydantic would evaluate every string again, which noticeably slows down each command.
 
 import math
 from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ class Step(Strict):
 
     @classmethod
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
-        """An alias that says more than a type must not be contradicted."""
+        """Refuse parameters that contradict those implied by an alias."""
         raw, params = given.get("type"), given.get("params")
         if not isinstance(raw, str) or not isinstance(params, dict):
             return
@@ -137,9 +137,9 @@ def step_model(name: str) -> type[Step]:
 
 @cache
 def action_type() -> Any:
-    """Any action: the union of the models of all types, told apart by ``type``.
+    """Any action: the union of the models of all types, discriminated by ``type``.
 
-    Validation asks one type's model at a time, because building them all takes longer than a command should.
+    Validation uses one type's model at a time, because building them all takes too long for a command.
     """
     description = "One step of a plan; `type` determines the allowed `params`."
     models = tuple(step_model(name) for name in ACTIONS)

@@ -30,4 +30,4 @@ ROLE_NAMES = (
     "title",
     "unknown",
 )
-"""Every role a matcher may ask for; ``card``, ``menu`` and ``menuitem`` are never inferred."""
+"""Every role of a matcher; ``card``, ``menu`` and ``menuitem`` are never inferred."""

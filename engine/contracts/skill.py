@@ -1,6 +1,6 @@
-"""What a skill says about itself: the entry of a registry, which is also the skill's own ``skill.json`` (skills.md#file).
+"""The entry of a skill in a registry, which is also the skill's own ``skill.json`` (skills.md#file).
 
-Paths are relative to the folder of the repository and never lead out of it. Unknown keys are kept: newer skills say more.
+Paths are relative to the folder of the repository and never lead out of it. Unknown keys of newer skills are kept.
 """
 
 from __future__ import annotations

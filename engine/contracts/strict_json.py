@@ -92,7 +92,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _infinite(value: object) -> str | None:
-    """The dotted path of the first infinite number in ``value``, whose depth is bounded; ``None`` where there is none."""
+    """The dotted path of the first infinite number in ``value``, whose depth is bounded; ``None`` without one."""
     if isinstance(value, float):
         return "" if math.isinf(value) else None
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

@@ -1,7 +1,7 @@
-"""The values that parameters are made of: bounded texts, whole numbers, words of a few, and two small objects."""
+"""The types of parameters: bounded texts, numbers, enumerations, and two small objects."""
 
 # ruff: noqa: N815 - fields are named as JSON names them
-# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+# No postponed annotations here: pydantic would evaluate every string again, which noticeably slows down each command.
 
 import math
 from typing import Annotated, Any, Literal, NamedTuple, cast
@@ -22,14 +22,14 @@ from clawperator.engine.contracts.limits import (
 from clawperator.engine.contracts.strict import Strict
 
 SINCE = "x-since-operator"
-"""Where the JSON Schema says which Operator version came with a thing."""
+"""The JSON Schema key for the first Operator version with a feature."""
 NOT_BLANK = r"[^\s\x1c-\x1f]"
 """Something that Java does not take for white space either."""
 SESSION_ID = r"^[A-Za-z0-9_-]+$"
 
 
 class Units(NamedTuple):
-    """The longest a text may be in UTF-16 code units, which pydantic's own limit does not count. Stands last."""
+    """The maximum length of a text in UTF-16 code units, which pydantic's own limit does not count. Must be the last annotation."""
 
     limit: int
 

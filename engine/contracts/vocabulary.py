@@ -1,4 +1,4 @@
-"""Pydantic's errors in the words and the order of the contract (execution.md#validation)."""
+"""Translate pydantic's errors into the contract's messages and order (execution.md#validation)."""
 
 from __future__ import annotations
 
@@ -55,23 +55,23 @@ _OWN_WORDS = {
     "wait_for_navigation params.timeoutMs low": "wait_for_navigation requires params.timeoutMs > 0",
     "wait_for_navigation params.timeoutMs high": "wait_for_navigation params.timeoutMs must not exceed 30000",
 }
-"""Where an action says it in words of its own."""
+"""Messages of their own for some actions."""
 _PLAIN_RANGES = ("settleDelayMs", "maxDurationMs")
-"""Their ranges are told without saying that they are of integers."""
+"""Parameters whose ranges are printed without "an integer"."""
 _SAID = ("rule", "needed")
-"""Errors of the models' own that come with all of their words."""
+"""Errors raised by the models with complete messages."""
 _PARAM_DEPTH = 4
 """The length of ``actions.N.params.name``."""
 
 
 class UnsupportedType(Issue):
-    """An action type that nobody knows: the one issue with an error code of its own."""
+    """An unknown action type: the one issue with an error code of its own."""
 
     __slots__ = ()
 
 
 def issues(errors: list[ErrorDetails], payload: object) -> list[Issue]:
-    """What ``errors``, pydantic's about ``payload``, say in the contract's words, in the order of execution.md#validation."""
+    """Convert pydantic's ``errors`` about ``payload`` to issues in the order of execution.md#validation."""
     return [_issue(error, payload) for error in sorted(errors, key=_place)]
 
 
@@ -114,7 +114,7 @@ def _issue(error: ErrorDetails, payload: Any) -> Issue:
 
 
 def _bad_form(error: ErrorDetails) -> str:
-    """What is wrong with the value, and what is expected: the words behind the name of the field."""
+    """The problem with the value and the expected form, to follow the name of the field."""
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     if kind in ("form", "unknown_keys"):
         return str(context["text"])
@@ -164,7 +164,7 @@ def _range(field: FieldInfo, error: ErrorDetails) -> str:
 
 
 def _received(value: object) -> str:
-    """What JSON calls the type of ``value``; Python's name for what JSON does not know."""
+    """The JSON name for the type of ``value``; Python's name for other types."""
     if isinstance(value, float) and math.isnan(value):
         return "NaN"
     return "null" if value is None else _JSON_NAMES.get(type(value), type(value).__name__)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _LCS_CELLS = 40_000
 """Above this many comparisons (200 × 200 siblings) equal names are paired in order instead."""
 _TELLING_DEPTH = 2
-"""A row of a list is told apart by the first label so many levels inside it."""
+"""The first label within this depth identifies a row of a list."""
 
 _LABEL_WITHIN = 200
-"""Nodes that are looked at for a label; in a tree without labels nobody should look at all of it again and again."""
+"""Nodes searched for a label; bounds the time in a tree without labels."""
 _SAYINGS = ("text", "content-desc", "checked", "enabled", "selected", "focused", "clickable")
 _ALL_SAYINGS: Callable[[dict[str, str]], tuple[str, ...]] = itemgetter(*_SAYINGS)
 
@@ -37,10 +37,10 @@ Pairs: TypeAlias = list[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """``old_to_new`` and ``new_to_old`` map pre-order positions; the rest says what changed, by new position.
+    """``old_to_new`` and ``new_to_old`` map pre-order positions; the rest are the changes, by new position.
 
     Only what is or was on screen counts as ``moved``.
-    ``removed`` counts old nodes that have no counterpart, under the new position of their nearest surviving ancestor
+    ``removed`` counts old nodes without a counterpart, under the new position of their nearest surviving ancestor
     (-1: no ancestor survived). Only the root of a removed or added subtree counts as one change for ``[`` and ``]``.
     """
 
@@ -69,7 +69,7 @@ _SIDES: WeakKeyDictionary[UiTree, _Side] = WeakKeyDictionary()
 
 
 def align(old: UiTree, new: UiTree) -> Alignment:
-    """Pair the nodes of two trees and say what changed between them."""
+    """Pair the nodes of two trees and list the changes."""
     before, after = _side_of(old), _side_of(new)
     pairs: Pairs = []
     waiting = [(before.roots, after.roots)]
@@ -93,9 +93,9 @@ def align(old: UiTree, new: UiTree) -> Alignment:
 
 
 class Heirs:
-    """Which node of the new tree a node of the old one has become, for the few that somebody asks for.
+    """Find the counterpart of one old node in the new tree, without aligning the whole trees.
 
-    Found level by level on the way to the node, as ``align`` would: for whoever cannot wait for the whole alignment.
+    Ancestors are aligned level by level, with the same result as ``align``.
     """
 
     def __init__(self, old: UiTree, new: UiTree) -> None:
@@ -126,7 +126,7 @@ class Heirs:
 
 
 class _Named(Protocol):
-    """What siblings are told apart by, by position."""
+    """What identifies each sibling, by position."""
 
     @property
     def names(self) -> _ByPosition: ...
@@ -220,10 +220,10 @@ class _Side:
 
 
 def _sayings(attributes: dict[str, str]) -> Hashable:
-    """What a node says about itself, its place aside: another value is a change."""
+    """The attributes of a node that count as a change, its position aside."""
     try:
         return _ALL_SAYINGS(attributes)
-    except KeyError:  # a reduced dump: what is left out says as much as what is empty
+    except KeyError:  # a reduced dump: a missing attribute counts like an empty one
         return tuple(attributes.get(name, "") for name in _SAYINGS)
 
 
@@ -301,7 +301,7 @@ def _in_order(old: Sequence[Hashable], new: Sequence[Hashable]) -> Pairs:
 
 
 def shifted(before: UiNode, after: UiNode) -> bool:
-    """Whether a node moved by itself: its parent's shift is not reported again for each descendant."""
+    """Whether a node moved independently of its parent, whose shift is not reported again for each descendant."""
     if before.attributes.get("bounds") == after.attributes.get("bounds") or before.bounds == after.bounds:
         return False
     if before.parent is None or after.parent is None:

@@ -1,4 +1,4 @@
-"""What differs between two trees, told for people and programs: one change per node, in document order."""
+"""The differences between two trees: one change per node, in document order."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NAME_LENGTH = 40
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one node. An added or removed subtree is one change, told by its root.
+    """The change of one node. An added or removed subtree is one change of its root.
 
-    ``kind`` is of ``KINDS``: *changed* for a node whose attributes differ, *moved* for one that only has another place or
-    size, and not merely with its parent. ``attributes`` are those that differ, by the dump's names: old and new value,
+    ``kind`` is of ``KINDS``: *changed* for a node whose attributes differ, *moved* for one with only another position or
+    size, independently of its parent. ``attributes`` are those that differ, by the dump's names: old and new value,
     ``None`` where the dump has no such attribute.
     """
 
@@ -47,8 +47,8 @@ class Change:
         return f"{short} #{node.resource_id.rpartition('/')[2]}" if node.resource_id else short
 
     def to_dict(self) -> dict[str, Any]:
-        """``path`` is that in the new tree (removed: in the old one), ``oldPath`` stands where it was another one,
-        ``nodes`` where more than one node came or went.
+        """``path`` is that in the new tree (removed: in the old one). ``oldPath`` is included where it differs, ``nodes`` where
+        more than one node was added or removed.
         """
         answer: dict[str, Any] = {"kind": self.kind, "path": self.node.path}
         if self.old is not None and self.new is not None and (path := self.old.path) != answer["path"]:
@@ -62,9 +62,9 @@ class Change:
 
 
 def compare(old: UiTree, new: UiTree) -> list[Change]:
-    """Everything that differs between two trees, in document order: a removed node stands where it would be now.
+    """All differences between two trees, in document order; a removed node is listed at its former position.
 
-    The ``index`` attribute is no news: it says where a node stands among its siblings, and their changes are told.
+    The ``index`` attribute is ignored: it is the position among siblings, whose changes are listed themselves.
     """
     alignment = align(old, new)
     changes: list[tuple[int, Change]] = []
@@ -98,7 +98,7 @@ def _difference(before: UiNode, after: UiNode) -> Change | None:
 
 
 def _first_label(node: UiNode) -> str:
-    """A row of a list is told apart by what it contains: the first label within its first few descendants."""
+    """The label that identifies a row of a list: the first within its first few descendants."""
     for child in node.children[:4]:
         if child.label:
             return child.label
@@ -109,7 +109,7 @@ def _first_label(node: UiNode) -> str:
 
 
 def _resized(before: UiNode, after: UiNode) -> bool:
-    """Whether a node grew or shrank by itself, not just as much as its parent."""
+    """Whether a node's size changed independently of its parent's."""
     growth = _growth(before, after)
     if growth == (0, 0) or before.parent is None or after.parent is None:
         return growth != (0, 0)

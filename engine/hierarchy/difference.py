@@ -1,6 +1,6 @@
-"""How a wanted text differs from the one on the screen, in words a person can act on.
+"""Explain how a wanted text differs from the one on the screen.
 
-Positions count characters from 1. The mistakes looked for are those that cannot be seen: letter case in a long text,
+Positions count characters from 1. The differences found are those that cannot be seen: letter case in a long text,
 no-break and look-alike characters, blanks at the ends, references copied raw from the dump.
 """
 
@@ -70,7 +70,7 @@ def why_not_equal(wanted: str, got: str) -> str:
 
 
 def why_not_contained(wanted: str, got: str) -> str:
-    """Why ``wanted`` is not part of ``got``, letter case aside."""
+    """Why ``wanted`` is not part of ``got``, ignoring letter case."""
     if not got:
         return "the node has none"
     folded = fold(got)
@@ -89,7 +89,7 @@ def trim(text: str) -> str:
 
 
 def first_difference(wanted: str, got: str) -> str:
-    """``at 3: U+2011 NON-BREAKING HYPHEN is not "-"``: first what is on the screen, then what was wanted."""
+    """``at 3: U+2011 NON-BREAKING HYPHEN is not "-"``: the character on the screen, then the wanted one."""
     for position, (want, have) in enumerate(zip_longest(wanted, got), start=1):
         if want != have:
             return f"at {position}: {spell(have)} is not {spell(want)}"
@@ -124,7 +124,7 @@ def _blanks(wanted: str, got: str) -> str:
 
 
 def _odd_characters(wanted: str, got: str) -> str:
-    """The first character, on the screen or in the wanted text, that is not what it looks like."""
+    """The first look-alike character in either text."""
     for text, other, owner in ((got, wanted, "on the screen"), (wanted, got, "in the wanted text")):
         for position, character in enumerate(text, start=1):
             if plain(character) != character and character not in other:

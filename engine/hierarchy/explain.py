@@ -38,7 +38,7 @@ class Explanation:
     node: UiNode
     fields: tuple[FieldResult, ...]
     off_screen: str
-    """Why the device does not look at this node, in words; empty when it does."""
+    """Why the device ignores this node; empty when it does not."""
 
     @property
     def failing(self) -> int:
@@ -75,7 +75,7 @@ class TreeExplanation:
 
 
 def explain(tree: UiTree, node: UiNode, matcher: Matcher) -> Explanation:
-    """Each given field with what was wanted, what the node has, and why that does or does not do."""
+    """Each given field with the wanted value, the node's value, and why they match or not."""
     results = tuple(_explain_field(node, field, wanted) for field, wanted in matcher.fields().items())
     return Explanation(node, results, off_screen_reason(tree, node))
 
@@ -118,7 +118,7 @@ def _comparable(field: FieldResult) -> tuple[str, str]:
 
 
 def off_screen_reason(tree: UiTree, node: UiNode) -> str:
-    """Why the device leaves this node out of its tree, in words; empty when it does not."""
+    """Why the device's tree lacks this node; empty when it does not."""
     if tree.is_on_screen(node):
         return ""
     root = next(reversed([node, *node.ancestors]))

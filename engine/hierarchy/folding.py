@@ -1,9 +1,9 @@
-"""Letter case the way the device ignores it.
+"""Case folding as on the device.
 
 ``contains(ignoreCase = true)`` on the device compares character by character: two are equal when their upper-case forms
-are, or the lower-case forms of those. Each character maps to one character, so nothing changes length: "ß" does not equal
+are, or the lower-case forms of those. Each character maps to one character, so the length stays: "ß" does not equal
 "ss", the dotless and dotted Turkish i equal "i", and U+212A KELVIN SIGN equals "k". Characters beyond the 16-bit plane
-are compared exactly, as systems do that look at UTF-16 units.
+are compared exactly, as UTF-16 implementations do.
 """
 
 from __future__ import annotations

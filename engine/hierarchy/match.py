@@ -28,7 +28,7 @@ def find_first(tree: UiTree, matcher: Matcher) -> UiNode | None:
 
 
 def find_all(tree: UiTree, matcher: Matcher, on_screen_only: bool = True) -> Sequence[UiNode]:
-    """Every match in document order; without ``on_screen_only`` also those the device would not look at."""
+    """Every match in document order; without ``on_screen_only`` also those that the device would ignore."""
     if not matcher:
         return ()
     candidates: Iterable[int] = tree.on_screen_indexes if on_screen_only else range(len(tree.nodes))
@@ -42,7 +42,7 @@ def matches(node: UiNode, matcher: Matcher) -> bool:
 
 
 def _narrow(tree: UiTree, matcher: Matcher, indexes: Iterable[int]) -> Iterable[int]:
-    """Field by field over the tree's columns, the role last: it costs most and few candidates are left."""
+    """Test field by field over the tree's columns; the role last, because it is the slowest."""
     if wanted := matcher.resource_id:
         column = tree.resource_ids
         indexes = [index for index in indexes if column[index] == wanted]

@@ -1,7 +1,7 @@
-"""The UI tree as values: nodes in document order, with what the device derives from them (wire.md#hierarchy-xml and wire.md#tree-used-for-matching).
+"""The UI tree as values: nodes in document order, with their derived properties (wire.md#hierarchy-xml and wire.md#tree-used-for-matching).
 
-Made by ``tree.parse`` and ``tree.build``; treat everything here as read-only. Derived properties are worked out when
-they are first asked for, because most nodes of most trees are never looked at.
+Made by ``tree.parse`` and ``tree.build``; treat everything here as read-only. Derived properties are computed on first
+access, because most nodes are never accessed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Bounds(NamedTuple):
 
 
 NO_BOUNDS = Bounds(0, 0, 0, 0)
-"""Stands for an absent or unreadable ``bounds`` attribute (compare with ``is``)."""
+"""An absent or unreadable ``bounds`` attribute (compare with ``is``)."""
 
 
 def decode_bounds(text: str) -> Bounds:
@@ -279,7 +279,7 @@ class UiTree:
         self.nodes: Sequence[UiNode] = nodes
         self.rotation = rotation
         self.recovered = recovered
-        """What had to be repaired, ignored or is missing, in words; empty for a clean document."""
+        """What was repaired, ignored or is missing; empty for a clean document."""
         self.complete = complete
         """False when the document broke off: the nodes are those before the cut."""
         self._screen = screen
@@ -289,11 +289,10 @@ class UiTree:
         return f"<UiTree {len(self.nodes)} nodes of {self.package or 'no package'}>"
 
     def dissolve(self) -> None:
-        """Let go of the links between the nodes, so that the tree is freed with its last reference.
+        """Remove the links between the nodes, so that the tree is freed with its last reference.
 
-        Parents, children and the list of all nodes refer to each other: else only a full garbage collection frees them,
-        which stops everything for as long as it takes to look at all that lives. Nobody may use the tree or a node of it
-        afterwards.
+        Otherwise only a full garbage collection would free the reference cycles, which stops the program for a noticeable time.
+        Neither the tree nor its nodes may be used afterwards.
         """
         for node in self.nodes:
             node.dissolve()
@@ -304,7 +303,7 @@ class UiTree:
 
     @cached_property
     def active_roots(self) -> tuple[UiNode, ...]:
-        """Those the device matches in: the active window's, where the dump tells windows apart."""
+        """The roots that the device matches in: those of the active window, where the dump distinguishes windows."""
         active = [
             root
             for root, window in zip(self.roots, self._windows, strict=False)
@@ -329,7 +328,7 @@ class UiTree:
     @cached_property
     def screen(self) -> Bounds:
         """The display: as given, else from the origin to the far corner of the active roots (of all nodes if those
-        are empty). A dump does not tell the display's size, and system bars are often outside the root.
+        are empty). A dump does not contain the display's size, and system bars are often outside the root.
         """
         if self._screen is not None:
             return self._screen
@@ -348,7 +347,7 @@ class UiTree:
     def visible(self) -> bytes:
         """One byte per node: 1 where the node is in the tree the device matches in (wire.md#tree-used-for-matching).
 
-        A dropped node drops its subtree, roots always stay. Nodes whose bounds the dump does not tell are kept.
+        A dropped node drops its subtree, roots always stay. Nodes without bounds are kept.
         """
         flags = bytearray(len(self.nodes))
         nodes, screen = self.nodes, self.screen
@@ -403,7 +402,7 @@ class UiTree:
 
 
 def stays_on_screen(node: UiNode, screen: Bounds) -> bool:
-    """Whether the device keeps this node, its ancestors aside; Appium writes the platform flag as ``displayed``."""
+    """Whether the device keeps this node, given its ancestors; Appium writes the platform flag as ``displayed``."""
     attributes = node.attributes
     if attributes.get("visible-to-user") == "false" or attributes.get("displayed") == "false":
         return False

@@ -1,6 +1,6 @@
-"""An inverted index of a tree: which nodes hold a value, so that counting a matcher costs no walk over the tree.
+"""An inverted index of a tree: the nodes with a value, so that counting a matcher needs no walk over the tree.
 
-Made column by column when a field is first asked for. What it answers is what ``match.find_all`` answers (wire.md#matcher).
+Each column is made on first access. The results equal those of ``match.find_all`` (wire.md#matcher).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Test: TypeAlias = tuple[str, str]
 """One field of a matcher: its name on the wire, and the wanted value."""
 
 _FEW = 64
-"""So few nodes are looked up faster than it would be worth to remember them: there may be as many answers as nodes."""
+"""Below this number of nodes, a result is faster to compute than to cache."""
 _SEARCHED = frozenset({"textContains", "contentDescContains"})
 
 _ON_SCREEN: WeakKeyDictionary[UiTree, Postings] = WeakKeyDictionary()
@@ -28,9 +28,7 @@ _ANYWHERE: WeakKeyDictionary[UiTree, Postings] = WeakKeyDictionary()
 
 
 def postings_of(tree: UiTree) -> Postings:
-    """The index over the nodes on screen; made once per tree and kept as long as the tree, so that yesterday's
-    current tree is today's recent one at no cost.
-    """
+    """The index over the nodes on screen, cached as long as the tree exists."""
     postings = _ON_SCREEN.get(tree)
     if postings is None:
         postings = _ON_SCREEN[tree] = Postings(tree.nodes, tree.on_screen_indexes)
@@ -48,9 +46,9 @@ def postings_anywhere(tree: UiTree) -> Postings:
 
 
 class Postings:
-    """``hits`` of one or more tests as positions in ``UiTree.nodes``; a role stands last, because it costs most.
+    """``hits`` of one or more tests as positions in ``UiTree.nodes``; a role comes last, because it is the slowest.
 
-    Knows the nodes but not the tree, which it must not keep alive.
+    Refers to the nodes but not to the tree, which it must not keep alive.
     """
 
     def __init__(self, nodes: Sequence[UiNode], indexes: Sequence[int]) -> None:
@@ -83,7 +81,7 @@ class Postings:
         return "_roles" in vars(self)
 
     def is_lone(self, role: str) -> bool:
-        """Whether fewer than two nodes have a role, which the first two nodes often tell."""
+        """Whether fewer than two nodes have a role, which the first two nodes often show."""
         lone = self._lone.get(role)
         if lone is None:
             nodes = self._nodes
@@ -120,7 +118,7 @@ class Postings:
                 return self._descriptions.containing(fold(wanted))
 
     def prepare(self) -> None:
-        """Make the indexes of all fields now: for whoever has a thread to spare before somebody asks."""
+        """Make the indexes of all fields now, to run in a thread in advance."""
         _ = self._ids, self._roles
         self._labels.prepare()
         self._descriptions.prepare()
@@ -152,7 +150,7 @@ class Postings:
 
 
 class _Column:
-    """One field of all nodes. Most values that are asked for stand once: two dictionaries made in one go tell which."""
+    """One field of all nodes. Most values occur once, so two dictionaries made in one step find those."""
 
     def __init__(self, values: Sequence[str], indexes: Sequence[int]) -> None:
         self._values = values
@@ -195,16 +193,16 @@ class _Column:
         _ = self._first, self._starts, self._joined
 
     def containing(self, wanted: str) -> frozenset[int]:
-        """The nodes whose value has ``wanted``, which is folded, in it."""
+        """The nodes whose value contains ``wanted``, which is folded."""
         return frozenset(index for at in self._search(wanted) for index in self.holders(self._distinct[at]))
 
     def spellings(self, wanted: str) -> int:
-        """How many values there are that become ``wanted`` when folded; folding keeps lengths."""
+        """The number of values that fold to ``wanted``; folding keeps lengths."""
         starts = self._starts
         return sum(starts[holder + 1] - starts[holder] - 1 == len(wanted) for holder in self._search(wanted))
 
     def _search(self, wanted: str) -> Iterator[int]:
-        """The values that contain ``wanted``: one search through all of them at once."""
+        """The values that contain ``wanted``, by one search through all of them."""
         joined, starts = self._joined, self._starts
         position = joined.find(wanted)
         while position >= 0:

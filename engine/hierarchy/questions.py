@@ -1,6 +1,6 @@
-"""Questions about a tree and their answers as JSON data: what a matcher finds and why it finds nothing, how a node is addressed.
+"""Queries of a tree with results as JSON data: what a matcher finds, why it finds nothing, how to address a node.
 
-The same for every face. Pure; ``name`` arguments are what the caller calls the value that an error speaks of.
+Shared by all front ends. Pure; ``name`` arguments are the caller's name for the value, for error messages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PATH = re.compile(r"[0-9]{1,9}(/[0-9]{1,9})*")
 
 
 def cut(items: Sequence[T], limit: int, name: str) -> tuple[Sequence[T], dict[str, Any]]:
-    """The items to list, and the record for the answer where that is not all of them."""
+    """The items to list, and the record for the result where some are left out."""
     if len(items) <= limit:
         return items, {}
     hint = f"The rest is not listed: ask with {name} {len(items)} for all."
@@ -33,7 +33,7 @@ def cut(items: Sequence[T], limit: int, name: str) -> tuple[Sequence[T], dict[st
 def matches(
     tree: UiTree, matcher: Matcher, *, limit: int, explain: bool = False, name: str = "limit"
 ) -> dict[str, Any]:
-    """What ``matcher`` finds on screen, by the device's rules; why nothing, or always where ``explain`` says so.
+    """What ``matcher`` finds on screen, by the device's rules; the reason where it finds nothing, or always with ``explain``.
 
     Keys: ``count``, ``offScreen``, ``matches`` (the first one is ``taken``), and where they apply ``approximate``,
     ``approximateBecause``, ``truncated``, ``warnings``, ``explain``.
@@ -57,7 +57,7 @@ def matches(
 def _approximations(
     tree: UiTree, matcher: Matcher, found: Sequence[UiNode], off_screen: Sequence[UiNode]
 ) -> Iterator[str]:
-    """What the dump does not tell and the answer depends on."""
+    """Facts that the result depends on and the dump does not contain."""
     if matcher.role and any(node.role_approximate for node in found or tree.on_screen):
         yield "roles are inferred from the dump: the device may see other ones"
     if guessed := sum("visible-to-user" not in node.attributes for node in off_screen):
@@ -76,7 +76,7 @@ def explained(explanation: TreeExplanation) -> dict[str, Any]:
 
 
 def miss(near: Explanation) -> dict[str, Any]:
-    """One node that nearly matches: the node, and field by field what was wanted, what it has, and why that does not do."""
+    """One node that nearly matches, and field by field the wanted value, its value, and the reason."""
     fields = [{"field": f.field, "ok": f.ok, "wanted": f.wanted, "got": f.got, "reason": f.reason} for f in near.fields]
     answer: dict[str, Any] = {"node": summary(near.node), "fields": fields}
     return {**answer, "offScreen": near.off_screen} if near.off_screen else answer
@@ -119,7 +119,7 @@ def read_point(text: str, name: str = "at") -> tuple[int, int]:
 
 
 def read_path(text: str, name: str = "node") -> str:
-    """A node's path as answers show it. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
+    """Find a node by its path. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
     path = text.strip()
     if not _PATH.fullmatch(path):
         raise EngineError(

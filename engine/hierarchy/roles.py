@@ -1,6 +1,6 @@
-"""Semantic role names, inferred from a dump the way the Operator infers them from the live node (wire.md#roles).
+"""Infer semantic roles from a dump as the Operator infers them from the live node (wire.md#roles).
 
-The Operator also looks at collection info, headings, orientation and screen-reader focus, none of which is in its dump.
+The Operator also uses collection info, headings, orientation and screen-reader focus, which its dump does not contain.
 Rules that need them are guessed from geometry and neighbours or skipped, and the role is then marked *approximate*.
 """
 
@@ -78,7 +78,7 @@ _GUESS = {name: Role(name, approximate=True) for name in ROLE_NAMES}
 
 
 def infer(node: _Node) -> Role:
-    """The role of one node: a few dictionary look-ups, the class rules being remembered per class name."""
+    """The role of one node: a few dictionary look-ups; class rules are cached per class name."""
     parent = node.parent
     label = node.label
     if label and parent is not None and _holds_tabs(parent.cls, parent.resource_id):
@@ -130,7 +130,7 @@ def _holds_tabs(cls: str, resource_id: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def _holds_items(cls: str) -> bool:
-    """These views give each child its collection-item info by themselves."""
+    """Whether a view gives its children collection-item info."""
     lowered = cls.lower()
     return any(name in lowered for name in _ITEM_HOLDERS)
 

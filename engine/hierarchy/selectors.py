@@ -1,7 +1,7 @@
-"""Which matchers address a node: ranked, counted on this tree and on recent ones, each with the reasons for its rank.
+"""Rank the matchers that address a node, with counts on this tree and on recent ones and the reasons for each rank.
 
-The values are the node's own; all sets of up to three fields are tried (more where fewer do not single it out) and the
-minimal unique ones kept. What a clickable node cannot say itself, a label inside it may: a tap on that reaches the node.
+The values are the node's own; all sets of up to three fields are tried (more where fewer are not unique) and the minimal
+unique ones kept. For a clickable node without a unique matcher, a label inside it can be tapped instead.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Candidate:
     first: bool
     """Whether the first match, the one the device takes, is ``found``."""
     found: UiNode
-    """What the matcher is meant to find: the node itself, or the label inside it."""
+    """The node that the matcher finds: the node itself, or the label inside it."""
     container: Matcher | None
     flags: tuple[str, ...]
     """``vol`` the value looks volatile, ``loc`` likely localised, ``≈`` role inferred, ``case`` another value differs by
-    letter case only, ``%`` unsafe sign, ``off`` off the screen, ``1st`` one of several but the first.
+    letter case only, ``%`` unsafe sign, ``off`` off the screen, ``1st`` the first of several matches.
     """
     seen: tuple[int, ...]
     """On-screen matches on each recent tree, newest first; empty for what is not unique now."""
@@ -136,7 +136,7 @@ class Selectors:
         ways = self._unique(node, all_of_them=True)
         if ways and (container := self._container(node)) is not None:
             ways.append(ways[0]._replace(kind="container", container=container))
-        # A role alone tells the kind, not the node: it is no way but where there is nothing else.
+        # A role alone is not specific, so it is used only where there is nothing else.
         return [*ways, *self._ambiguous(node)] or [self._by_role(node)]
 
     def _unique(self, node: UiNode, *, all_of_them: bool) -> list[Way]:
@@ -151,8 +151,8 @@ class Selectors:
         return (fields for fields, hits in self._trials(node) if len(hits) == 1)
 
     def _ambiguous(self, node: UiNode) -> list[Way]:
-        """The best few that find others too, first those that find this node first. A field that tells no node from
-        another adds nothing.
+        """The best few that find others too; those that find this node first come first. Fields that exclude no other node are
+        left out.
         """
         ways = [
             Way("direct", fields, node, len(hits), min(hits) == node.index)
@@ -205,7 +205,7 @@ class Selectors:
         return sorted(found, key=Way.order)[:_TAP_THROUGH_KEPT]
 
     def _labels_inside(self, node: UiNode) -> Iterator[UiNode]:
-        """The first labels of which ``node`` is the nearest clickable ancestor, as far up as a click looks; none off the
+        """The first labels whose nearest clickable ancestor is ``node``, within the distance that a click searches; none off the
         screen unless ``node`` is.
         """
         inside, on_screen = node.descendants, self._tree.is_on_screen(node)
@@ -225,7 +225,7 @@ class Selectors:
                 yield inner
 
     def _container(self, node: UiNode) -> Matcher | None:
-        """The nearest scrollable ancestor on screen that a matcher of its own singles out."""
+        """The nearest scrollable ancestor on screen with a unique matcher."""
         for ancestor in node.ancestors:
             if not ancestor.scrollable or not self._tree.is_on_screen(ancestor):
                 continue
@@ -283,7 +283,7 @@ class Selectors:
 
 
 def suggest(tree: UiTree, node: UiNode, recent: Sequence[UiTree] = ()) -> Suggestions:
-    """``Selectors(tree, recent).suggest(node)`` for those who ask once."""
+    """Return ``Selectors(tree, recent).suggest(node)``, for a single use."""
     return Selectors(tree, recent).suggest(node)
 
 

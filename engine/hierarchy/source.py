@@ -1,6 +1,6 @@
-"""The bytes of a dump on their way to the XML parser: decoded, cut free of other output, made legal.
+"""Prepare the bytes of a dump for the XML parser: decoded, without other output, legal XML.
 
-Every change is remembered, so that a position in what the parser read leads back to the text as it came.
+Every change is recorded, so that a position in the parser's input maps back to the original text.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Edits(NamedTuple):
 class Source:
     """A dump as UTF-8 in ``data``, which the methods rewrite.
 
-    ``notes`` collects, in words, what a reader has to know about the changes; harmless ones leave none.
+    ``notes`` describes the changes that a user must know about.
     """
 
     def __init__(self, text: str | bytes) -> None:
@@ -99,7 +99,7 @@ class Source:
         The Operator writes them raw, and XML would turn each into a blank: labels would no longer match the device's.
         A file whose line ends are CRLF was converted on its way, its values too: there CRLF means LF.
         """
-        # In most dumps they only stand between tags: that is found out several times faster than where they are.
+        # In most dumps they are only between tags, which is several times faster to detect than their positions.
         inside = _BETWEEN_TAGS.sub(b">", self.data) if b"\n" in self.data else self.data
         breaks = [byte for byte in (b"\n", b"\t", b"\r") if byte in inside]
         if breaks:
@@ -151,7 +151,7 @@ class Source:
 
 
 def excerpt(text: bytes) -> str:
-    """The first line that says something, shortened; device text, not made safe for a terminal."""
+    """The first line that is not blank, shortened; device text, not made safe for a terminal."""
     for line in text[:4096].decode("utf-8", "replace").splitlines():
         if line.strip(" \t\0"):
             words = line.strip(" \t\0")

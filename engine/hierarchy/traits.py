@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 from clawperator.engine.hierarchy.nodes import UiNode
 
 CLICK_ANCESTORS = 7
-"""How far up the device looks for somebody to take an action (wire.md#actions-and-how-they-fail)."""
+"""How many ancestors the device tries for an action (wire.md#actions-and-how-they-fail)."""
 
 
 def is_plain(node: UiNode) -> bool:
-    """Whether a container says nothing by itself: no label, no id of the app's own, nothing to act on."""
+    """Whether a container has no label, no id of the app's own, and no action."""
     identifier = node.resource_id
     return not (is_target(node) or node.focused or (identifier and not identifier.startswith("android:")))
 
 
 def is_target(node: UiNode) -> bool:
-    """Whether an action or a selector may want this node: it can be acted on or read."""
+    """Whether this node can be acted on or read."""
     return bool(
         node.clickable
         or node.label
@@ -31,7 +31,7 @@ def is_target(node: UiNode) -> bool:
 
 
 def is_editable(node: UiNode) -> bool:
-    """Whether text can be typed into it, as far as its class tells: a dump has no such flag."""
+    """Whether text can be typed into it, inferred from its class: a dump has no such flag."""
     return "EditText" in node.cls or "AutoCompleteTextView" in node.cls
 
 
@@ -62,7 +62,7 @@ def states(node: UiNode) -> list[str]:
 class Landing(NamedTuple):
     """Where a click on ``found`` goes: to the node ``on``, ``steps`` above it, or to its centre when that is None.
 
-    ``disabled`` is the clickable node that would have taken it, were it enabled (wire.md#actions-and-how-they-fail).
+    ``disabled`` is the clickable node that would have received it, were it enabled (wire.md#actions-and-how-they-fail).
     """
 
     found: UiNode
@@ -80,7 +80,7 @@ def landing(found: UiNode) -> Landing:
 
 
 def way_up(node: UiNode) -> Iterator[UiNode]:
-    """Where the device looks for somebody to take an action: the node and up to seven ancestors, nearest first."""
+    """The nodes that the device tries for an action: the node and up to seven ancestors, nearest first."""
     return chain((node,), islice(node.ancestors, CLICK_ANCESTORS))
 
 

@@ -1,8 +1,8 @@
 """Hierarchy XML → ``UiTree``: the Operator's dumps, ``uiautomator dump`` with and without ``--windows``, Appium sources.
 
-Dumps are hostile and often damaged. What XML forbids but every reader understands is repaired and named in
-``UiTree.recovered``; what is missing is an error, or with ``recover=True`` a tree up to the cut that says so.
-Bounds (size, nodes, depth) hold before memory is spent, nothing recurses, and document types are refused.
+Dumps are untrusted and often damaged. Unambiguous violations of XML are repaired and listed in ``UiTree.recovered``;
+missing parts are an error, or with ``recover=True`` the tree ends there.
+Limits (size, nodes, depth) are checked before memory is used, nothing recurses, and document types are refused.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SCREEN_FAILURES = (
 
 
 def parse(text: str | bytes, *, recover: bool = False, screen: Bounds | None = None) -> UiTree:
-    """Read a dump. ``screen`` is the display where the caller knows it, else it is estimated from the roots.
+    """Parse a dump. ``screen`` is the display where known, else it is estimated from the roots.
 
     Raises EngineError: ``HIERARCHY_TOO_LARGE`` beyond 64 MB, 200,000 nodes or 4,000 levels; ``HIERARCHY_MALFORMED``
     with ``details`` ``reason`` (empty, not_idle, no_root, no_document, truncated, not_well_formed, doctype,

@@ -1,19 +1,19 @@
-"""A tree told in fewer bytes, for callers who pay for each: whole, as the things to act on and read, or as an outline.
+"""Compact views of a tree for callers with limited space: whole, as the nodes to act on and read, or as an outline.
 
-Every view is plain JSON data: ``view`` (its name), ``package`` in front, ``screen`` ``[width, height]`` in pixels,
+Every view is JSON data: ``view`` (its name), ``package`` in the foreground, ``screen`` ``[width, height]`` in pixels,
 ``recovered`` where the dump was damaged, and
 
 * **full**: ``text``, the dump itself.
-* **interactive**: ``nodes``, only those on screen that can be acted on or read, each with ``path``, ``role``, ``label`` (text, else
-  description), ``desc`` where it says more, ``at`` (the centre in pixels), ``can`` and ``is`` (only what holds), and a
-  ready ``selector``; ``id`` only where the selector does not name it. A selector whose ``kind`` is ``tap-through`` finds a label
-  inside the node, a click on which reaches it; one that is ``approximate`` asks for a role that the device may see otherwise.
-  Where no selector finds the node alone it is null, and ``why`` says the reason.
-* **compact**: ``lines``, the tree on screen, one node each, indented by depth: ``role #id @x,y what-it-can-and-is: label``.
-  ``#name`` stands for the resource id ``<ids>name``, any other one is whole: ``id=name``. Unlabelled containers of a single node
-  are folded away and counted.
+* **interactive**: ``nodes``, only those on screen that can be acted on or read, each with ``path``, ``role``, ``label``
+  (text, else description), ``desc`` where it differs, ``at`` (the centre in pixels), ``can`` and ``is`` (true flags), and a
+  ready ``selector``; ``id`` only where the selector does not contain it. A selector whose ``kind`` is ``tap-through`` finds
+  a label inside the node, a click on which reaches it; one that is ``approximate`` has an inferred role.
+  Where no selector is unique it is null, and ``why`` is the reason.
+* **compact**: ``lines``, the tree on screen, one node each, indented by depth: ``role #id @x,y can-and-is: label``.
+  ``#name`` is short for the resource id ``<ids>name``; others are ``id=name``. Unlabelled containers of a single node
+  are folded and counted.
 
-A ``Budget`` bounds the encoded view. What does not fit is left out at the end, node by node, and ``truncated`` says so.
+A ``Budget`` limits the encoded size. Nodes beyond it are left out at the end, and ``truncated`` is added.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 VIEWS = ("full", "interactive", "compact")
 MIN_BYTES = 512
-"""Least budget that may be asked for: room for what is said about the tree and about what is missing."""
+"""Smallest budget: room for the head and the ``truncated`` record."""
 
 _LONGEST_PACKAGE = 255
 _ONE_LINE = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
@@ -44,11 +44,9 @@ _ONE_WORD = _ONE_LINE | {ord(" "): "\\x20", ord("\t"): "\\t"}
 
 
 class Budget(NamedTuple):
-    """At most ``max_bytes`` by ``size``, which tells how many bytes a JSON value takes in the caller's encoding.
+    """At most ``max_bytes`` by ``size``, which returns the size of a JSON value in the caller's encoding.
 
-    ``name`` is what the caller calls the limit.
-
-    The encoding must be compact (no blanks) and treat every character of a string by itself.
+    ``name`` is the caller's name for the limit. The encoding must be compact (no blanks) and encode each character by itself.
     """
 
     max_bytes: int
@@ -131,7 +129,7 @@ def _targets(tree: UiTree) -> Iterator[dict[str, Any]]:
 
 
 def _why_none(candidates: Sequence[Candidate]) -> str:
-    """In few words: ``suggest`` has the long ones."""
+    """A short form of the reasons of ``suggest``."""
     return f"{candidates[0].matches} nodes share what it says" if candidates else "it says nothing"
 
 
@@ -179,7 +177,7 @@ def _folds(node: UiNode, children: int) -> bool:
 
 
 def _line(node: UiNode, ids: str) -> str:
-    """Words that hold no blank, then the label, which ends the line."""
+    """Fields without blanks, then the label up to the end of the line."""
     words = [node.role if node.role != "unknown" else (node.cls.rpartition(".")[2] or node.tag).translate(_ONE_WORD)]
     if resource_id := node.resource_id.translate(_ONE_WORD):
         short = ids and resource_id.startswith(ids)
@@ -195,7 +193,7 @@ def _line(node: UiNode, ids: str) -> str:
 
 
 def _full(tree: UiTree, head: Mapping[str, Any], xml: str, budget: Budget | None) -> dict[str, Any]:
-    """A dump that is cut stays well-formed: it is written anew, as one hierarchy of the nodes that fit."""
+    """The dump. Beyond the budget, a well-formed one of the nodes that fit."""
     answer = {**head, "text": xml}
     if budget is None or (whole := budget.size(answer)) <= budget.max_bytes:
         return answer
@@ -227,10 +225,10 @@ def _listed(head: Mapping[str, Any], key: str, items: Iterable[Any], budget: Bud
 def _fitted(
     empty: Mapping[str, Any], key: str, sizes: Sequence[int], make: Callable[[int], Any], *, whole: int, budget: Budget
 ) -> dict[str, Any]:
-    """Everything if that fits, else the longest beginning that does so together with the record of what is missing.
+    """All items if they fit, else the longest beginning that fits together with the ``truncated`` record.
 
-    ``sizes`` are what the items add to the ``empty`` view one after the other, ``make`` gives the value of so many of them.
-    ``whole`` is the size of the view without a budget. The record stands before what it is about.
+    ``sizes`` are the sizes that the items add to the ``empty`` view, ``make`` returns the value of the first ones. ``whole`` is
+    the size of the view without a budget. The record is placed before the value.
     """
     ends = [0, *accumulate(sizes)]
     if budget.size(empty) + ends[-1] <= budget.max_bytes:
@@ -268,7 +266,7 @@ def _positions(tree: UiTree) -> list[int]:
 
 
 def _path(node: UiNode, positions: Sequence[int]) -> str:
-    """``UiNode.path`` without asking every parent for its children."""
+    """``UiNode.path`` without building the children of every parent."""
     return "/".join(str(positions[above.index]) for above in (*reversed([*node.ancestors]), node))
 
 

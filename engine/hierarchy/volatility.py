@@ -9,7 +9,7 @@ from clawperator.engine.hierarchy.nodes import UiNode, is_blank
 
 _CURRENCY = "$\u00a2-\u00a5\u058f\u060b\u0e3f\u20a0-\u20cf"
 _LOOKED_AT = 4 * MAX_MATCHER_VALUE_LENGTH
-"""Of a longer text only the beginning is searched for words that stay."""
+"""Only the beginning of a longer text is searched for stable words."""
 
 _SIGNS = (
     (re.compile(r"\d\s?[:h]\s?[0-5]\d"), "a time"),
@@ -23,7 +23,7 @@ _GENERATED_ID = re.compile(r"\d{3}|[0-9a-f]{8}-[0-9a-f]{4}")
 _STATES = frozenset({"on", "off"})
 
 _ATTACHED = "!-\u06ff"
-"""Scripts with spaces between words: a digit spoils the whole word. In others each character stands for itself."""
+"""Scripts with spaces between words, where a digit makes the whole word volatile; in others only the character is."""
 _UNSTABLE = re.compile(
     rf"(?<![{_ATTACHED}])[{_ATTACHED}]*\d[{_ATTACHED}]*|\d+"  # whatever touches a digit
     r"|(?<!\w)\w+(?:['&<>\"%]\w+)+"  # words with an escaped character inside: "Don't"
@@ -32,7 +32,7 @@ _UNSTABLE = re.compile(
     re.IGNORECASE,
 )
 _CORE = re.compile(r"\w(?:.*\w)?", re.DOTALL)
-"""From the first letter to the last: punctuation at the ends belongs to what is gone."""
+"""From the first letter to the last, without punctuation at the ends."""
 _WORDS = re.compile(r"[^\W\d_]{2}")
 _IDENTIFIER = re.compile(r"[!-.0-?A-~]+[@/][!-~]+|[A-Za-z0-9-]+(?:[._][A-Za-z0-9-]+)+")
 """Addresses, paths, names of files, packages and things in code: the same in every language."""
@@ -52,7 +52,7 @@ def why_volatile(node: UiNode, field: str, value: str) -> str:
 
 
 def is_localised(field: str, value: str) -> bool:
-    """Whether the value is likely to be another one in another language: words, but no address or file name."""
+    """Whether the value probably differs in another language: words, but no address or file name."""
     if field in {"resourceId", "role"}:
         return False
     return _WORDS.search(value) is not None and _IDENTIFIER.fullmatch(value) is None
@@ -64,8 +64,8 @@ def fits(value: str) -> bool:
 
 
 def stable_run(text: str) -> str:
-    """The longest run of words without digits, dates, prices, times, line breaks and characters that XML escapes, which
-    people mistype; empty when no run has a word. Of equally long ones the first.
+    """The longest run of words without digits, dates, prices, times, line breaks and characters that XML escapes; the first
+    of equally long ones, empty when no run has a word.
     """
     cores = (_CORE.search(run) for run in _UNSTABLE.split(text[:_LOOKED_AT]))
     longest = max((core.group() for core in cores if core), key=len, default="")

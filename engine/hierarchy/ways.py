@@ -1,4 +1,4 @@
-"""One way to address a node: the fields it takes, how it ranks, and the words for both."""
+"""One way to address a node: its fields, its rank, and the explanation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Field(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A candidate before anyone asked for words about it."""
+    """A candidate without its explanation."""
 
     kind: str
     fields: tuple[Field, ...]
@@ -104,7 +104,7 @@ def fields_of(node: UiNode) -> tuple[Field, ...]:
 
 
 def sets_of(fields: Sequence[Field], smallest: int, largest: int) -> Iterator[tuple[Field, ...]]:
-    """The sets of so many fields in the order of rank, so that each stands behind every part of it."""
+    """The sets of this size in order of rank, each after all of its subsets."""
     traits = tuple((field.rank, field.risky) for field in fields)
     for positions in _ranked_sets(traits, smallest, largest):
         yield tuple([fields[position] for position in positions])
@@ -112,7 +112,7 @@ def sets_of(fields: Sequence[Field], smallest: int, largest: int) -> Iterator[tu
 
 @lru_cache(maxsize=512)
 def _ranked_sets(traits: tuple[tuple[float, bool], ...], smallest: int, largest: int) -> Sequence[tuple[int, ...]]:
-    """Positions of fields; remembered, as few combinations of traits occur."""
+    """Positions of fields; cached, as few combinations of traits occur."""
 
     def order(positions: tuple[int, ...]) -> tuple[object, ...]:
         ranks = [traits[position][0] for position in positions]
@@ -128,7 +128,7 @@ def _rank(node: UiNode, name: str) -> float:
 
 
 def reasons(way: Way, matches: int, flags: Sequence[str]) -> Iterator[str]:
-    """Why the candidate stands where it stands, most important first; ``matches`` are those on screen."""
+    """The reasons for the candidate's rank, most important first; ``matches`` counts those on screen."""
     yield _reach(way, matches, flags)
     strength = _INPUT if way.weakest.rank == _INPUT_ROLE else _STRENGTHS[way.weakest.test[0]]
     together = f"needs {len(way.fields)} fields together, the weakest counts: " if len(way.fields) > 1 else ""

@@ -11,14 +11,14 @@ PART_UNITS = 4_000
 """UTF-16 units of every part but the last of a line that the Operator had to cut."""
 
 RECORD_BYTES = 4_068
-"""Room for level, tag, NUL and text in one record; the log drops what is beyond, and the NUL after the text first."""
+"""Space for level, tag, NUL and text in one record; the log truncates the rest, the final NUL first."""
 
 PATIENCE = 2.0
 """Seconds: a message whose next part is missing for so long will not be whole any more (wire.md#reading-the-envelope)."""
 
 
 class Outcome(NamedTuple):
-    """The end of an assembly: what it made, and the entries that turned out not to belong to it, to be read anew."""
+    """The end of an assembly: its signals, and the entries that do not belong to it, to be processed again."""
 
     signals: tuple[Signal, ...] = ()
     replay: tuple[LogEntry, ...] = ()

@@ -32,16 +32,16 @@ _WAIT, _NONE = 0, -1
 
 
 class BinaryLogParser:
-    """Bytes of ``logcat -B`` in any portions → entries; never raises.
+    """Parses ``logcat -B`` from chunks of any size; never raises.
 
-    A record is returned as soon as its last byte is there. What is no record (words of a failing logcat, a torn stream)
-    comes out as a note holding those bytes, up to the next record; ``skipped`` counts them.
+    A record is returned as soon as its last byte arrives. Anything else (error messages of logcat, a torn stream) becomes a
+    note with those bytes, up to the next record; ``skipped`` counts them.
     """
 
     def __init__(self) -> None:
         self.skipped = 0
         self._rest = b""
-        self._torn = 0  # bytes at the start of the rest which are known to begin no record
+        self._torn = 0  # bytes at the start of the rest that begin no record
         self._lost = False
         self._tags: Memo[str] = Memo(lambda tag: decode(tag).strip())
 
@@ -55,7 +55,7 @@ class BinaryLogParser:
     def _parse(self, data: bytes, *, final: bool) -> list[LogEntry]:
         entries: list[LogEntry] = []
         end = len(data)
-        data += _PADDING  # headers can be unpacked before they are known to be whole
+        data += _PADDING  # headers can be unpacked before they are complete
         position, torn = 0, self._torn
         while True:
             if not self._lost:
@@ -81,9 +81,9 @@ class BinaryLogParser:
         return entries
 
     def _take_ordinary(self, data: bytes, position: int, end: int, entries: list[LogEntry]) -> int:
-        """Whole records of the text buffers in today's two header versions; stops before anything else.
+        """Parse whole records of the text buffers in the two current header versions; stop at anything else.
 
-        Every entry of a live stream passes here, so it is one loop without calls into Python.
+        Every entry of a live stream passes here, so it is one loop without Python calls.
         """
         append, new, tags, find, unpack = entries.append, tuple.__new__, self._tags, data.find, _HEADER.unpack_from
         levels, buffers, live = _LEVELS, _TEXT_BUFFERS, _LIVE
@@ -130,9 +130,9 @@ class BinaryLogParser:
 
 
 def _record_end(data: bytes, start: int, end: int, *, strict: bool) -> int:
-    """Where the record at ``start`` ends; ``_WAIT`` when more bytes must tell, ``_NONE`` when there is none.
+    """Return the end of the record at ``start``; ``_WAIT`` when more bytes are needed, ``_NONE`` when there is none.
 
-    ``strict`` is for the search in a torn stream, where accepting text as a header would swallow good records.
+    ``strict`` is for resynchronising in a torn stream, where taking text for a header would swallow good records.
     """
     if start + 4 > end:
         return _WAIT

@@ -1,4 +1,4 @@
-"""The last lines that tell what the Operator did for one command, for error reports (wire.md#log-lines)."""
+"""The last log lines of the Operator about one command, for error reports (wire.md#log-lines)."""
 
 from __future__ import annotations
 

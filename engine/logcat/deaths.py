@@ -1,4 +1,4 @@
-"""Lines that say that a process ends, in the words of Android 5 to 16. Pure."""
+"""Log lines about the end of a process on Android 5 to 16. Pure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from clawperator.engine.logcat.signals import DeathSignal
 _ZYGOTE_UID = 0
 _EXITED = re.compile(rb"Process (\d{1,9}) exited ", re.ASCII)
 _LAST_WORDS = {"AndroidRuntime": b"FATAL EXCEPTION", "libc": b"Fatal signal "}
-"""What a process says of itself before it ends, by tag: an exception that nothing caught, a signal."""
+"""What a process logs before it ends, by tag: an uncaught exception, a signal."""
 DEATH_BYTES = (b"FA", b"Fa", b"Pr")
 """How the lines of this module begin."""
 
 
 def read_death(entry: LogEntry) -> DeathSignal | None:
-    """The end of a process, from its own last words or from its parent (``Zygote``), else ``None``.
+    """The end of a process, logged by itself or by its parent (``Zygote``), else ``None``.
 
-    A process is believed about itself: logd, not the writer, notes the pid. The parent is believed as root only, so not where
-    entries carry no uid (Android before 7): any app may write its tag.
+    A process can only log about itself: logd records the pid. The parent is accepted as root only, so not where entries have
+    no uid (Android before 7): any app may use its tag.
     """
     if entry.tag == "Zygote":
         found = _EXITED.match(entry.payload) if entry.uid == _ZYGOTE_UID else None

@@ -1,8 +1,7 @@
-"""One record of the device's log, as cheap to make and to keep as Python allows.
+"""One record of the device's log, cheap to make and to keep.
 
-Thousands arrive per second and a reader may hold a hundred thousand, while only the few on screen or from the Operator
-are ever looked at. So an entry is one tuple around the bytes that came from the device; text and times are made when
-they are asked for.
+Thousands arrive per second and a reader may keep a hundred thousand, while few are ever displayed. So an entry is one
+tuple around the device's bytes; text and times are computed on access.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class LogEntry(NamedTuple):
 
     ``payload`` is the message as the device sent it; ``message`` reads it as text. ``clock`` is the stamp as printed
     (text formats) or nanoseconds since the epoch (binary); read it through ``stamp``, ``time``, ``nanoseconds``.
-    ``buffer`` names the log buffer where the stream told it. Two reads of one record compare equal.
+    ``buffer`` is the log buffer where the stream names it. Two reads of one record compare equal.
     """
 
     level: str
@@ -103,10 +102,10 @@ def note(text: bytes, buffer: str = "") -> LogEntry:
 
 
 def decode(payload: bytes) -> str:
-    """Device bytes as text, with replacement characters for what is not UTF-8.
+    """Device bytes as text, with replacement characters for invalid UTF-8.
 
-    Java writes half a surrogate pair as three bytes of its own. Two halves that meet are one character again; a lone
-    half becomes one replacement character, so that lengths in UTF-16 units stay those of the device.
+    Java writes half a surrogate pair as three bytes. Two adjacent halves become one character; a lone half becomes one
+    replacement character, so that lengths in UTF-16 units equal the device's.
     """
     try:
         return payload.decode()

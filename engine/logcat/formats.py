@@ -1,7 +1,7 @@
-"""The line shapes of ``logcat -v …`` with all their modifiers, and how to tell them apart.
+"""The line formats of ``logcat -v …`` with all their modifiers, and their detection.
 
-Modifiers need no name: a year, a zone, finer fractions, epoch or monotonic times are all read by one stamp pattern, and
-a uid is an optional column. ``color`` is peeled off before; ``descriptive`` only changes messages.
+Modifiers need not be named: one stamp pattern reads a year, a zone, finer fractions, epoch and monotonic times, and a
+uid is an optional column. ``color`` is removed before; ``descriptive`` only changes messages.
 """
 
 from __future__ import annotations

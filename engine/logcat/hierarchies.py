@@ -1,7 +1,7 @@
-"""Hierarchy dumps out of the Operator's log lines (wire.md#trees-in-the-log and wire.md#hierarchy-xml).
+"""Hierarchy dumps in the Operator's log lines (wire.md#trees-in-the-log and wire.md#hierarchy-xml).
 
-Texts of the screen stand in a dump with raw line feeds, so any line inside may look like one of the Operator's own.
-But ``<`` is always escaped in them: only the Operator can begin a line with ``<?xml`` or end a dump.
+Screen texts in a dump have raw line feeds, so any line inside may look like one of the Operator's own.
+But they escape ``<``: only the Operator can begin a line with ``<?xml`` or end a dump.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _MAX_DOUBTFUL = 20_000
 class HierarchyAssembly:
     """One dump from its marker to ``</hierarchy>``.
 
-    A line that looks like another message of the Operator puts the dump in doubt: if the end still comes, the line was
-    text of the screen; if anything else does, the dump ended before it, and the lines since are read as messages.
+    A line that looks like another message of the Operator makes the dump doubtful: if the end still comes, the line was
+    screen text; otherwise the dump ended before it, and the lines since are processed as messages.
     """
 
     def __init__(self, marker: LogEntry, step_id: str, command_id: str) -> None:
@@ -88,7 +88,7 @@ class HierarchyAssembly:
         """
         self._replayed = len(self._doubtful)
 
-    def abandon(self, problem: str) -> Outcome:  # noqa: ARG002 - a dump without its end says so by ``complete``
+    def abandon(self, problem: str) -> Outcome:  # noqa: ARG002 - ``complete`` already marks a dump without its end
         return self._end(complete=False, replay=tuple(self._doubtful[self._replayed :]))
 
     def _begin(self, entry: LogEntry) -> Outcome | None:
@@ -103,7 +103,7 @@ class HierarchyAssembly:
         return self._end(complete=True) if text.endswith(_END) else None
 
     def _join(self, line: bytes, following: bytes) -> bool:
-        """Notes whether ``line`` goes on in the following record; true if the dump's end was cut between them."""
+        """Record whether ``line`` continues in the following record; true if the dump's end was cut between them."""
         if is_cut(self.tag, line):
             self._cut_lines += 1
             goes_on = not following.lstrip().startswith(b"<")

@@ -18,13 +18,13 @@ class LineSplitter:
 
     def __init__(self, longest: int = LONGEST_LINE) -> None:
         self._longest = longest
-        self._start: bytes | None = b""  # the first bytes, until they tell the encoding
+        self._start: bytes | None = b""  # the first bytes, until they decide the encoding
         self._decoder: codecs.IncrementalDecoder | None = None
         self._unfinished: list[bytes] = []
         self._size = 0
 
     def feed(self, data: bytes) -> bytes:
-        """The lines that are whole now, each ending in LF; empty when there is none."""
+        """The complete lines, each ending in LF; empty when there is none."""
         if self._start is not None:
             data = self._start + data
             if len(data) < _LONGEST_BOM:

@@ -1,4 +1,4 @@
-"""Small values that repeat for ever (tags, pids, levels), made once and shared."""
+"""A cache of small repeated values (tags, pids, levels)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _LONGEST_KEY = 128
 
 
 class Memo(dict[bytes, Value]):
-    """A dictionary that makes what it lacks; it starts afresh when a hostile log fills it with distinct values.
+    """A dictionary that makes missing values; it is cleared when a hostile log fills it with distinct values.
 
-    Keys that are longer than any tag or number of a sane log are not kept.
+    Keys longer than any sane tag or number are not kept.
     """
 
     def __init__(self, make: Callable[[bytes], Value], limit: int = 20_000) -> None:

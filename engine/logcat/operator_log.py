@@ -1,8 +1,7 @@
-"""From log entries to what the Operator says: envelopes, hierarchy dumps, refusals, progress; and ends of processes.
+"""Read the Operator's messages from log entries: envelopes, hierarchy dumps, refusals, progress; and ends of processes.
 
-Pure: no clock, no I/O.
-
-Tags are never matched, they are obfuscated in release builds; the Operator is recognised by its uid, else its pid.
+Pure: no clock, no I/O. Tags are never compared, because release builds obfuscate them; the Operator is recognised by its
+uid, else its pid.
 """
 
 from __future__ import annotations
@@ -48,16 +47,16 @@ class _Process:
     command_id: str = ""
     step_id: str = ""
     acts: bool = True
-    """Whether the step may change the screen, as far as its stage says."""
+    """Whether the step may change the screen, judged by its stage."""
 
 
 class OperatorLog:
     """Feed it the entries of a stream in order.
 
-    ``uid`` is the Operator's: entries that carry another are no lines of its, whatever they say. Where entries carry none,
-    ``pid`` decides; without one it is taken from the first line that names ``command_id``, which others cannot know
-    (nothing but refusals is accepted before it). With none of the three, as when a captured file is read, every
-    process is believed. ``foreign`` counts lines that looked like the Operator's and were another's.
+    ``uid`` is the Operator's: entries with another are ignored. Where entries have none, ``pid`` decides; without one it is
+    taken from the first line with ``command_id``, which others cannot know (only refusals are accepted before it). With none
+    of the three, as for a captured file, every process is accepted. ``foreign`` counts ignored lines that looked like the
+    Operator's.
     """
 
     def __init__(self, uid: int | None = None, pid: int | None = None, *, command_id: str = "") -> None:
@@ -75,7 +74,7 @@ class OperatorLog:
 
     @property
     def pid(self) -> int | None:
-        """The process believed where entries carry no uid; None while it is not known."""
+        """The accepted process where entries have no uid; None while unknown."""
         return self._pid
 
     @property
@@ -84,7 +83,7 @@ class OperatorLog:
         return bool(self._open)
 
     def feed(self, entries: Iterable[LogEntry]) -> list[Signal]:
-        """Many entries at once; lines of other programs cost next to nothing, those of a dump little more."""
+        """Process many entries at once; lines of other programs cost next to nothing, those of a dump little more."""
         waiting = entries if isinstance(entries, list) else list(entries)
         signals: list[Signal] = []
         position = 0
@@ -136,10 +135,10 @@ class OperatorLog:
         return signals
 
     def expire(self, now: float) -> list[Signal]:
-        """Call it now and then with any clock in seconds: gives up on messages that get no further part.
+        """Give up on messages without a further part; call it regularly with any clock in seconds.
 
-        Envelopes and dumps are waited for two seconds, the stack trace of a refusal for 0.3, counted from the first call
-        after the last part.
+        The limit is two seconds for envelopes and dumps, 0.3 for the stack trace of a refusal, from the first call after the last
+        part.
         """
         signals: list[Signal] = []
         for thread, assembly in list(self._open.items()):
@@ -230,7 +229,7 @@ class OperatorLog:
         return signals
 
     def _attributed(self, signal: Signal) -> Signal:
-        """A result without any JSON names no command: it answers the one that its process runs. Dumps are numbered."""
+        """Set the process's command on a result without JSON, and number dumps."""
         if isinstance(signal, HierarchySignal):
             return self._numbered(signal)
         if isinstance(signal, EnvelopeSignal) and signal.problem == NO_JSON:

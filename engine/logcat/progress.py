@@ -1,4 +1,4 @@
-"""The Operator's own lines about what it is doing, one table from words to fields (wire.md#log-lines)."""
+"""Parse the Operator's progress lines with one table of their fields (wire.md#log-lines)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PREFIX_TEXTS = tuple(prefix.decode() for prefix in OPERATOR_PREFIXES)
 class _Line(NamedTuple):
     kind: str
     fields: tuple[tuple[str, str], ...] = ()
-    """Names in the order of the line, each with the text that stands before its value."""
+    """Names in the order of the line, each with the text before its value."""
 
 
 def _keys(*names: str) -> tuple[tuple[str, str], ...]:
@@ -64,7 +64,7 @@ for _start, _line in _LINES.items():
 
 
 def is_operator_line(message: str) -> bool:
-    """Whether a message begins like one of the Operator's; says nothing about who wrote it."""
+    """Whether a message looks like one of the Operator's; anyone may have written it."""
     return message.startswith(_PREFIX_TEXTS)
 
 
@@ -80,9 +80,9 @@ def read_progress(message: str) -> tuple[str, dict[str, str]] | None:
 
 
 def _fields(message: str, expected: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Values may hold blanks and ``=``: each goes on until the next field of its line, the last to the end of the line.
+    """Values may contain blanks and ``=``: each ends at the next field of its line, the last at the end of the line.
 
-    Only ``data`` may hold line feeds; behind a reason they begin the stack trace.
+    Only ``data`` may contain line feeds; after a reason they begin the stack trace.
     """
     fields: dict[str, str] = {}
     name, rest = "", message

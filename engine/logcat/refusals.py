@@ -1,4 +1,4 @@
-"""Payloads that the Operator could not take: it answers with an error in the log and no envelope (wire.md#log-lines)."""
+"""Payloads that the Operator could not accept: it logs an error and no envelope (wire.md#log-lines)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEVEL = "E"
 _UNSUPPORTED = "unsupported action type at index="
 _MAX_LINES = 200
 _PATIENCE = 0.3
-"""Seconds: a stack trace is written at once, and somebody waits for the answer."""
+"""Seconds: a stack trace is written at once, and the caller is waiting."""
 
 
 def begins_refusal(entry: LogEntry) -> bool:

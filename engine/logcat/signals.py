@@ -1,4 +1,4 @@
-"""What the log shows of the Operator: the values that ``OperatorLog`` makes of log entries."""
+"""The messages of the Operator that ``OperatorLog`` makes of log entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clawperator.engine.logcat.entry import LogEntry
 
 @dataclass(frozen=True, slots=True)
 class DeathSignal:
-    """The process ``pid`` has ended, or is about to, as ``entry`` says."""
+    """The process ``pid`` has ended, or is about to; ``entry`` is the log line."""
 
     pid: int
     entry: LogEntry
@@ -24,12 +24,11 @@ class DeathSignal:
 
 @dataclass(frozen=True, slots=True)
 class EnvelopeSignal:
-    """A terminal envelope, whoever's command it answers; the same command may be answered twice (wire.md#identifiers).
+    """A terminal envelope of any command; a command may have two (wire.md#identifiers).
 
-    ``problem`` is empty for a readable one; otherwise it says what is wrong and ``envelope`` is None. ``command_id`` is
-    read from damaged text too where it is whole; of text that is no JSON at all it is that of the command that the process
-    runs, else empty. ``raw`` is the JSON text as far as it came, ``parts`` the
-    number of log records, ``entry`` the first of them.
+    ``problem`` is empty for a valid one; otherwise it is the reason and ``envelope`` is None. ``command_id`` is also read from
+    damaged text where it is complete; for text that is not JSON it is that of the command running in the process, else
+    empty. ``raw`` is the JSON text received, ``parts`` the number of log records, ``entry`` the first of them.
     """
 
     envelope: Envelope | None
@@ -57,7 +56,7 @@ class CapturedHierarchy:
 
 @dataclass(frozen=True, slots=True)
 class HierarchySignal:
-    """A dump went by; ``entry`` is its marker line."""
+    """A complete or broken dump; ``entry`` is its marker line."""
 
     captured: CapturedHierarchy
     command_id: str
@@ -89,8 +88,8 @@ class ProgressSignal:
 class RefusalSignal:
     """No envelope will come for the broadcast before ``entry``; the lines carry no command id.
 
-    ``reason`` is the first line of the exception, else the message itself. ``unsupported`` says that the installed app does
-    not know one of the actions. ``service_down`` says that its accessibility service is off as well.
+    ``reason`` is the first line of the exception, else the message itself. ``unsupported``: the installed app does not know
+    one of the actions. ``service_down``: its accessibility service is off as well.
     """
 
     reason: str

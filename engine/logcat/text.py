@@ -13,7 +13,7 @@ from clawperator.engine.logcat.memo import Memo
 from clawperator.engine.logcat.users import uid_of
 
 _DECIDING_LINES = 32
-"""So many lines without a stamp settle what a file is; a stamped line settles it at once."""
+"""Lines without a stamp after which the format is decided; a stamped line decides at once."""
 
 _LONGEST_LONG_RECORD = 1024 * 1024
 _TRAILING_DIVIDERS = re.compile(rb"(?:--------- (?:beginning of|switch to) \S+\n)+\Z")
@@ -32,7 +32,7 @@ class TextLogParser:
     lines between records are only counted, in ``blank``.
     """
 
-    def __init__(self, format: str = "auto", *, longest_line: int = LONGEST_LINE) -> None:  # noqa: A002 - the word that logcat's users know
+    def __init__(self, format: str = "auto", *, longest_line: int = LONGEST_LINE) -> None:  # noqa: A002 - the name that logcat's users know
         if format != "auto" and format not in formats.FORMAT_NAMES:
             raise ValueError(f"no such log format: {format}")
         self.dividers = self.unparsed = self.blank = 0
@@ -81,7 +81,7 @@ class TextLogParser:
             self._read_lines(self._format, block, entries)
 
     def _decide(self, block: bytes, entries: list[LogEntry], *, final: bool) -> None:
-        """Holds lines back until they tell the format; looks at the same lines however the stream is portioned."""
+        """Hold lines back until they decide the format, independently of the chunks of the stream."""
         self._held += block
         lines = self._held.split(b"\n", _DECIDING_LINES)
         first_lines = self._held[: len(self._held) - len(lines[-1])]
@@ -142,7 +142,7 @@ class TextLogParser:
         return note(line, self._buffer)
 
     def _separator(self, line: bytes) -> LogEntry | None:
-        """``beginning of`` only says that a buffer's first record follows; ``-D``'s ``switch to`` says whose all are."""
+        """``beginning of`` precedes a buffer's first record only; ``switch to`` (``-D``) applies to all that follow."""
         divider, section = formats.divider(line), formats.section_buffer(line)
         if divider:
             switched, name = divider

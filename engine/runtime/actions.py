@@ -111,7 +111,7 @@ async def wait_for_node(run: Run, action: p.WaitForNode) -> StepOutcome:
 
 
 async def _until(run: Run, action: p.WaitForNode, attempt: Callable[[], Awaitable[StepOutcome]]) -> StepOutcome:
-    """Poll until the action's own deadline, whatever its retry policy says."""
+    """Poll until the action's own deadline, whatever its retry policy is."""
     timeout_ms = action.timeout_ms or 0
     deadline = run.clock.now() + timeout_ms / 1000
     while True:
@@ -326,7 +326,7 @@ async def read_key_value_pair(run: Run, action: p.ReadKeyValuePair) -> StepOutco
 
 
 def value_beside(tree: UiTree, label: UiNode) -> UiNode | None:
-    """The value that belongs to a label: the first labelled node after it, a ``/summary`` preferred (wire.md#key-and-value)."""
+    """The value of a label: the first labelled node after it, a ``/summary`` preferred (wire.md#key-and-value)."""
     visible = tree.on_screen
     branch, ancestor = label, label.parent
     while ancestor is not None:

@@ -27,7 +27,7 @@ class StepRecord:
     outcome: StepOutcome
 
     def to_dict(self) -> dict[str, object]:
-        """The step as it stands in an envelope: ``data`` only where there is some."""
+        """The step as in an envelope: ``data`` only where there is some."""
         step: dict[str, object] = {"id": self.id, "actionType": self.action_type, "success": self.outcome.success}
         if self.outcome.data:
             step["data"] = dict(self.outcome.data)
@@ -55,5 +55,5 @@ def success(data: Mapping[str, str] | None = None) -> StepOutcome:
 
 
 def failure(error: str, data: Mapping[str, str] | None = None) -> StepOutcome:
-    """A step failure: the plan goes on. ``error`` is put after the other keys."""
+    """A step failure: the plan continues. ``error`` follows the other keys."""
     return StepOutcome(False, {**(data or {}), "error": error})

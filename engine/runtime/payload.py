@@ -1,6 +1,6 @@
-"""How the Operator reads a payload (wire.md#payload-parsing-on-the-device): lenient about what it does not know, strict about what it does.
+"""Parse a payload as the Operator does (wire.md#payload-parsing-on-the-device): lenient about unknown parts, strict about others.
 
-Everything it refuses is silence for the host: there is no envelope for a payload that could not be read.
+A refused payload has no envelope.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PayloadError(ValueError):
 
 
 class Number(str):
-    """A JSON number in the digits it was sent in: the Operator decides field by field what to make of it."""
+    """A JSON number in its original digits: the Operator converts it field by field."""
 
     __slots__ = ()
 

@@ -172,7 +172,7 @@ Action = (
 
 
 class Step(NamedTuple):
-    """``type`` is the canonical name, as it stands in the envelope."""
+    """``type`` is the canonical name, as in the envelope."""
 
     id: str
     type: str

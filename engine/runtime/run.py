@@ -18,7 +18,7 @@ TREE_UNAVAILABLE = "UI tree not available"
 
 
 class Observer:
-    """What a plan tells while it runs. All methods do nothing; override what is of interest.
+    """Events of a plan while it runs. All methods do nothing; override as needed.
 
     Stages are the waiting and acting parts of a step; the ids are those of wire.md#log-lines. ``data`` values are text.
     """
@@ -63,7 +63,7 @@ class Run:
         return tree
 
     async def stage(self, stage: Stage[_T], attempt: Callable[[], Awaitable[_T]]) -> _T:
-        """``attempt`` until it raises neither ``PlanFailure`` nor ``StepFailure``, as often as the stage's policy says."""
+        """Call ``attempt`` until it raises neither ``PlanFailure`` nor ``StepFailure``, as often as the stage's policy allows."""
         policy, observer = stage.retry, self.observer
         observer.stage_start(stage.id, stage.label)
         for number in range(1, policy.max_attempts + 1):

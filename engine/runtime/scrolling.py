@@ -189,7 +189,7 @@ class _Loop:
         return tree
 
     async def _lost(self) -> str:
-        """Whether the container went away between two gestures."""
+        """Whether the container disappeared between two gestures."""
         if self.count == 0:
             return ""
         held = self.container

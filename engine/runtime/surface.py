@@ -11,8 +11,8 @@ from clawperator.engine.hierarchy.tree import UiNode, UiTree
 class Surface(Protocol):
     """One device's active window and its inputs.
 
-    Methods that act answer whether the platform accepted the input, not whether the app did anything with it. Losing the
-    device is an exception of the implementation's own and passes through every action.
+    Methods that act return whether the platform accepted the input, not whether the app reacted. Losing the device raises an
+    exception of the implementation's own, which passes through every action.
     """
 
     async def dump(self) -> UiTree | None:
@@ -45,7 +45,7 @@ class Surface(Protocol):
         """``back``, ``home`` or ``recents``."""
 
     async def launch(self, package: str) -> bool:
-        """Start the launcher entry of a package; false when there is none."""
+        """Start the launcher entry of a package; false when it has none."""
 
     async def open_uri(self, uri: str) -> bool:
         """View a URI; false when no app handles it."""

@@ -1,1 +1,1 @@
-"""Android devices that do not exist, behind the protocols that real ones speak."""
+"""Simulated Android devices, behind the protocols of real ones."""

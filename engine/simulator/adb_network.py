@@ -1,6 +1,6 @@
-"""The network of the simulator's adb server: devices that are found, paired and connected there, in the words of the real one.
+"""The network of the simulator's adb server: devices that are discovered, paired and connected, with adb's own texts.
 
-The texts are those of 29.0.6 (tried) and of adb's sources since 30 (``adb_wifi.cpp``, ``transport_mdns.cpp``).
+The texts are those of 29.0.6 (observed) and of adb's sources since 30 (``adb_wifi.cpp``, ``transport_mdns.cpp``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _QR = re.compile(r"WIFI:T:ADB;S:([^;:]+);P:([^;:]+);;")
 _PENDING = ("unauthorized", "authorizing")
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not a failure of ours
+class Refused(Exception):  # noqa: N818 - a response, not an error
     """The request is answered with FAIL and this text."""
 
 
@@ -73,7 +73,7 @@ class Phone:
         return {"guid": self.guid, "connect": service.address, "paired": self.paired, "pairing": dialogs}
 
     def scan(self, name: str, password: str) -> None:
-        """Do what the device does when its camera has seen a pairing QR code: open a pairing service as the code asks."""
+        """Act like a device whose camera has scanned a pairing QR code: open the pairing service that the code names."""
         self._last_port += 1
         self.open_pairings[name] = (self._last_port, password)
 
@@ -84,7 +84,7 @@ class Phone:
 
 
 class Network:
-    """Answers the services of an adb server that are about the network. Raises Refused for a FAIL."""
+    """Implements the network services of an adb server. Raises Refused for a FAIL."""
 
     def __init__(self, devices: Sequence[SimulatedDevice], table: Table) -> None:
         profiles = [device.scenario.wireless for device in devices]
@@ -103,7 +103,7 @@ class Network:
 
     @property
     def refuses_pairing_after_okay(self) -> bool:
-        """Whether a failed pairing is an OKAY and then a FAIL, as servers answer from 36 on."""
+        """Whether a failed pairing is an OKAY and then a FAIL, as in servers from 36 on."""
         return self._server.platform_tools >= 36
 
     async def answer(self, verb: str) -> str:
@@ -129,7 +129,7 @@ class Network:
         self._lost[device] = serials
 
     def back(self, device: SimulatedDevice) -> None:
-        """It is there again: the server connects as it was, and by itself where it may."""
+        """The device is back: the server reconnects, where it does so automatically."""
         for serial in self._lost.pop(device, ()):
             self._table.plug(device, serial)
         for phone in self.phones:
@@ -160,7 +160,7 @@ class Network:
         return "".join(f"{row.name}\t{row.kind}\t{row.address}\n" for row in rows)
 
     def _scan(self, payload: str) -> str:
-        """Not a service of adb: lets whoever has no camera show a QR code to the first device with Wireless debugging."""
+        """Not a service of adb: scan a QR code, without a camera, on the first device with Wireless debugging."""
         match = _QR.fullmatch(payload)
         phone = next((phone for phone in self.phones if phone.mode == "tls"), None)
         if not match or phone is None:
@@ -197,14 +197,14 @@ class Network:
         if phone.device in self._lost:
             return f"failed to connect to '{serial}': No route to host"
         if phone.mode == "tls" and (self._server.platform_tools < 30 or not phone.paired):
-            return f"failed to connect to {serial}"  # the device hangs up on a computer that it does not know
+            return f"failed to connect to {serial}"  # the device refuses an unpaired computer
         self._table.plug(phone.device, serial)
         if phone.device.state in _PENDING:
             return f"failed to authenticate to {serial}"
         return f"failed to connect to {serial}" if phone.device.state == "offline" else f"connected to {serial}"
 
     def _dial(self, address: str) -> tuple[Phone | None, str]:
-        """Who answers at an address or name, and the serial that it gets; nobody, and adb's words for that."""
+        """The phone at an address or name with its new serial, or none with adb's text."""
         for phone in self.phones:
             named = address in (phone.guid, phone.connect_service.serial)
             if named and self._server.platform_tools >= 30 and self._server.discovery:

@@ -1,6 +1,6 @@
-"""An adb server in this process, for simulated devices only: what is asked of a real one over its socket, without any adb.
+"""An adb server in this process, for simulated devices only; no adb program is needed.
 
-It answers the ``host:`` services that clients use and runs device services directly; ``clawperator demo`` needs nothing else.
+It implements the ``host:`` services that clients use and runs device services directly; ``clawperator demo`` uses it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clawperator.engine.simulator.services import FEATURES, Service, features, g
 from clawperator.engine.simulator.streams import Bell, Pipe
 
 SERVER_VERSION: Final = 41
-"""What adb calls 1.0.41: every platform-tools since 2018 talks to it without killing it."""
+"""adb 1.0.41: every platform-tools since 2018 accepts it."""
 
 _UNAUTHORIZED: Final = (
     "device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set\n"
@@ -128,7 +128,7 @@ class EmbeddedAdbServer:
         await self._changed.heard()
 
     def find(self, wanted: str) -> _Entry:
-        """The device for ``serial:S``, ``id:N``, ``any``, ``usb`` or ``local``. Raises Refused in adb's words."""
+        """The device for ``serial:S``, ``id:N``, ``any``, ``usb`` or ``local``. Raises Refused with adb's text."""
         kind, _, name = wanted.partition(":")
         if kind == "serial":
             found = [entry for serial, entry in self._entries.items() if serial == name]
@@ -146,7 +146,7 @@ class EmbeddedAdbServer:
         return found[0]
 
     def usable(self, wanted: str) -> _Entry:
-        """The same, when it can be talked to."""
+        """The device for ``wanted``, when it is online. Raises Refused otherwise."""
         entry = self.find(wanted)
         state = entry.device.state
         if state in ("unauthorized", "authorizing"):
@@ -164,7 +164,7 @@ class EmbeddedAdbServer:
     async def connect(
         self, entry: _Entry, service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """Let a client talk to a service of a device until either ends, or the device's transport falls."""
+        """Connect a client to a service of a device until either ends, or the device's transport drops."""
         channel = _SocketChannel(writer)
         writers = self._connections.setdefault(entry.serial, set())
         writers.add(writer)
@@ -211,7 +211,7 @@ class _Client:
     async def _request(self) -> str:
         digits = await self._reader.readexactly(4)
         if not _LENGTH.fullmatch(digits):
-            raise EOFError  # no adb client: hang up
+            raise EOFError  # not an adb client
         return (await self._reader.readexactly(int(digits, 16))).decode("utf-8", "surrogateescape")
 
     def _okay(self, data: bytes = b"") -> None:
@@ -236,7 +236,7 @@ class _Client:
         await self._run_service(self._entry, request)
         return False
 
-    # -- what the server knows
+    # -- about the server
 
     async def version(self, scope: str, verb: str) -> bool:
         del scope, verb
@@ -284,7 +284,7 @@ class _Client:
         return False
 
     async def forward(self, scope: str, verb: str) -> bool:
-        """``forward:LOCAL;REMOTE`` and ``killforward:LOCAL``: the second OKAY says that it is done."""
+        """``forward:LOCAL;REMOTE`` and ``killforward:LOCAL``: a second OKAY confirms."""
         entry = self._server.usable(scope)
         name, _, rest = verb.partition(":")
         answer = b""
@@ -309,7 +309,7 @@ class _Client:
         return False
 
     async def network(self, scope: str, verb: str) -> bool:
-        """Discovery, pairing, connections: the answer is one text."""
+        """Discovery, pairing, connections: the response is one text."""
         del scope
         words = await self._server.network.answer(verb)
         refused = self._server.network.refuses_pairing_after_okay and verb.startswith("pair:")
@@ -350,7 +350,7 @@ class _Client:
         return True
 
     async def tport(self, scope: str, verb: str) -> bool:
-        """``tport:serial:S`` … the same, and says which transport it is."""
+        """``tport:serial:S`` …: choose a device and return its transport id."""
         del scope
         self._entry = self._server.usable(verb.partition(":")[2])
         self._okay(self._entry.transport_id.to_bytes(8, "little"))

@@ -25,7 +25,7 @@ CLSE: Final = 0x45534C43
 WRTE: Final = 0x45545257
 
 VERSION: Final = 0x01000001
-"""From this version on, nobody checks the sum of the data."""
+"""From this version on, checksums of the data are ignored."""
 VERSION_WITH_CHECKSUMS: Final = 0x01000000
 MAX_DATA: Final = 1024 * 1024
 MAX_DATA_V1: Final = 4096
@@ -40,7 +40,7 @@ _GONE = (ConnectionError, EOFError)
 
 
 class ProtocolError(Exception):
-    """The peer does not speak adb; its connection is dropped."""
+    """The peer does not use the adb protocol; its connection is dropped."""
 
 
 class Packet(NamedTuple):
@@ -140,7 +140,7 @@ class Transport:
         while self._device.state in ("unauthorized", "authorizing"):
             await self.send(Packet(AUTH, AUTH_TOKEN, 0, secrets.token_bytes(20)))
             while (await read_packet(self._reader)).arg0 != AUTH_SIGNATURE:
-                pass  # a public key: nobody accepts it
+                pass  # a public key: never accepted
         while self._device.state in ("offline", "no permissions"):
             await read_packet(self._reader)
         self.max_data = min(self.max_data, max(packet.arg1, 1))
@@ -175,7 +175,7 @@ class Transport:
 
 
 class Adbd:
-    """The daemon of one device: where adb servers connect. While the device is unplugged it takes nobody."""
+    """The daemon of one device: where adb servers connect. While the device is unplugged, it refuses them."""
 
     def __init__(self, device: SimulatedDevice) -> None:
         self.device = device
@@ -214,7 +214,7 @@ class Adbd:
             await Transport(self.device, reader, writer).run()
 
     async def more_than(self, accepted: int, *, within: float) -> bool:
-        """Whether another adb server connects in so many seconds."""
+        """Whether another adb server connects within this time."""
         try:
             async with asyncio.timeout(within):
                 while self.accepted <= accepted:

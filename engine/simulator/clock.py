@@ -1,4 +1,4 @@
-"""The device's monotonic clock: a multiple of ours, or one that only its own waits move."""
+"""The device's monotonic clock: a multiple of the real one, or moved by its own waits only."""
 
 from __future__ import annotations
 

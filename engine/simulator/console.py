@@ -1,4 +1,4 @@
-"""The emulator's console: the text port beside the adb port that ``adb emu …`` talks to (android-facts 5c)."""
+"""The emulator's console: the text port beside the adb port, used by ``adb emu …`` (android-facts 5c)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ HELP: Final = (
 
 
 class Console:
-    """Answers one connection after the other or at once; ``token`` empty asks for no authentication.
+    """Serves any number of connections; an empty ``token`` means no authentication.
 
-    ``on_kill`` is called when somebody ends the emulator; without it, the device goes out of adb's reach.
+    ``on_kill`` is called for ``kill``; without it, the device disconnects from adb.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Console:
             pass
 
     def answer(self, words: list[str]) -> str:
-        """What it says to a command, up to its ``OK`` or ``KO``."""
+        """The output of a command, up to its ``OK`` or ``KO``."""
         match words:
             case ["avd", "name"]:
                 return f"{self._device.avd_name}\r\nOK\r\n"

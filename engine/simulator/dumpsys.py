@@ -1,4 +1,4 @@
-"""What ``dumpsys`` prints of the services that host tools ask."""
+"""The output of ``dumpsys`` for the services that host tools query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the words of a script to the arguments of a command: parameters, substitutions, arithmetic, splitting, patterns."""
+"""Expand the words of a script to arguments: parameters, substitutions, arithmetic, splitting, patterns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clawperator.engine.simulator.filesystem import FileSystem
 from clawperator.engine.simulator.shell_tree import Arithmetic, Parameter, Script, Substitution, Text, Word
 
 MAX_EXPANSION: Final = 16 * 1024 * 1024
-"""Characters that one word may grow to; a device would have run out of patience, too."""
+"""Characters that one word may grow to."""
 
 _WILD = re.compile(r"[*?\[]")
 _BLANKS = re.compile(r"[ \t\n]+")
@@ -42,7 +42,7 @@ class Expander:
         self._scope, self._files, self._uid = scope, files, uid
 
     async def fields(self, words: Iterable[Word]) -> list[str]:
-        """The arguments that ``words`` become. Raises CommandError."""
+        """The arguments for ``words``. Raises CommandError."""
         found: list[str] = []
         for word in words:
             for pieces in _split(await self._pieces(word)):
@@ -54,7 +54,7 @@ class Expander:
         return "".join(" " if piece is None else piece[0] for piece in await self._pieces(word))
 
     async def pattern(self, word: Word) -> re.Pattern[str]:
-        """The word as a pattern of ``case`` or ``${name#…}``, where quoted characters stand for themselves."""
+        """The word as a pattern of ``case`` or ``${name#…}``, where quoted characters are literal."""
         return re.compile(_regex([piece for piece in await self._pieces(word) if piece is not None]), re.DOTALL)
 
     async def _pieces(self, word: Word) -> list[Piece]:

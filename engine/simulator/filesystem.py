@@ -69,7 +69,7 @@ class _Node:
         return modes.S_ISDIR(self.mode)
 
     def add(self, name: str, mode: int, uid: int, mtime: int) -> _Node:
-        """A new child; below a setgid folder it belongs to that folder's group, and a folder passes the rule on."""
+        """A new child; below a setgid folder it inherits that folder's group, and a folder the flag."""
         node = self.children[name] = _Node(mode, uid, mtime)
         if self.mode & modes.S_ISGID:
             node.gid = self.gid
@@ -82,9 +82,9 @@ class _Node:
 
 
 class FileSystem:
-    """Files by absolute path, with the folders of a fresh device. ``uid`` says who asks: 0, the default, may do everything.
+    """Files by absolute path, with the folders of a fresh device. ``uid`` is the caller's: 0, the default, may do everything.
 
-    ``capacity_bytes`` bounds what all files hold together; beyond it a write fails with ENOSPC.
+    ``capacity_bytes`` limits the size of all files; beyond it a write fails with ENOSPC.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.time, capacity_bytes: int = 256 * 1024 * 1024) -> None:
@@ -100,7 +100,7 @@ class FileSystem:
         self.link("/storage/self/primary", "/storage/emulated/0")
 
     def mount(self, name: str, files: Callable[[], Mapping[str, str]]) -> None:
-        """Let ``/name`` be what ``files`` returns (texts by relative path) whenever somebody looks; nothing there is written."""
+        """Mount a read-only folder ``/name`` whose texts, by relative path, ``files`` computes on each access."""
         self._mounts[name] = files
         self._root.add(name, modes.S_IFDIR | 0o555, ROOT_UID, int(self._clock()))
 
@@ -133,7 +133,7 @@ class FileSystem:
         mtime: int | None = None,
         uid: int = ROOT_UID,
     ) -> None:
-        """Create or replace a file; ``append`` adds to its end, ``parents`` makes missing folders (and says so: never by chance)."""
+        """Create or replace a file; ``append`` adds to its end, ``parents`` makes missing folders."""
         if parents:
             self.mkdir(posixpath.dirname(path), parents=True, uid=uid)
         path = self._resolve_last(path, uid)

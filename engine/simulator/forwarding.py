@@ -17,7 +17,7 @@ _LOCAL: Final = ("localabstract:", "localreserved:", "localfilesystem:")
 
 
 class ForwardError(Exception):
-    """The request is refused in these words of adb's."""
+    """The request is refused with adb's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,13 @@ def tcp_port(address: str) -> int | None:
 
 
 class Reverses:
-    """What ``adb reverse`` asked the device to listen on. Nothing on a simulated device connects there."""
+    """The listeners of ``adb reverse``. Nothing on a simulated device connects to them."""
 
     def __init__(self) -> None:
         self.table: dict[str, str] = {}
 
     def answer(self, verb: str) -> bytes:
-        """The whole answer to ``reverse:VERB``, as adbd writes it."""
+        """The whole response to ``reverse:VERB``, as adbd writes it."""
         try:
             return self._answer(verb)
         except ForwardError as exc:

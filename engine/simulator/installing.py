@@ -1,4 +1,4 @@
-"""What the package manager makes of an APK's bytes."""
+"""Install an APK, with the package manager's checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST_INSTALLED_UID = FIRST_APP_UID + 300
 
 
 def install(device: SimulatedDevice, apk: bytes, *, reinstall: bool) -> str:
-    """``Success`` or ``Failure [CODE: words]``, and the app among the packages."""
+    """Install an APK from its bytes: ``Success`` or ``Failure [CODE: words]``."""
     refused = device.scenario.of_device(faults.InstallRefused)
     if refused is not None:
         return f"Failure [{refused.code}: {refused.message}]" if refused.message else f"Failure [{refused.code}]"

@@ -22,7 +22,7 @@ MAX_LINE: Final = 4096
 async def converse(shell: Shell, *, prompt: str) -> int:
     """Read lines and run them until ``exit`` or the end of the input; ``{cwd}`` in ``prompt`` is the current folder.
 
-    What is typed while a command runs is that command's input. ^C ends the command (or forgets the line), ^D on an empty
+    Keys typed while a command runs are that command's input. ^C ends the command (or discards the line), ^D on an empty
     line ends the input: the command's, or at the prompt the shell's.
     """
     async with asyncio.TaskGroup() as tasks:
@@ -82,7 +82,7 @@ class _Keyboard:
         self._typed: deque[bytes] = deque()
 
     async def fetch(self) -> bytes:
-        """The next line; ``b""`` for ^D or (again and again) a lost terminal, ``FORGET`` for ^C at the prompt."""
+        """The next line; ``b""`` for ^D or (each time) a lost terminal, ``FORGET`` for ^C at the prompt."""
         while not self._typed:
             if self._pending:
                 await self._press(self._pending.pop(0))
@@ -128,7 +128,7 @@ class _Keyboard:
             await self._screen.write(bytes((key,)))
 
     async def _interrupt(self) -> None:
-        """What was typed ahead is forgotten, too."""
+        """Discard the input typed ahead, too."""
         if self.foreground is not None:
             self._pending.clear()
         self._line.clear()

@@ -44,7 +44,7 @@ class Listener:
         task.add_done_callback(self._ended)
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve, then let the last answer out before the connection is closed; cancelled, lose it at once."""
+        """Serve, then flush before the connection is closed; when cancelled, drop it at once."""
         try:
             await self._serve(reader, writer)
             writer.close()

@@ -120,9 +120,9 @@ class _Ring:
 class LogBuffer:
     """All log buffers of one device, and its clock.
 
-    ``capacity_bytes`` bounds each buffer (headers included). Time never stands still here: two readings of ``now_ns``
+    ``capacity_bytes`` limits each buffer (headers included). The clock is strictly increasing: two readings of ``now_ns``
     differ, and an entry is later than every reading before it, so that "read the clock, write a nonce, attach from that
-    time" (android-facts 2g) holds under a frozen test clock too. Use it from one event loop.
+    time" (android-facts 2g) works under a frozen test clock too. Use it from one event loop.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class LogBuffer:
         """When the device's monotonic clock began."""
 
     def now_ns(self) -> int:
-        """Device time in nanoseconds since the epoch; later than every earlier answer and entry."""
+        """Device time in nanoseconds since the epoch; later than every earlier reading and entry."""
         self._last_ns = max(self._last_ns + 1, int(self._clock() * 1_000_000_000))
         return self._last_ns
 

@@ -71,7 +71,7 @@ class LogPrinter:
         return b"".join(prefix + line + suffix for line in lines)
 
     def _edges(self, record: LogRecord, tag: bytes) -> tuple[bytes, bytes]:
-        """What stands before and after each line; computed once for neighbours that differ in their message only."""
+        """The text before and after each line; cached for adjacent records that differ in their message only."""
         key = record.time_ns // self._unit, record.frame[4:12], record.frame[20 : HEADER.size + 1], tag
         if key == self._known:
             return self._known_edges

@@ -1,4 +1,4 @@
-"""What the other processes of a device log while nobody looks."""
+"""Log output of the device's other processes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Noise:
         self._log.write(pid=353, tid=353, uid=0, level="I", tag="Zygote", message=message)
 
     async def keep_on(self, per_second: float) -> None:
-        """Log for ever at this rate of our own clock, ten times a second or line by line. After a stall it catches up."""
+        """Log at this rate of the real clock, ten times a second or line by line. After a stall it catches up."""
         loop = asyncio.get_running_loop()
         started, written = loop.time(), 0
         while True:

@@ -1,7 +1,7 @@
-"""The Operator app on a simulated device: what it does with a broadcast, and every line that it logs about it (wire.md#log-lines and wire.md#envelope).
+"""The Operator app on a simulated device: how it handles a broadcast, and every line that it logs (wire.md#log-lines and wire.md#envelope).
 
-The action semantics are ``runtime``'s; this is the receiver, the one-command-at-a-time queue, the device-side deadline, the
-envelope, the known defects, and the faults that a scenario asks for.
+``runtime`` has the semantics of the actions; this is the receiver, the one-command-at-a-time queue, the device-side
+deadline, the envelope, the known defects, and the faults of a scenario.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CommandTimeout(Exception):  # noqa: N818 - Kotlin's word for it; never lea
     """The device-side budget ran out."""
 
 
-class ProcessDied(Exception):  # noqa: N818 - an event, not an error of ours
+class ProcessDied(Exception):  # noqa: N818 - an event, not an error
     """The app's process is gone, and the command with it: no envelope."""
 
 
@@ -99,7 +99,7 @@ class Operator:
         return Process(pid, uid)
 
     def on_event(self, kind: str, package: str, node: Node | None) -> None:
-        """Every accessibility event is logged while the service is connected; events of its own package are not."""
+        """Log an accessibility event, as the app does while the service is connected; those of its own package are not."""
         if package == self.package or not self.connected:
             return
         self.recorder.on_event(kind, package, node)
@@ -218,7 +218,7 @@ class _Command:
             mutex.release()
 
     def _real_time_left(self) -> float | None:
-        """Seconds of our clock until the deadline; with a clock that only waits move, the queue has no end of its own."""
+        """Real seconds until the deadline; ``None`` with a clock that only its own waits move."""
         clock = self._device.clock
         return (self._deadline - clock.now()) * clock.speed if clock.speed else None
 
@@ -301,7 +301,7 @@ class _Command:
             self._log.write(RECEIVER, "D", f"[Operator-Receiver] Agent command completed successfully {ids}")
 
     def _emit(self, envelope: Mapping[str, object]) -> None:
-        """Log the envelope as the faults of this command want it."""
+        """Log the envelope, subject to the faults of this command."""
         foreign = self._fault(faults.ForeignEnvelope)
         if foreign is not None:
             line = json_line({**envelope, "commandId": "foreign-1"})
@@ -352,7 +352,7 @@ def json_line(value: Mapping[str, object]) -> str:
 
 
 def command_id_of(payload: str) -> str:
-    """The ``commandId`` of a payload that may be anything; empty when there is none to be found."""
+    """The ``commandId`` of an arbitrary payload; empty when there is none."""
     try:
         value = json.loads(payload)
     except (ValueError, RecursionError):

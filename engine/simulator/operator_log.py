@@ -111,7 +111,7 @@ class OperatorLog:
 
 
 class CommandLines(Observer):
-    """The lines of one command, in the Operator's words."""
+    """The log lines of one command."""
 
     def __init__(self, log: OperatorLog, command_id: str, task_id: str, tid: int) -> None:
         self._log = log

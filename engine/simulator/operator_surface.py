@@ -90,7 +90,7 @@ class OperatorSurface:
         return self._device.ui.package
 
     def _node(self, node: UiNode) -> Node | None:
-        """The live node at the same place; ``None`` when another stands there now."""
+        """The live node at the same position; ``None`` when it is another one now."""
         nodes = self._device.ui.window().nodes
         live = nodes[node.index] if node.index < len(nodes) else None
         same = live is not None and (live.resource_id, live.cls) == (node.resource_id, node.cls)

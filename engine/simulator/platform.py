@@ -174,7 +174,7 @@ class Platform:
         self.disconnect(BOOT_MS)
 
     async def restart_adbd(self, uid: int) -> None:
-        """Run adbd as another user; its connections end a moment after its answer."""
+        """Run adbd as another user; its connections end a moment after its response."""
         await asyncio.sleep(RESTART_S)
         self.shell_uid = uid
         self.disconnect(int(RESTART_S * 1000))

@@ -105,7 +105,7 @@ class Process:
     ) -> tuple[dict[str, str], list[str]]:
         """Options without dashes (the last one wins), and operands; ``digits`` reads ``-20`` as ``-n 20``.
 
-        Raises CommandError in toybox's words. A leading ``+`` in ``short`` stops at the first operand.
+        Raises CommandError with toybox's text. A leading ``+`` in ``short`` stops at the first operand.
         """
         words = self.arguments
         if digits:
@@ -118,7 +118,7 @@ class Process:
         return {key.lstrip("-"): value for key, value in pairs}, operands
 
     def require(self, words: list[str], count: int = 1) -> list[str]:
-        """``words``, which are at least ``count``. Raises CommandError in toybox's words."""
+        """Return ``words``. Raises CommandError with toybox's text for fewer than ``count``."""
         if len(words) < count:
             plural = "" if count == 1 else "s"
             raise CommandError(f'{self.name}: Needs {count} argument{plural} (see "{self.name} --help")')

@@ -1,4 +1,4 @@
-"""What a fresh device looks like to the shell: properties, settings, packages."""
+"""Properties, settings and packages of a fresh device."""
 
 from __future__ import annotations
 

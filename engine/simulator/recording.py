@@ -1,4 +1,4 @@
-"""What the Operator records while somebody uses the device: one JSON object per line (wire.md#recording-files)."""
+"""The Operator's recording of a user session: one JSON object per line (wire.md#recording-files)."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ class _Painter:
         return colours.accent if look in ("price", "icon") else colours.text
 
     def _wrap(self, text: str, font: ImageFont.ImageFont | ImageFont.FreeTypeFont, room: int) -> list[str]:
-        """Whole words where they fit."""
+        """Break at word boundaries where possible."""
         lines: list[str] = []
         for paragraph in text.splitlines() or [""]:
             line = ""

@@ -1,4 +1,4 @@
-"""How often a client had to wait for an answer, and how long each of these waits takes."""
+"""Count and delay the round trips of adb clients."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 
 
 class RoundTrips:
-    """Counts requests of adb clients, and delays their answers by ``latency_ms`` (real milliseconds, whatever the device's speed).
+    """Counts requests of adb clients, and delays their responses by ``latency_ms`` (real milliseconds, whatever the device's speed).
 
-    A round trip is one question with the wait for its answer: a ``host:`` question, or a service of the device (a shell
-    command, a file transfer). Choosing the device belongs to the question that follows it on the same connection. Questions
-    that wait at the same time count as one in ``in_sequence``, which therefore needs a latency to mean anything.
+    A round trip is one request and its response: a ``host:`` request, or a service of the device (a shell command, a file
+    transfer). Choosing the device belongs to the request that follows it on the same connection. Concurrent requests count
+    as one in ``in_sequence``, which therefore needs a latency to be meaningful.
     """
 
     def __init__(self, latency_ms: float = 0.0) -> None:
@@ -18,7 +18,7 @@ class RoundTrips:
         self.total = 0
         """Of all questions so far."""
         self.in_sequence = 0
-        """The longest chain of questions of which each was asked after the answer to the one before."""
+        """The longest chain of requests, each sent after the response to the previous one."""
         self._answered = 0
 
     def reset(self) -> None:

@@ -22,19 +22,19 @@ PAIR_ATTEMPTS: Final = 90
 ANNOUNCEMENTS: Final = 20
 ANNOUNCEMENT_SECONDS: Final = 0.25
 SCANNED: Final = range(5554, 5586)
-"""Pairs in which every adb server that starts looks for emulators (android-facts 5a)."""
+"""Port pairs that every adb server scans for emulators when it starts (android-facts 5a)."""
 FIRST_PAIR: Final = 5600
-"""Beyond what an adb server scans when it starts (5555 to 5585), so that a server of somebody else never finds ours."""
+"""Beyond the scanned ports (5555 to 5585), so that no other adb server finds these devices."""
 
 
 class Simulation:
-    """Async context manager: inside it the devices can be reached; what they do in the background ends with it.
+    """Async context manager: the devices are reachable inside it; leaving it ends their background work.
 
     Mode ``server``: one embedded adb server on ``port``; point clients at it with ``env()``. Mode ``adbd``: every device has
     a port of its own for ``adb connect``; with ``emulator_pair`` a console port (even) and the adb port above it, so that an
     adb server lists it as ``emulator-<console port>``. Pairs count up from ``port``; those in ``SCANNED`` are found by
     every adb server that starts, others after ``attach``. Port 0 picks free ones from ``first_pair`` on. ``console`` makes
-    what answers on the console port. Raises OSError when a port is taken.
+    the handler of the console port. Raises OSError when a port is taken.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Simulation:
         return tuple(f"{self.host}:{port}" for port in self.ports)
 
     def env(self) -> dict[str, str]:
-        """What makes adb and this project's engine talk to the embedded server; empty in mode ``adbd``."""
+        """Environment variables that point adb and the engine at the embedded server; empty in mode ``adbd``."""
         if self.mode != "server":
             return {}
         return {"ANDROID_ADB_SERVER_ADDRESS": self.host, "ANDROID_ADB_SERVER_PORT": str(self.port)}
@@ -126,7 +126,7 @@ class Simulation:
             self._stack.callback(device.on_connect(partial(self._returned, daemon)))
 
     async def _listen_as_emulator(self, device: SimulatedDevice, daemon: Adbd) -> None:
-        """A free pair of ports, or the one that was asked for."""
+        """Listen on the given pair of ports, or on a free one."""
         console = Listener(self._console(device).serve)
         self._stack.push_async_callback(console.close)
         wanted = self._port + 2 * len(self.ports)
@@ -166,7 +166,7 @@ class Simulation:
         await (self._announce_emulator if self.emulator_pair else self._announce_address)(daemon, host, port)
 
     async def _announce_address(self, daemon: Adbd, host: str, port: int) -> None:
-        """``host:connect`` answers once the device is online: of one that never will be, no answer is awaited."""
+        """Ask for ``host:connect``, which returns once the device is online; do not wait for one that never will be."""
         asking = asyncio.create_task(_ask(f"host:connect:{self.host}:{daemon.port}", host, port))
         try:
             if daemon.device.state == "offline":
@@ -180,9 +180,9 @@ class Simulation:
             raise ConnectionError(answer)
 
     async def _announce_emulator(self, daemon: Adbd, host: str, port: int) -> None:
-        """``host:emulator`` never answers (android-facts 5b), so it is repeated until the device has been called.
+        """Repeat ``host:emulator``, which has no response (android-facts 5b), until the server has connected.
 
-        Nothing comes of it while the server still holds the device's last incarnation.
+        It has no effect while the server still lists the device's previous connection.
         """
         for _ in range(ANNOUNCEMENTS):
             accepted = daemon.accepted
@@ -193,7 +193,7 @@ class Simulation:
 
 
 async def _ask(request: str, host: str, port: int) -> str:
-    """One request to an adb server; everything it says until it closes."""
+    """Send one request to an adb server and return everything up to its close."""
     reader, writer = await asyncio.open_connection(host, port)
     try:
         writer.write(encode_request(request))

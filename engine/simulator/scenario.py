@@ -1,4 +1,4 @@
-"""A scenario: what the simulated device is like and what goes wrong with it, as one small YAML file.
+"""A scenario: a simulated device's properties and faults, as one small YAML file.
 
     name: envelope arrives twice, and late
     speed: 0.1                      # one simulated second takes 100 ms; 0 = no waiting at all
@@ -8,10 +8,10 @@
       - {kind: duplicate_envelope, copies: 2, commands: [1]}
       - {kind: late_envelope, delay_ms: 2000, command_id: "check-*"}
 
-``wireless`` puts the device into the network instead of on a cable, ``adb_server`` says how old the simulator's own adb
-server is: see ``wireless_profile``. Each entry of ``faults`` is one thing that goes wrong. Faults of a command take ``commands`` (1-based numbers of the
-commands that this device received) and ``command_id`` (a shell pattern); without them, every command is hit.
-All times are milliseconds of the device's clock, which runs ``1/speed`` times as fast as ours.
+``wireless`` connects the device over the network instead of USB, ``adb_server`` sets the version of the simulator's own adb
+server: see ``wireless_profile``. Each entry of ``faults`` is one fault. Faults of a command take ``commands`` (1-based
+numbers of the commands that this device received) and ``command_id`` (a shell pattern); without them, every command is
+affected. All times are milliseconds of the device's clock, which runs ``1/speed`` times as fast as the real one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Latency(_Strict):
     rebind: Millis = 600
     """From the end of a ``uiautomator dump`` to accessibility services being bound again (android-facts 7e)."""
     round_trip: Millis = 0
-    """Of the cable: before each answer to an adb client. Real milliseconds, whatever the speed."""
+    """Of the connection: before each response to an adb client. Real milliseconds, whatever the speed."""
 
 
 class DeviceProfile(_Strict):
@@ -78,7 +78,7 @@ class DeviceProfile(_Strict):
     locked: bool = False
     """Behind the lock screen."""
     clock_skew_ms: Annotated[int, Field(ge=-315_360_000_000, le=315_360_000_000)] = 0
-    """How far the device's clock is ahead of ours."""
+    """How far the device's clock is ahead of the real one."""
     log_buffer_kib: Annotated[int, Field(ge=64, le=262_144)] = 5_120
     """Size of each log buffer."""
 
@@ -143,7 +143,7 @@ class LateEnvelope(Fault):
 class ChunkedEnvelope(Fault):
     """The envelope is padded to at least ``units`` UTF-16 units, so that logging cuts it into entries of 4,000.
 
-    ``noise_between`` lines of another process stand between the parts.
+    ``noise_between`` lines of another process are logged between the parts.
     """
 
     kind: Literal["chunked_envelope"]
@@ -166,7 +166,7 @@ class ForeignEnvelope(Fault):
 
 
 class InterleavedDump(Fault):
-    """After every ``every`` entries of a hierarchy dump, another process logs a line of its own."""
+    """After every ``every`` entries of a hierarchy dump, another process logs one line."""
 
     kind: Literal["interleaved_dump"]
     every: Annotated[int, Field(ge=1)] = 3
@@ -190,7 +190,7 @@ class SlowAction(Fault):
 class Disconnect(Fault):
     """The transport drops when step number ``step`` (from 1; 0: as the broadcast arrives) begins.
 
-    With ``reconnect_after_ms`` the device comes back by itself.
+    With ``reconnect_after_ms`` the device reconnects.
     """
 
     kind: Literal["disconnect"]
@@ -199,7 +199,7 @@ class Disconnect(Fault):
 
 
 class LogStreamEnds(Fault):
-    """Every running ``logcat`` ends when step number ``step`` (from 1; 0: as the broadcast arrives) begins, as if logd had died."""
+    """Every running ``logcat`` ends when step number ``step`` (from 1; 0: as the broadcast arrives) begins, as when logd dies."""
 
     kind: Literal["log_stream_ends"]
     step: Annotated[int, Field(ge=0)] = 1
@@ -227,10 +227,9 @@ class LostBroadcast(Fault):
 
 
 class ServiceDown(_Strict):
-    """The accessibility service does not connect, whatever the settings say.
+    """The accessibility service does not connect, whatever the settings are.
 
-    ``crashed``: Android gave it up after a crash and starts it again once it is switched off and on. ``binding``: Android
-    waits for it for ever.
+    ``crashed``: Android starts it again only after it was disabled and enabled. ``binding``: Android keeps waiting for it.
     """
 
     kind: Literal["service_down"]
@@ -254,7 +253,7 @@ class InstallRefused(_Strict):
 
 
 class SettingsRefused(_Strict):
-    """``settings put`` is forbidden for these names, as on devices that want a permission of their own for it."""
+    """``settings put`` is forbidden for these names, as on devices that require a separate permission for it."""
 
     kind: Literal["settings_refused"]
     names: tuple[str, ...] = ("enabled_accessibility_services",)
@@ -271,14 +270,14 @@ class Unauthorized(_Strict):
 
 
 class Noise(_Strict):
-    """Other processes log ``lines_per_second`` (of the device's clock; of ours at speed 0), in bursts ten times a second."""
+    """Other processes log ``lines_per_second`` (of the device's clock; of the real one at speed 0), in bursts ten times a second."""
 
     kind: Literal["noise"]
     lines_per_second: Annotated[float, Field(gt=0, le=100_000)]
 
 
 class HugeTree(_Strict):
-    """In front stands an app whose only screen has exactly ``nodes`` nodes."""
+    """The app in the foreground has a single screen with exactly ``nodes`` nodes."""
 
     kind: Literal["huge_tree"]
     nodes: Annotated[int, Field(ge=2, le=200_000)] = 5_000
@@ -317,7 +316,7 @@ class Scenario(_Strict):
     speed: Annotated[float, Field(ge=0, le=10)] = 1.0
     """Real seconds per simulated second; 0 waits for nothing, and the device's clock then moves by its waits alone."""
     seed: int = 0
-    """Of everything that looks random (retry jitter, noise)."""
+    """Seeds everything random (retry jitter, noise)."""
     device: DeviceProfile = DeviceProfile()
     operator: OperatorProfile = OperatorProfile()
     start: Start = Start()
@@ -357,7 +356,7 @@ def load_scenario(path: str | Path) -> Scenario:
 
 
 def parse_scenario(data: str | bytes, name: str = "scenario") -> Scenario:
-    """The scenario in YAML text; ``name`` stands for the file in messages. Raises as ``load_scenario``."""
+    """Parse a scenario from YAML text; ``name`` is the file's name for messages. Raises as ``load_scenario``."""
     if len(data) > MAX_SCENARIO_BYTES:
         raise EngineError(ErrorCode.SCENARIO_INVALID, f"{name}: larger than {MAX_SCENARIO_BYTES} bytes")
     try:

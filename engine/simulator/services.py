@@ -43,7 +43,7 @@ def banner(device: SimulatedDevice) -> bytes:
 
 
 async def guarded(service: Service, channel: Channel) -> None:
-    """Run a service. A host that goes away is an ordinary end; a defect of ours ends this service and is reported."""
+    """Run a service. A disconnecting host ends it silently; an exception ends it and is reported."""
     try:
         await service(channel)
     except* ConnectionError:
@@ -54,7 +54,7 @@ async def guarded(service: Service, channel: Channel) -> None:
 
 
 def open_service(device: SimulatedDevice, name: str) -> Service | None:
-    """The service called ``name``, or None: the device closes the stream at once. Its answer takes the device's round trip."""
+    """The service called ``name``, or None, which closes the stream. Its response is delayed by the device's round trip."""
     service = _find_service(device, name)
     if service is None:
         return None

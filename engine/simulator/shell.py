@@ -1,7 +1,7 @@
-"""The device's ``/system/bin/sh``: runs scripts as the grammar in ``shell_syntax`` reads them.
+"""The device's ``/system/bin/sh``: runs scripts parsed by ``shell_syntax``.
 
-Small and honest: what it runs, it runs with real quoting, streams and exit codes; what it does not know fails as a real
-shell fails. Closing a service's stream cancels the shell's task, and with it every command that it is running.
+What it supports has real quoting, streams and exit codes; anything else fails as in a real shell. Closing a service's
+stream cancels the shell's task, and with it every running command.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Shell:
                 raise
             text = ""
             await self.run_script(script, self.streams)
-        await self._text(text)  # complete, or the place to say what is missing
+        await self._text(text)  # complete, or the source of the error message
 
     async def report(self, message: str) -> None:
         await self.streams.stderr.write(encode(f"{NAME}: {message}\n"))
@@ -263,7 +263,7 @@ class Shell:
 
     async def _iteration(self, body: tree.Script, streams: Streams) -> bool:
         """One turn of a loop; whether another may follow."""
-        await asyncio.sleep(0)  # a loop of built-in commands alone would never let anything else run
+        await asyncio.sleep(0)  # a loop of built-in commands alone would block the event loop
         try:
             await self.run_script(body, streams)
         except LoopControl as control:
@@ -337,7 +337,7 @@ class Shell:
                 await process.error(exc.message)
             return exc.status
         except BrokenPipeError:
-            raise Leave(SIGPIPE) from None  # the loop around it would write for ever
+            raise Leave(SIGPIPE) from None  # the loop around it would never end
         except OSError as exc:
             if exc.filename is None:
                 raise

@@ -80,7 +80,7 @@ async def _unset(shell: ShellSession, argv: list[str], streams: Streams) -> int:
 
 
 async def _set(shell: ShellSession, argv: list[str], streams: Streams) -> int:
-    """``set -- WORDS``; options such as ``-e`` are taken without effect."""
+    """``set -- WORDS``; options such as ``-e`` are accepted without effect."""
     del streams
     if "--" in argv:
         shell.parameters[1:] = argv[argv.index("--") + 1 :]

@@ -475,7 +475,7 @@ class _Parser:
         self.at += len(text)
 
     def unexpected(self) -> ShellSyntaxError:
-        """What the shell says about the token that comes next."""
+        """The error message for the next token."""
         self._skip_blank()
         if self.at >= len(self.text):
             return ShellSyntaxError("syntax error: unexpected end of file", incomplete=True)

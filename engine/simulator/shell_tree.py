@@ -1,4 +1,4 @@
-"""A script as a tree: what ``shell_syntax`` makes of text and ``shell`` runs."""
+"""The syntax tree of a script: made by ``shell_syntax``, run by ``shell``."""
 
 from __future__ import annotations
 

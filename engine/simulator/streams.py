@@ -11,7 +11,7 @@ PIPE_CAPACITY: Final = 65536
 
 
 class Sink(Protocol):
-    """Where a command writes. Waits while the other side is slow; raises BrokenPipeError once nobody reads any more."""
+    """The output of a command. Waits while the reader is slow; raises BrokenPipeError once there is no reader."""
 
     async def write(self, data: bytes) -> None: ...
 
@@ -123,7 +123,7 @@ class Collector:
 
 
 class Bell:
-    """Wakes whoever waits at the moment; ringing costs nothing when nobody does."""
+    """Wakes all current waiters; ringing without one has no effect."""
 
     __slots__ = ("_waiters",)
 

@@ -18,7 +18,7 @@ _STAT_V2 = struct.Struct("<IQQIIIIQqqq")
 _NO_STAT: Final = Stat(0, 0, 0, 0, 0)
 
 
-class _Ended(Exception):  # noqa: N818 - the host closed, or asked for what nobody understands
+class _Ended(Exception):  # noqa: N818 - the host closed, or sent an unknown request
     """The conversation is over."""
 
 

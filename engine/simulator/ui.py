@@ -35,7 +35,7 @@ class Frame:
     offsets: dict[Path, int] = field(default_factory=dict)
     focus: Path | None = None
     keyboard: bool = True
-    """The keyboard comes up with a focused field until somebody closes it."""
+    """The keyboard opens with a focused field, until it is closed."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Task:
 
 @dataclass(slots=True)
 class Window:
-    """The active window, laid out; XML and tree are made when first asked for."""
+    """The active window, laid out; XML and tree are made on first access."""
 
     app: App
     screen: Screen
@@ -94,7 +94,7 @@ def _visible_copy(node: Node) -> Any:
 
 
 Listener = Callable[[str, str, Node | None], None]
-"""Told of accessibility events: type, package, source."""
+"""Called for accessibility events with type, package and source."""
 
 
 class Ui:
@@ -133,7 +133,7 @@ class Ui:
         return tuple(self._tasks)
 
     def window(self) -> Window:
-        """The active window, whether or not it lets itself be read; laid out anew after a change."""
+        """The active window, readable or not; laid out again after a change."""
         if self._window is None or self._settings_seen != self.settings:
             self._window = self._lay_out()
         return self._window
@@ -150,7 +150,7 @@ class Ui:
 
     @property
     def rotation(self) -> int:
-        """Quarter turns: what the user has fixed, while the sensor does not decide; the sensor says upright."""
+        """Quarter turns: the user's setting, where the sensor, which is upright, does not decide."""
         fixed = self.setting("system", "accelerometer_rotation") == "0"
         wanted = self.setting("system", "user_rotation")
         return int(wanted) if fixed and wanted in ("1", "2", "3") else 0
@@ -174,7 +174,7 @@ class Ui:
         return Scene(self.state_of(app), self.settings, launchers, frame.arg, self._tick, self.facts)
 
     def changed(self) -> None:
-        """Forget the laid-out window: something it shows may be different now."""
+        """Discard the laid-out window after a change of its content."""
         self._window = None
 
     def _lay_out(self) -> Window:
@@ -272,7 +272,7 @@ class Ui:
         self.changed()
 
     def reset(self, package: str) -> None:
-        """Forget what an app saved."""
+        """Delete what an app saved."""
         self._states.pop(package, None)
         self.changed()
 
@@ -360,7 +360,7 @@ class Ui:
             self._do(node.view.submit)
 
     def escape(self) -> None:
-        """Close the keyboard, or go back where there is none."""
+        """Close the keyboard; go back where there is none."""
         if self.keyboard_shown:
             self.front.frames[-1].keyboard = False
         else:

@@ -1,4 +1,4 @@
-"""Names of users and groups, as the platform knows them."""
+"""Names of the platform's users and groups."""
 
 from __future__ import annotations
 

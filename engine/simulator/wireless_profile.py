@@ -1,16 +1,16 @@
-"""The part of a scenario that is about Wi-Fi: a device that is not plugged in, and the adb server that finds it.
+"""The part of a scenario about Wi-Fi: a device on the network, and the adb server that discovers it.
 
     wireless:
       host: 192.168.1.86
       guid: adb-0A1B2C3D4E5F6G-a4QqY3   # its name in the network
-      pairing_port: 37313               # a pairing dialog is open; 0 = it is not
-      code: "924113"                    # what the dialog shows
+      pairing_port: 37313               # the pairing dialog is open; 0 = it is not
+      code: "924113"                    # the code in the dialog
       connect_port: 39149
       paired: false
     adb_server:
-      platform_tools: 35                # 29 = an old server, which knows neither pairing nor discovery
+      platform_tools: 35                # 29 = an old server, without pairing and discovery
 
-Only the simulator's own adb server (``sim --server``) sees it: a TLS connection of a real adb cannot be simulated.
+Only the simulator's own adb server (``sim --server``) uses it: a TLS connection of a real adb cannot be simulated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class WirelessProfile(_Strict):
     """A device in the network. All texts are what the adb server prints; nothing listens at these addresses."""
 
     mode: Literal["tls", "tcpip"] = "tls"
-    """``tls``: Wireless debugging of Android 11+, which wants pairing. ``tcpip``: as after ``adb tcpip``, with the dialog."""
+    """``tls``: Wireless debugging of Android 11+, with pairing. ``tcpip``: as after ``adb tcpip``, with the dialog."""
     host: Annotated[str, Field(pattern=r"^[A-Za-z0-9.:_-]{0,253}$")] = ""
     """Empty: 192.168.1.86 and its successors, by the device's index."""
     guid: Annotated[str, Field(pattern=r"^[ -~]{0,63}$")] = ""
@@ -49,8 +49,8 @@ class AdbServerProfile(_Strict):
     """How the simulator's own adb server behaves."""
 
     platform_tools: Literal[29, 35, 36] = 35
-    """The words of 29.0.6, of 35 and of 36, where they differ."""
+    """The texts of 29.0.6, of 35 and of 36, where they differ."""
     discovery: bool = True
-    """``false``: started with ``ADB_MDNS=0``: it pairs, but finds nothing by itself."""
+    """``false``: started with ``ADB_MDNS=0``: it pairs, but discovers nothing."""
     auto_connect: bool = True
     """Paired devices are connected as soon as they are found, as adb does since 31."""

@@ -1,4 +1,4 @@
-"""A browser without a network: every address is a page that says which one it is."""
+"""A browser without a network: every address is a page that shows the address."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HINT = "Search or type URL"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Open what stands in the address bar."""
+    """Open the URL in the address bar."""
 
     def apply(self, actor: Actor) -> None:
         address = str(actor.state.pop("url", "")).strip().removeprefix("https://").removeprefix("http://")

@@ -14,8 +14,8 @@ _EDITABLE = "EditText"
 
 @dataclass(slots=True)
 class Node:
-    """A view in its place. ``box`` is where it lies, ``seen`` what its viewports leave of it; ``reach`` is how far it scrolls,
-    ``offset`` how far it has.
+    """A placed view. ``box`` is its rectangle, ``seen`` the part inside its viewports; ``reach`` is the scroll range,
+    ``offset`` the scroll position.
     """
 
     view: View
@@ -47,7 +47,7 @@ class Node:
 
     @property
     def attributes(self) -> Mapping[str, object]:
-        """As in a dump, unescaped (``serialise`` knows the order)."""
+        """As in a dump, unescaped; ``serialise`` orders them."""
         view = self.view
         return {
             "text": view.text,

@@ -1,4 +1,4 @@
-"""A screen that never comes to rest: every look at it shows another number."""
+"""A screen that is never idle: each snapshot shows another number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thermostat: tiles per room, plus and minus, and the value to read back; one tile is an air conditioner."""
+"""A thermostat: a tile per zone, plus and minus, and the value to read back; one tile is an air conditioner."""
 
 from __future__ import annotations
 

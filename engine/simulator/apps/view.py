@@ -71,7 +71,7 @@ class View:
 
     @property
     def natural_height(self) -> float:
-        """Height in dp that the view wants where its parent does not decide."""
+        """Preferred height in dp, where the parent does not decide."""
         if self.height:
             return self.height
         heights = [child.natural_height for child in self.children]
@@ -93,7 +93,7 @@ class Screen:
 
 @dataclass(slots=True)
 class Scene:
-    """What a screen may look at: the app's own state, and the device around it.
+    """What a screen may read: the app's own state, and the device around it.
 
     ``arg`` is what the screen was opened with, ``tick`` counts up on screens that are never idle.
     """
@@ -184,7 +184,7 @@ def text_field(scene: Scene, key: str, hint: str, *, id: str, **rest: Any) -> Vi
 
 
 def page(*children: View, **rest: Any) -> View:
-    """A whole window: the app's content between the bars of the system, which are other windows and only leave room."""
+    """A whole window: the app's content between the system bars, which are other windows and only take space."""
     status = View(kind="View", id="android:id/statusBarBackground", height=24)
     navigation = View(kind="View", id="android:id/navigationBarBackground", height=24)
     content = column(status, *children, navigation, id="android:id/content", kind="FrameLayout")

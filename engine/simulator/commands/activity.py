@@ -26,7 +26,7 @@ async def activity(process: Process, words: list[str]) -> int:
 
 
 async def _broadcast(process: Process, words: list[str]) -> int:
-    """Prints and exits the same whether anybody listens or not (wire.md#broadcast, android-facts 6c)."""
+    """Print and exit the same whether or not there is a receiver (wire.md#broadcast, android-facts 6c)."""
     intent = parse_intent(words)
     foreground = RECEIVER_FOREGROUND if "--receiver-foreground" in intent.switches else 0
     extras = {key: _clean(value) for key, value in intent.extras.items()}
@@ -45,7 +45,7 @@ def _flags(intent: Intent) -> int:
 
 
 def _clean(value: str) -> str:
-    """What a Java string makes of bytes that are no UTF-8."""
+    """Decode as Java does, with replacement characters for invalid UTF-8."""
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -111,7 +111,7 @@ async def _current_user(process: Process, words: list[str]) -> int:
 
 
 def _last(words: list[str]) -> str:
-    """The package that a verb is about; options (``--user 0``) stand before it."""
+    """The package operand of a verb; options (``--user 0``) precede it."""
     if not words:
         raise CommandError("Error: Argument expected\n", 255)
     return words[-1]

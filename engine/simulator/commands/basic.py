@@ -46,7 +46,7 @@ async def echo(process: Process) -> int:
 
 
 async def printf(process: Process) -> int:
-    """``printf FORMAT [WORDS]``: the format is used again while words are left."""
+    """``printf FORMAT [WORDS]``: the format is repeated while words are left."""
     if not process.arguments:
         raise CommandError('printf: Needs 1 argument (see "printf --help")')
     style, *words = process.arguments
@@ -62,7 +62,7 @@ async def printf(process: Process) -> int:
 
 
 def _formatted(style: str, words: list[str]) -> str:
-    """One pass over the format; takes the words that it uses from the front."""
+    """One pass over the format; removes the words that it uses from the front."""
 
     def convert(match: re.Match[str]) -> str:
         letter = match[2]

@@ -331,7 +331,7 @@ def _digest(algorithm: Callable[[bytes], str]) -> Command:
 
 
 async def _each(process: Process, names: list[str], action: Callable[[str], Awaitable[None]]) -> int:
-    """Do it for every name; a failure is told and the others still get their turn, as everywhere in toybox."""
+    """Call ``action`` for every name; report failures and continue, as toybox does."""
     status = 0
     for name in names:
         try:

@@ -29,7 +29,7 @@ FROM_SHELL: Final = 0x00400000
 
 @dataclass(slots=True)
 class Intent:
-    """What was asked for; ``switches`` are options without a value."""
+    """A parsed command line; ``switches`` are options without a value."""
 
     action: str = ""
     data: str = ""
@@ -57,7 +57,7 @@ class Intent:
 
 
 def parse_intent(words: list[str]) -> Intent:
-    """Raises CommandError in the words of ``am``."""
+    """Raises CommandError with the text of ``am``."""
     intent = Intent()
     pending = list(words)
 

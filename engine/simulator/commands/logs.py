@@ -59,7 +59,7 @@ async def log(process: Process) -> int:
 
 @dataclass(slots=True)
 class _Query:
-    """What one ``logcat`` was asked for."""
+    """The arguments of one ``logcat``."""
 
     sdk: int
     zone: tzinfo
@@ -110,7 +110,7 @@ async def logcat(process: Process) -> int:
 
 
 def time_zone(process: Process) -> tzinfo:
-    """``TZ``, else where the device believes to be; UTC for what this host does not know."""
+    """``TZ``, else the device's own zone; UTC for one unknown to this host."""
     name = process.variables.get("TZ") or process.device.props.get("persist.sys.timezone") or "UTC"
     try:
         return UTC if name == "UTC" else ZoneInfo(name)

@@ -44,7 +44,7 @@ async def wm(process: Process) -> int:
 
 async def window_manager(process: Process, words: list[str]) -> int:
     """``wm size`` and ``wm density``. The simulated display has one size."""
-    if words == ["dismiss-keyguard"]:  # one that is locked asks for its secret, and nobody gives it
+    if words == ["dismiss-keyguard"]:  # a locked one asks for its secret, which is not given
         return 0
     metrics = process.device.ui.metrics
     texts = {"size": f"{metrics.width}x{metrics.height}", "density": str(metrics.density)}
@@ -129,7 +129,7 @@ _GESTURES: Final[dict[str, Callable[[SimulatedDevice, list[str]], Awaitable[None
 }
 
 
-# -- pictures of the screen, in words and in pixels
+# -- dumps and screenshots
 
 _dumping: WeakSet[SimulatedDevice] = WeakSet()
 

@@ -1,4 +1,4 @@
-"""Properties, settings, services: what the system says about itself."""
+"""Properties, settings, services, processes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def dumpsys(process: Process) -> int:
         await process.lines(["Currently running services:", *(f"  {name}" for name in SERVICES)])
         return 0
     if words[0] in SERVICES and words[0] not in dumps.DUMPS:
-        return 0  # it has nothing to say
+        return 0  # its dump is empty
     await process.out(dumps.dumpsys(process.device, words[0], words[1:]))
     return 0
 
@@ -114,7 +114,7 @@ async def cmd(process: Process) -> int:
     handler = _SHELLS.get(service)
     if handler is not None:
         return await handler(process, words[1:])
-    if service in SERVICES:  # a service without a shell of its own (android-facts 8b)
+    if service in SERVICES:  # a service without a shell (android-facts 8b)
         raise CommandError("No shell command implementation.", 0)
     raise CommandError(f"cmd: Can't find service: {service}", 20)
 
@@ -281,7 +281,7 @@ _SHELLS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
     **radios.SERVICES,
 }
 SERVICES: Final = tuple(sorted({*dumps.DUMPS, *_SHELLS, "clipboard"}))
-"""All that can be dumped or talked to; the clipboard is one of the platform's that cannot (android-facts 8b)."""
+"""All services that can be dumped or called; the clipboard is one that cannot (android-facts 8b)."""
 
 SYSTEM: Final[dict[str, Command]] = {
     "cmd": cmd,
