@@ -40,9 +40,16 @@ async def test_progress_grows_with_every_step(visit: Visit) -> None:
         ]
 
 
-async def test_two_devices_work_at_the_same_time(visit: Visit) -> None:
+async def test_two_devices_work_at_the_same_time(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     place = await visit(devices=2)
     first, second = (device.serial for device in place.devices)
+    released, clock = asyncio.Event(), place.devices[0].clock
+    sleep = clock.sleep
+
+    async def sleep_until_released(seconds: float) -> None:
+        await (released.wait() if seconds == 1.5 else sleep(seconds))
+
+    monkeypatch.setattr(clock, "sleep", sleep_until_released)
     async with place.talk() as agent:
         slow = asyncio.create_task(agent.call("execute", execution=plan(nap(1_500)), deviceId=first))
         await agent.hears("1 of 1: sleep")
@@ -50,6 +57,7 @@ async def test_two_devices_work_at_the_same_time(visit: Visit) -> None:
         busy = await agent.refused("action", type="press_key", key="home", deviceId=first)
         assert (busy["code"], busy["retryable"]) == ("EXECUTION_CONFLICT_IN_FLIGHT", True)
         assert not slow.done()
+        released.set()
         await agent.ok("action", type="press_key", key="home", deviceId=first, waitMs=60_000)
         assert slow.done()
         assert document(await slow)["envelope"]["status"] == "success"
