@@ -80,8 +80,8 @@ def generations() -> Iterator[str]:
 
 
 def commands() -> Iterator[str]:
-    from clawperator.app.cli.parsing.arguments import OPTIONS_HELP
-    from clawperator.app.cli.table import SECTIONS
+    from clawperator.app.cli.command import OPTIONS_HELP
+    from clawperator.app.cli.command_table import SECTIONS
 
     yield f"### Options of every command\n\n```text\n{_global_options()}\n```\n"
     known = {word for words in SECTIONS.values() for word in words}
@@ -94,19 +94,18 @@ def commands() -> Iterator[str]:
 
 
 def _global_options() -> str:
-    from clawperator.app.cli.parsing.arguments import Parser, add_globals
+    from clawperator.app.cli.command import global_parser
 
-    parser = Parser("clawperator")
+    parser = global_parser()
     parser.formatter_class = _formatter
-    add_globals(parser)
     return parser.format_help().partition("anywhere:\n")[2].rstrip()
 
 
 @cache
 def _help_texts() -> tuple[tuple[str, str], ...]:
     """The words and the help of every command, as wide as on any other machine."""
-    from clawperator.app.cli.parsing.arguments import build_parser
-    from clawperator.app.cli.table import COMMANDS, load
+    from clawperator.app.cli.command import build_parser, load
+    from clawperator.app.cli.command_table import COMMANDS
 
     texts = []
     for words in COMMANDS:
@@ -285,7 +284,7 @@ def _prose(text: str) -> str:
 
 def manual() -> str:
     """The manual page, in man's own markup."""
-    from clawperator.app.cli.table import COMMANDS
+    from clawperator.app.cli.command_table import COMMANDS
     from clawperator.engine.version import __version__
 
     lines = [f'.TH CLAWPERATOR 1 "" "clawperator {__version__}"', ".SH NAME", "clawperator \\- drive Android devices"]

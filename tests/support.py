@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from clawperator.app.cli.parsing.arguments import build_parser, read
-from clawperator.app.cli.table import load
+from clawperator.app.cli.command import build_parser, load
+from clawperator.app.cli.parsing.parser import read
 from clawperator.engine.config.settings import Settings
 from clawperator.engine.guard import Guard
 

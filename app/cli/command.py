@@ -1,37 +1,116 @@
-"""What a command is: its flags, its help, and a ``run`` that returns an ``Answer``."""
+"""What a command is: the flags it accepts, its help, and a ``run`` that returns an ``Answer``."""
 
 from __future__ import annotations
 
+from argparse import Namespace
+
+from clawperator.app.cli.command_table import COMMANDS
+from clawperator.app.cli.parsing.flags import global_flags
+from clawperator.app.cli.parsing.parser import Parser
+from clawperator.engine.errors import EngineError, ErrorCode
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from collections.abc import Mapping
+    from typing import Any
 
-    from clawperator.app.cli.output import Answer
-    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.app.cli.parsing.flags import Declared
+
+Options = Namespace
+"""The values of a command's flags and arguments, and of the global options."""
+OPTIONS_HELP = "Options of every command: clawperator help options"
+
+
+class Answer:
+    """The result of a command: the JSON ``document``, and how ``--output pretty`` draws it.
+
+    ``view`` names a drawing of ``pretty.registry``, which gets ``data`` (default: the document); without one it draws the
+    indented document. ``failed`` makes the exit code 1. ``indent`` is for the one command whose JSON is indented by contract.
+    """
+
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        *,
+        view: str = "",
+        data: object = None,
+        failed: bool = False,
+        indent: int | None = None,
+    ) -> None:
+        self.document = document
+        self.view = view
+        self.data = document if data is None else data
+        self.failed = failed
+        self.indent = indent
 
 
 class Command:
     """Base of every command; ``words`` are the ones it was called by.
 
     ``usage`` is the form without the words, ``notes`` a paragraph for the help text, ``examples`` the argument part of
-    command lines that work. ``run`` returns an exit code when it has written everything itself (streams, scripts, screens).
+    command lines that work; errors quote the first one. ``run`` returns an exit code when it has written everything itself.
     """
 
     usage = "[options]"
-    long_lived = False
-    """Whether it stays: then its garbage must be collected, which short commands save themselves."""
-    reserved = False
-    """Whether the contract names it and it does not exist yet: then none of its flags is refused, only the command."""
     notes = ""
     examples: tuple[str, ...] = ()
+    flags: tuple[Declared, ...] = ()
+    """Flags and arguments beyond the global options, in the order of the help."""
+    flag_code: ErrorCode | None = None
+    """The code of errors about flags, in place of the flags' own."""
+    surface = "classic"
+    """The profile of its results: ``classic`` or ``flat``."""
     formats: tuple[str, ...] = ("json", "pretty")
-    """What ``--output`` may be; the first one is the default."""
+    """Values of ``--output``; the first one is the default."""
+    long_lived = False
+    """Runs until it is stopped: garbage collection is on, which short commands skip."""
+    reserved = False
+    """Named by the contract but not implemented: its flags are not checked, only the command is refused."""
 
     def __init__(self, words: str) -> None:
         self.words = words
 
-    def configure(self, parser: Parser) -> None:
-        """Declare flags and positionals beyond the global ones."""
-
-    def run(self, options: Namespace) -> Answer | int:
+    def run(self, options: Options) -> Answer | int:
         raise NotImplementedError
+
+    def usage_error(
+        self, message: str, code: ErrorCode = ErrorCode.USAGE, *, example: str | None = None
+    ) -> EngineError:
+        """The error about a wrong form of this command, with ``example`` (default: its first one)."""
+        arguments = self.examples[0] if example is None else example
+        return EngineError(code, message, extra={"example": f"clawperator {self.words} {arguments}".rstrip()})
+
+    def missing(self, what: str, code: ErrorCode = ErrorCode.USAGE, *, example: str | None = None) -> EngineError:
+        """The error about an argument that this command requires."""
+        return self.usage_error(f"{self.words} requires {what}", code, example=example)
+
+
+def load(words: str) -> Command:
+    """The command object for words of ``COMMANDS``."""
+    from importlib import import_module
+
+    module, _, name = COMMANDS[words][0].partition(":")
+    command: Command = getattr(import_module(f"clawperator.app.cli.commands.{module}"), name)(words)
+    return command
+
+
+def build_parser(command: Command) -> Parser:
+    """The parser of one command, global options included."""
+    examples = "\n".join(f"  clawperator {command.words} {example}".rstrip() for example in command.examples)
+    parser = Parser(
+        f"clawperator {command.words}",
+        usage=command.usage,
+        description="\n\n".join(filter(None, (f"{COMMANDS[command.words][1]}.", command.notes))),
+        epilog="\n\n".join((*([f"examples:\n{examples}"] if examples else ()), OPTIONS_HELP)),
+    )
+    parser.add(*command.flags, code=command.flag_code)
+    parser.add(*global_flags(command.formats), everywhere=True)
+    parser.set_defaults(surface=command.surface)
+    return parser
+
+
+def global_parser() -> Parser:
+    """A parser of the global options alone."""
+    parser = Parser("clawperator")
+    parser.add(*global_flags(), everywhere=True)
+    return parser

@@ -1,4 +1,4 @@
-"""What is asked before something is done that cannot be taken back; without a person to ask it is refused."""
+"""Confirmation of what cannot be undone; without a terminal to ask on it is refused."""
 
 from __future__ import annotations
 
@@ -7,27 +7,18 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.app.cli.command import Options
 
 
-def configure(parser: Parser) -> None:
-    """The flags of a command that asks."""
-    parser.switch("--yes", about="confirm without asking")
-    parser.switch("--no-input", about="fail instead of asking")
-
-
-def may_ask(options: Namespace) -> bool:
-    """Whether somebody can be asked, and may be."""
+def may_ask(options: Options) -> bool:
+    """Whether ``--no-input`` allows a question and a person can answer it."""
     return not options.no_input and diagnostics.can_ask()
 
 
-def confirm(options: Namespace, question: str, *, refusal: str) -> None:
-    """Return if the person says yes, or ``--yes`` said it before.
+def confirm(options: Options, question: str, *, refusal: str) -> None:
+    """Return if the person confirms, or ``--yes`` was passed.
 
-    Raises ``EngineError`` (NOT_CONFIRMED) where there is no terminal to ask on (``refusal`` says what was not done), or the
-    answer is no.
+    Raises ``EngineError`` (NOT_CONFIRMED) without a terminal to ask on (``refusal`` is the message then), or after a no.
     """
     if options.yes:
         return

@@ -1,20 +1,20 @@
-"""One command line from beginning to end: exactly one document (or help text) on stdout, and the exit code."""
+"""Run one command line: exactly one document (or help text) on stdout, and the exit code."""
 
 from __future__ import annotations
 
 import gc
 
 from clawperator.app import interrupts
-from clawperator.app.cli import deferred, diagnostics, output
-from clawperator.app.cli.parsing.arguments import HelpWantedError, build_parser, find_command, read
-from clawperator.app.cli.table import GROUPS, load
+from clawperator.app.cli import after_output, diagnostics, output
+from clawperator.app.cli.command import Answer, build_parser, load
+from clawperator.app.cli.command_table import GROUPS
+from clawperator.app.cli.parsing.lookup import find_command
+from clawperator.app.cli.parsing.parser import HelpWantedError, read
 from clawperator.engine.errors import EngineError, ErrorCode, interruption
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from clawperator.app.cli.output import Answer
 
 
 def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
@@ -23,9 +23,9 @@ def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
     ``leaving``: the process ends with it.
     """
     try:
-        return _run([*_format_of_terminal(arguments), *arguments], leaving=leaving)
+        return _run([*_terminal_format(arguments), *arguments], leaving=leaving)
     finally:
-        deferred.do(leaving=leaving)
+        after_output.run_all(leaving=leaving)
 
 
 def _run(arguments: Sequence[str], *, leaving: bool) -> int:
@@ -38,16 +38,17 @@ def _run(arguments: Sequence[str], *, leaving: bool) -> int:
             diagnostics.traceback(exc)
         outcome = exc
     except output.CannotWriteError as exc:
-        return _unheard(exc)
-    except Exception as exc:  # noqa: BLE001 -- the last border: whatever it is, callers get one JSON object
+        return _not_written(exc)
+    except Exception as exc:  # noqa: BLE001 -- the last handler: callers get one JSON object for every exception
         if "--verbose" in arguments:
             diagnostics.traceback(exc)
-        outcome = diagnostics.unexpected(exc)
+        name = type(exc).__name__
+        outcome = EngineError(ErrorCode.UNKNOWN, str(exc) or name, details={"exception": name})
     return _finish(outcome, output.stated_format(arguments), leaving=leaving)
 
 
-def _format_of_terminal(arguments: Sequence[str]) -> list[str]:
-    """The flags that the setting ``output.terminal`` stands for; none where the command line chooses, or opens the console."""
+def _terminal_format(arguments: Sequence[str]) -> list[str]:
+    """The flags of the setting ``output.terminal``; none where the command line chooses a format, or opens the console."""
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
     chosen = any(word.partition("=")[0] in ("--json", "--output", "--format") for word in before)
     if chosen or not before or "demo" in before or not output.is_terminal():
@@ -65,25 +66,28 @@ def _format_of_terminal(arguments: Sequence[str]) -> list[str]:
 
 
 def interrupted(arguments: Sequence[str]) -> int:
-    """Print the outcome of a signal that came before or after a session."""
+    """Print the outcome of a signal that came before or after a session, and return the exit code."""
     return _finish(_interruption(), output.stated_format(arguments), leaving=False)
 
 
+def _interruption() -> EngineError:
+    return (interrupts.outcome or interruption)()
+
+
 def _answer(arguments: Sequence[str]) -> Answer | int:
-    """Understand the whole line, then run its command. An exit code means that everything is written already."""
+    """Parse the command line and run its command. An exit code means that everything is written already."""
     words = ""
     try:
         words, rest, after_dashes = find_command(arguments)
-        return _carried_out(words, rest, after_dashes)
+        return _run_command(words, rest, after_dashes)
     except HelpWantedError as wanted:
-        return _explain(wanted.topic)
+        return _print_help(wanted.topic)
     except EngineError as exc:
         exc.hint = exc.hint.replace("help <command>", f"help {words}" if words else "--help")
         raise
 
 
-def _carried_out(words: str, rest: Sequence[str], after_dashes: Sequence[str]) -> Answer | int:
-    """The answer of the command ``words``, or its exit code."""
+def _run_command(words: str, rest: Sequence[str], after_dashes: Sequence[str]) -> Answer | int:
     if words in GROUPS:
         raise EngineError(ErrorCode.USAGE, GROUPS[words])
     command = load(words or "console")
@@ -99,25 +103,17 @@ def _carried_out(words: str, rest: Sequence[str], after_dashes: Sequence[str]) -
 
         output.print_text(f"{__version__}\n")
         return 0
-    if not words and (rest or not _has_terminal()):
-        return _explain("")
+    if not words:  # the console on a terminal, else the help
+        from clawperator.app.cli.commands.console import has_terminal
+
+        if rest or not has_terminal():
+            return _print_help("")
     if command.long_lived:
         gc.enable()
     return command.run(options)
 
 
-def _has_terminal() -> bool:
-    """Without a command, people get the console and everything else gets the help."""
-    from clawperator.app.cli.commands.console import has_terminal
-
-    return has_terminal()
-
-
-def _interruption() -> EngineError:
-    return (interrupts.outcome or interruption)()
-
-
-def _explain(topic: str) -> Answer | int:
+def _print_help(topic: str) -> int:
     from clawperator.app.cli.help import help_text
 
     output.print_text(help_text(topic))
@@ -125,10 +121,10 @@ def _explain(topic: str) -> Answer | int:
 
 
 def _finish(outcome: Answer | EngineError | int, fmt: str, *, leaving: bool) -> int:
-    """Print the outcome. A signal before its first byte is the outcome, one in the middle of it ends the printing, one after it changes nothing."""
+    """Print the outcome. A signal before its first byte replaces it, one in the middle ends the printing, a later one changes nothing."""
     progress = output.Progress()
     try:
-        exit_code = outcome if isinstance(outcome, int) else _printed(outcome, fmt, progress)
+        exit_code = outcome if isinstance(outcome, int) else _print(outcome, fmt, progress)
         if leaving:
             interrupts.end(exit_code)
     except KeyboardInterrupt:
@@ -137,23 +133,35 @@ def _finish(outcome: Answer | EngineError | int, fmt: str, *, leaving: bool) -> 
             return _finish(_interruption(), fmt, leaving=leaving)
         if isinstance(outcome, int) or not progress.whole:
             return interrupts.INTERRUPTED
-        exit_code = diagnostics.exit_code(outcome)
+        exit_code = _exit_code(outcome)
         if leaving:
             interrupts.end(exit_code)
     return exit_code
 
 
-def _printed(outcome: Answer | EngineError, fmt: str, progress: output.Progress) -> int:
-    answer = output.Answer(outcome.to_dict(), view="error") if isinstance(outcome, EngineError) else outcome
+def _print(outcome: Answer | EngineError, fmt: str, progress: output.Progress) -> int:
+    answer = Answer(outcome.to_dict(), view="error") if isinstance(outcome, EngineError) else outcome
     try:
-        output.print_answer(answer, fmt, progress)
+        if fmt == "pretty":
+            from clawperator.app.cli.pretty.registry import draw
+
+            output.print_bytes(draw(answer.view, answer.data), progress)
+        else:
+            output.print_bytes(output.encode(answer.document, indent=answer.indent) + b"\n", progress)
     except output.CannotWriteError as exc:
-        return _unheard(exc)
-    return diagnostics.exit_code(outcome)
+        return _not_written(exc)
+    return _exit_code(outcome)
 
 
-def _unheard(error: output.CannotWriteError) -> int:
-    """A reader that left wants no more words; a full disk deserves one."""
+def _exit_code(outcome: Answer | EngineError) -> int:
+    """0 for an answer, 1 for a failed one, the table's code for an error, 130 for an interrupt."""
+    if isinstance(outcome, EngineError):
+        return interrupts.INTERRUPTED if outcome.code is ErrorCode.INTERRUPTED else outcome.code.exit_code
+    return 1 if outcome.failed else 0
+
+
+def _not_written(error: output.CannotWriteError) -> int:
+    """A closed pipe is no error to report; anything else is."""
     if error.exit_code != output.READER_GONE:
         diagnostics.note(str(error))
     return error.exit_code

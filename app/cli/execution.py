@@ -1,4 +1,4 @@
-"""Running executions for commands, and their result in the command line's shape: the same for every command that runs one."""
+"""Running executions for commands, and their result in the command line's shape."""
 
 from __future__ import annotations
 
@@ -6,87 +6,88 @@ import re
 from typing import TYPE_CHECKING
 
 from clawperator.app.cli import diagnostics
-from clawperator.app.cli.commands.execute import max_snapshot_bytes
-from clawperator.app.cli.output import Answer
-from clawperator.app.cli.parsing.flat_words import flat_error, profile
+from clawperator.app.cli.command import Answer
+from clawperator.app.cli.flat_profile import flat_error, profile
 from clawperator.app.cli.session import run
 from clawperator.engine import EngineError, RunOptions
 from clawperator.engine.contracts.limits import MAX_SOURCE_LENGTH
 from clawperator.engine.text.flat_names import flat_named
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
+    from clawperator.app.cli.command import Options
     from clawperator.engine import Engine, ExecutionResult, Settings
     from clawperator.engine.skills.play import PlayReport
 
-_TOLD_ON_STDERR = ("SNAPSHOT_EXTRACTION_FAILED", "SCREENSHOT_CAPTURE_FAILED")
-"""Warnings that callers of the reference look for on stderr, in ``json`` output too."""
+_ALSO_ON_STDERR = ("SNAPSHOT_EXTRACTION_FAILED", "SCREENSHOT_CAPTURE_FAILED")
+"""Warnings that callers look for on stderr, in ``json`` output too."""
 
 
 def execute(
     payload: object,
-    options: Namespace,
+    options: Options,
     *,
-    surroundings: Callable[[], AbstractAsyncContextManager[Settings]] | None = None,
+    settings_source: Callable[[], AbstractAsyncContextManager[Settings]] | None = None,
 ) -> Answer:
-    """Run ``payload`` on the chosen device; flags that are wrong are refused before anything is asked of adb.
-
-    Commands of the flat surface are answered in its profile and its names (``flat_words``).
-    """
-    choices = _choices(options)
+    """Run ``payload`` on the chosen device. Commands of the flat profile are answered in its names (``flat_profile``)."""
+    choices = run_options(options)
 
     async def use(engine: Engine) -> ExecutionResult:
-        asked = _for_skill(payload, engine.settings.environment)
-        return await engine.execute(asked, timeout_ms=options.timeout_ms, options=choices)
+        sent = _for_skill(payload, engine.settings.environment)
+        return await engine.execute(sent, timeout_ms=options.timeout_ms, options=choices)
 
     try:
-        result = run(options, use, surroundings=surroundings)
+        result = run(options, use, settings_source=settings_source)
     except EngineError as exc:
-        _warn(exc.extra.get("warnings", ()), options)
+        warn(exc.extra.get("warnings", ()), options)
         if choices.profile == "flat":
             raise flat_error(exc) from exc
         raise
-    _warn(result.warnings, options)
+    warn(result.warnings, options)
     if options.verbose:
         spent = ", ".join(f"{name} {milliseconds:.1f} ms" for name, milliseconds in result.phases.items())
-        diagnostics.note(f"spent: {spent}")
+        diagnostics.note(f"phases: {spent}")
     if choices.profile == "flat":
-        # the flat surface's exit code counts every step, whatever the plan's status is (execution.md#result)
+        # the flat profile's exit code counts every step, whatever the plan's status is (execution.md#result)
         return Answer(flat_named(document(result)), view="execution", failed=result.outcome.status != "succeeded")
     return Answer(document(result), view="execution", failed=not result.succeeded)
 
 
-def play_compiled(document: object, options: Namespace) -> Answer:
-    """Run what ``compile-artifact`` printed: its executions in order, then its confirmations and outputs."""
+def play_compiled(document: object, options: Options) -> Answer:
+    """Run the output of ``compile-artifact``: its executions in order, then its confirmations and outputs."""
     from clawperator.engine.config.active_profile import load_profile
     from clawperator.engine.skills.play import play_document
 
-    choices = _choices(options)
+    choices = run_options(options)
 
     async def use(engine: Engine) -> PlayReport:
         profile = load_profile(engine.settings)
         return await play_document(engine, document, profile, timeout_ms=options.timeout_ms, options=choices)
 
-    report = run(options, use)
-    _warn(report.warnings, options)
+    return play_answer(run(options, use), options)
+
+
+def play_answer(report: PlayReport, options: Options) -> Answer:
+    """Return the answer about the executions of an artifact."""
+    warn(report.warnings, options)
     return Answer(report.to_dict(), view="play_report", failed=report.failed)
 
 
-def _choices(options: Namespace) -> RunOptions:
+def run_options(options: Options) -> RunOptions:
+    """Return what ``RESULT_FLAGS`` and ``OVERWRITE_FLAG`` choose."""
     return RunOptions(
         profile=profile(options),
         raw_envelope=options.raw_envelope,
-        max_snapshot_bytes=max_snapshot_bytes(options),
+        max_snapshot_bytes=options.max_snapshot_bytes,
         screenshot_overwrite=getattr(options, "overwrite", False),
     )
 
 
 def _for_skill(payload: object, env: Mapping[str, str]) -> object:
-    """What a skill's script asks of a command of ours is told under the skill's name; a payload of its own has its own."""
+    """Name the skill as the source of what its script sends through our commands; its own payloads name their source."""
     skill = env.get("CLAWPERATOR_SKILL_ID", "")
     ours = isinstance(payload, dict) and str(payload.get("source", "")).startswith("clawperator-")
     if not (skill and ours and re.fullmatch(r"[A-Za-z0-9._-]{1,200}", skill)):
@@ -96,7 +97,7 @@ def _for_skill(payload: object, env: Mapping[str, str]) -> object:
 
 
 def document(result: ExecutionResult) -> dict[str, Any]:
-    """The success shape of the command line: the engine's result, marked as the canonical terminal one."""
+    """Return the engine's result, marked as the canonical terminal one."""
     answer: dict[str, Any] = {}
     for key, value in result.to_dict().items():
         answer[key] = value
@@ -105,8 +106,8 @@ def document(result: ExecutionResult) -> dict[str, Any]:
     return answer
 
 
-def _warn(warnings: Iterable[Mapping[str, Any]], options: Namespace) -> None:
-    """Warnings go to stderr in ``pretty`` output; in ``json`` they stand in the document, and a few of them in both."""
+def warn(warnings: Iterable[Mapping[str, Any]], options: Options) -> None:
+    """Write warnings to stderr for ``pretty`` output; in ``json`` they are in the document, and a few of them in both."""
     for warning in warnings:
-        if options.output == "pretty" or warning.get("code") in _TOLD_ON_STDERR:
+        if options.output == "pretty" or warning.get("code") in _ALSO_ON_STDERR:
             diagnostics.warn(str(warning.get("message", "")))

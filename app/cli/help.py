@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from clawperator.app.cli.command import build_parser, global_parser, load
+from clawperator.app.cli.command_table import COMMANDS, GROUPS, SECTIONS, subcommands
 from clawperator.app.cli.output import is_terminal
-from clawperator.app.cli.parsing.arguments import Parser, add_globals, build_parser
-from clawperator.app.cli.table import COMMANDS, GROUPS, SECTIONS, load, subcommands
 from clawperator.engine.contracts.issues import suggestion
 from clawperator.engine.errors import EngineError, ErrorCode, Retry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import HelpFormatter
-    from collections.abc import Iterator
+
+    from clawperator.app.cli.parsing.parser import Parser
 
 _INTRODUCTION = """\
 clawperator drives Android devices deterministically: one payload in, one JSON document out.
@@ -42,20 +43,28 @@ environment:
 Exit codes: 0 success, 1 error or failed execution, 130 interrupted.
 """
 TOPICS = ("options", "flat", "errors")
-"""What ``help`` explains beside commands."""
+"""Topics of ``help`` that are no commands."""
+_RETRY = {
+    Retry.NO: "the same call fails again until the cause is fixed",
+    Retry.WAIT: "repeat the same call after a delay; nothing was sent",
+    Retry.OBSERVE: "the device may have acted: take a snapshot, then decide",
+    Retry.SETUP: "run clawperator doctor or operator setup, then repeat",
+}
+_WIDTH = max(map(len, COMMANDS)) + 2
 
 
 def help_text(topic: str) -> str:
-    """The text for command words, a group or one of ``TOPICS``; the full help for no words."""
+    """Return the text for command words, a group or one of ``TOPICS``; the full help for no words."""
     if topic in COMMANDS and topic not in GROUPS:
         return _render(build_parser(load(topic)))
     if topic in GROUPS:
-        return _group_text(topic)
+        rows = _rows([f"{topic} {word}" for word in subcommands(topic)])
+        return f"usage: clawperator {GROUPS[topic]}\n\ncommands:\n{rows}\nRun `clawperator help {topic} <command>` for details.\n"
     return {"options": _options_text, "flat": _flat_text, "errors": _errors_text}.get(topic, _full_text)()
 
 
 def error_text(name: str) -> str:
-    """What one error code means. Raises ``USAGE`` for a name that is none."""
+    """Return the text about one error code. Raises ``USAGE`` for an unknown one."""
     code = ErrorCode.known(name.upper())
     if code is None:
         hint = suggestion(name.upper(), list(ErrorCode)) or "Run `clawperator help errors`."
@@ -66,14 +75,6 @@ def error_text(name: str) -> str:
         f"Retry:       {code.retry}: {_RETRY[code.retry]}\n"
         f"HTTP status: {code.http}\n"
     )
-
-
-_RETRY = {
-    Retry.NO: "the same call fails again until the cause is fixed",
-    Retry.WAIT: "repeat the same call after a delay; nothing was sent",
-    Retry.OBSERVE: "the device may have acted: take a snapshot, then decide",
-    Retry.SETUP: "run clawperator doctor or operator setup, then repeat",
-}
 
 
 def _render(parser: Parser) -> str:
@@ -95,18 +96,15 @@ def _coloured() -> type[HelpFormatter]:
 
 
 def _full_text() -> str:
-    sections = "".join(f"{title}\n{_rows(list(_commands_of(title)))}\n" for title in SECTIONS)
+    sections = "".join(
+        f"{title}\n{_rows([words for words in COMMANDS if words.partition(' ')[0] in first])}\n"
+        for title, first in SECTIONS.items()
+    )
     return f"{_INTRODUCTION}\n{sections}{_CLOSING}"
 
 
-def _commands_of(section: str) -> Iterator[str]:
-    yield from (words for words in COMMANDS if words.partition(" ")[0] in SECTIONS[section])
-
-
 def _options_text() -> str:
-    parser = Parser("clawperator")
-    add_globals(parser)
-    return f"global options{parser.format_help().partition('global options')[2]}{_ENVIRONMENT}"
+    return f"global options{global_parser().format_help().partition('global options')[2]}{_ENVIRONMENT}"
 
 
 def _flat_text() -> str:
@@ -124,13 +122,5 @@ def _errors_text() -> str:
     return f"Error codes:\n{rows}\nRun `clawperator help errors <code>` for details.\n"
 
 
-def _group_text(group: str) -> str:
-    rows = _rows([f"{group} {word}" for word in subcommands(group)])
-    return f"usage: clawperator {GROUPS[group]}\n\ncommands:\n{rows}\nRun `clawperator help {group} <command>` for details.\n"
-
-
 def _rows(commands: list[str]) -> str:
     return "".join(f"  {words:<{_WIDTH}}{COMMANDS[words][1]}\n" for words in commands)
-
-
-_WIDTH = max(map(len, COMMANDS)) + 2

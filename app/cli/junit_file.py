@@ -1,4 +1,4 @@
-"""Writing ``--junit FILE``: known to be possible before anything is examined, and whole or not at all."""
+"""``--junit FILE``: checked before the work, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from clawperator.app.cli.context import guard
+from clawperator.app.cli.settings import policy_guard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from clawperator.app.cli.command import Options
 
 
 @contextmanager
-def junit_file(options: Namespace) -> Iterator[Callable[[bytes], object]]:
-    """What to give the file's content to; without ``--junit`` it goes nowhere.
+def junit_file(options: Options) -> Iterator[Callable[[bytes], object]]:
+    """Yield what writes the file's content; without ``--junit`` it writes nothing.
 
-    A file that exists is replaced in one step at the end, and left alone when that does not come. Raises ``EngineError`` as
-    ``Guard.new_file`` does.
+    An existing file is replaced in one step when the block ends, and kept if it fails. Raises ``EngineError`` as ``Guard.new_file`` does.
     """
     if options.junit is None:
         yield lambda _: None
         return
-    with guard(options).new_file(os.path.expanduser(options.junit), replace=True, what="--junit") as stream:
+    with policy_guard(options).new_file(os.path.expanduser(options.junit), replace=True, what="--junit") as stream:
         yield stream.write

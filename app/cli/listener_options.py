@@ -1,47 +1,42 @@
-"""The flags of commands that listen, what they choose, and where one says that it can be called."""
+"""The flags of the servers, the options that they choose, and the announcement of the address."""
 
 from __future__ import annotations
 
 from clawperator.app.cli import diagnostics
+from clawperator.app.cli.parsing.flags import Flag, switch
 from clawperator.app.cli.parsing.values import integer, number
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.app.cli.command import Options
     from clawperator.app.serve.hosting import Listening
     from clawperator.app.serve.options import ServeOptions
 
-LISTENING = ("host", "port", "token_file", "no_auth", "allow_origin", "allow_host", "rate", "grace")
-"""Where the values of ``add_listening_flags`` are found."""
+SCREENSHOTS_FLAG = Flag(
+    "--screenshots-dir",
+    "<folder>",
+    "allow requests to save screenshots in this folder [~/.clawperator/screenshots]",
+    file=True,
+)
 
 
-def add_listening_flags(parser: Parser, port: int) -> None:
-    """``port`` is the one that is taken where none is named."""
-    parser.value("--host", metavar="<address>", about="listen on this address [127.0.0.1]")
-    parser.value("--port", metavar="<n|auto>", about=f"listen on this port, or auto for a free one [{port}]")
-    parser.value(
-        "--token-file", metavar="<file>", about="require a token from this file; it is created if missing", file=True
-    )
-    parser.switch("--no-auth", about="require no token, even on an address that other hosts can reach")
-    parser.value("--allow-origin", metavar="<origin>", about="allow requests from these web origins (comma-separated)")
-    parser.value("--allow-host", metavar="<name>", about="accept these additional Host names (comma-separated)")
-    parser.value("--rate", metavar="<n>", about="limit requests per second and client [100; no limit on loopback]")
-    parser.value(
-        "--grace", metavar="<seconds>", about="wait this long for running executions on shutdown [their timeouts]"
-    )
-
-
-def add_screenshots_flag(parser: Parser) -> None:
-    parser.value(
-        "--screenshots-dir", metavar="<folder>", about="allow requests to save screenshots in this folder", file=True
+def listening_flags(port: int) -> tuple[Flag, ...]:
+    """Return the flags of a server whose default is ``port``."""
+    return (
+        Flag("--host", "<address>", "listen on this address [127.0.0.1]"),
+        Flag("--port", "<n|auto>", f"listen on this port, or auto for a free one [{port}]"),
+        Flag("--token-file", "<file>", "require a token from this file; it is created if missing", file=True),
+        switch("--no-auth", "require no token, even on an address that other hosts can reach"),
+        Flag("--allow-origin", "<origin>", "allow requests from these web origins (comma-separated)"),
+        Flag("--allow-host", "<name>", "accept these additional Host names (comma-separated)"),
+        Flag("--rate", "<n>", "limit requests per second and client [100; no limit on loopback]"),
+        Flag("--grace", "<seconds>", "wait this long for running executions on shutdown [their timeouts]"),
     )
 
 
-def listening_options(options: Namespace, port: int) -> ServeOptions:
-    """What was chosen. Raises ``EngineError`` (USAGE, EXECUTION_VALIDATION_FAILED)."""
+def listening_options(options: Options, port: int) -> ServeOptions:
+    """Return what the flags choose. Raises ``EngineError`` (USAGE, EXECUTION_VALIDATION_FAILED)."""
     from clawperator.app.serve.options import DEFAULT_HOST, EXPOSED_RATE, ServeOptions, is_loopback
 
     host = options.host or DEFAULT_HOST
@@ -64,8 +59,8 @@ def listening_options(options: Namespace, port: int) -> ServeOptions:
     )
 
 
-def screenshots_folder(options: Namespace) -> str:
-    """Where requests may have pictures written."""
+def screenshots_folder(options: Options) -> str:
+    """Return the folder in which requests may save screenshots."""
     import os
 
     from clawperator.engine.config.settings import home_folder
@@ -74,12 +69,12 @@ def screenshots_folder(options: Namespace) -> str:
     return chosen or os.path.join(home_folder(os.environ), "screenshots")
 
 
-def say_where(listening: Listening, url: str, name: str, options: Namespace) -> None:
-    """One line: JSON on stdout where JSON was asked for, else words on stderr."""
+def announce(listening: Listening, url: str, name: str, options: Options) -> None:
+    """Write the address: as one JSON line on stdout with ``--json``, else on stderr."""
     from clawperator.app.cli import output
 
-    for words in listening.warnings:
-        diagnostics.note(words)
+    for warning in listening.warnings:
+        diagnostics.note(warning)
     if options.output != "pretty" and options.json:
         output.print_json({"ok": True, "host": listening.host, "port": listening.port, "url": url})
     else:
@@ -91,12 +86,10 @@ def _port(text: str) -> int:
     if text == "auto":
         return 0
     try:
-        port = integer("--port", text, 1, 65_535)
+        return integer("--port", text, 1, 65_535) or 0
     except EngineError as exc:
         hint = "Use --port auto to select a free port."
         raise EngineError(ErrorCode.USAGE, "Invalid port number. Must be 1-65535.", hint=hint) from exc
-    assert port is not None
-    return port
 
 
 def _names(text: str | None) -> tuple[str, ...]:

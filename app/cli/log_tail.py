@@ -1,4 +1,4 @@
-"""The tail of ``logs``: from a growing file to stdout, one day after the other."""
+"""The output of ``logs``: the growing log file of the day."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from io import FileIO
 
 _POLL_MS = 500
-"""How often is looked where the system tells nothing: at midnight, on file systems of the network."""
+"""Interval of the checks without a file event: at midnight, on network file systems."""
 _CHUNK = 1 << 20
 
 
 class Tail:
-    """Prints whole lines, each once. ``path`` is the file that is being read: that of today.
+    """Prints whole lines, each once. ``path`` is the file being read: today's. A context manager.
 
-    A file that becomes shorter, or another one under its name, is read from its beginning. A context manager.
+    A file that becomes shorter, or is replaced, is read from its beginning.
     """
 
     def __init__(self, folder: str, fmt: str) -> None:
@@ -29,7 +29,7 @@ class Tail:
         self._folder = folder
         self._fmt = fmt
         self._file: FileIO | None = None
-        self._begun = b""
+        self._partial = b""
 
     def __enter__(self) -> Self:
         return self
@@ -39,12 +39,12 @@ class Tail:
             self._file.close()
 
     def follow(self) -> None:
-        """Print what is written from now on, for ever."""
+        """Print new lines until interrupted."""
         for _ in _ticks(self._folder):
             self.print_news()
 
     def print_news(self) -> bool:
-        """Print what has come since the last time; false where there is no file of today."""
+        """Print the lines since the last call; false if there is no file of today."""
         self._read()
         today = today_path(self._folder)
         if self._file is None or today != self.path or self._replaced():
@@ -56,37 +56,39 @@ class Tail:
     def _replaced(self) -> bool:
         assert self._file is not None
         try:
-            there = os.stat(self.path)
+            current = os.stat(self.path)
         except OSError:
             return True
         ours = os.fstat(self._file.fileno())
-        return (there.st_ino, there.st_dev) != (ours.st_ino, ours.st_dev) or there.st_size < self._file.tell()
+        return (current.st_ino, current.st_dev) != (ours.st_ino, ours.st_dev) or current.st_size < self._file.tell()
 
     def _open(self, path: str) -> bool:
         try:
-            file = open(path, "rb", buffering=0, opener=_opener)  # noqa: SIM115 -- stays open for as long as it is followed
+            file = open(path, "rb", buffering=0, opener=_opener)  # noqa: SIM115 -- stays open while it is followed
         except OSError:
             return False
         if self._file is not None:
             self._file.close()
-        self.path, self._file, self._begun = path, file, b""
+        self.path, self._file, self._partial = path, file, b""
         return True
 
     def _read(self) -> None:
         while self._file is not None and (chunk := self._file.read(_CHUNK)):
-            *lines, self._begun = (self._begun + chunk).split(b"\n")
+            *lines, self._partial = (self._partial + chunk).split(b"\n")
             if lines:
                 self._print([line.decode(errors="replace") for line in lines])
 
     def _print(self, lines: list[str]) -> None:
         if self._fmt == "pretty":
-            output.print_pretty("log_lines", lines)
+            from clawperator.app.cli.pretty.registry import draw
+
+            output.print_bytes(draw("log_lines", lines), output.Progress())
         else:
             output.print_text("".join(f"{output.visible(line)}\n" for line in lines))
 
 
 def _ticks(folder: str) -> Iterator[None]:
-    """Something may have changed in ``folder``: told by the system where it can, and every half second anyway."""
+    """Yield after file events in ``folder``, and every half second."""
     from watchfiles import watch
 
     try:
@@ -107,5 +109,5 @@ def _ticks(folder: str) -> Iterator[None]:
 
 
 def _opener(path: str, flags: int) -> int:
-    """A pipe under the file's name is not waited for."""
+    """Open without waiting for the other end of a FIFO."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

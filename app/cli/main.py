@@ -1,6 +1,6 @@
-"""The console script's way in: answers ``--version`` at once and hands everything else to ``dispatch``.
+"""Entry point of the console script: prints ``--version``, and passes everything else to ``dispatch``.
 
-Whole processes are measured here, so nothing is imported before it is known to be needed.
+Startup time is measured, so nothing is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own arguments) and return the exit code; never raises."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     collecting = gc.isenabled()
-    gc.disable()  # most commands are over before a collection could pay: it costs a tenth of their time
+    gc.disable()  # most commands end before a collection is worth it: it costs a tenth of their time
     try:
         if arguments == ["--version"]:
             return _print_version()
         return _run(arguments) if argv is None else _dispatch(arguments, leaving=False)
     finally:
         if argv is None:
-            gc.freeze()  # the process is about to end: Python's last collection would look at everything once more
+            gc.freeze()  # the process ends: Python's last collection would visit every object
         if collecting:
             gc.enable()
 
 
 def _run(arguments: Sequence[str]) -> int:
-    """``_dispatch`` for a process of our own, which ends with it."""
+    """Call ``_dispatch`` in a process that ends with it."""
     try:
         exit_code = _dispatch(arguments, leaving=True)
-    except KeyboardInterrupt:  # a second one, in the middle of the document about the first
+    except KeyboardInterrupt:  # a second signal, while the document about the first is written
         exit_code = 130  # ``interrupts`` may not be loaded yet
     from clawperator.app import interrupts
 
@@ -51,7 +51,7 @@ def _dispatch(arguments: Sequence[str], *, leaving: bool) -> int:
 
         return dispatch(arguments, leaving=leaving)
     except KeyboardInterrupt:
-        # Only before and after a command: an engine session answers for itself (session.py).
+        # Only before and after a command: an engine session handles its own signals (session.py).
         from clawperator.app.cli.dispatch import interrupted
 
         return interrupted(arguments)

@@ -1,4 +1,4 @@
-"""Where long work is, on stderr: a line that is redrawn on a terminal, plain lines elsewhere, or JSON Lines."""
+"""Progress of long work on stderr: a line that is redrawn on a terminal, plain lines elsewhere, or JSON Lines."""
 
 from __future__ import annotations
 
@@ -11,56 +11,49 @@ from clawperator.engine.progress import Stage, Tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.app.cli.command import Options
 
 _BAR = 20
-_SIGNS = {"running": "...", "done": "ok", "failed": "failed", "skipped": "skipped"}
-
-
-def configure(parser: Parser) -> None:
-    """The flag of a command that takes its time."""
-    parser.switch("--json-progress", about="write progress to stderr as JSON Lines")
+_STATES = {"running": "...", "done": "ok", "failed": "failed", "skipped": "skipped"}
 
 
 @contextmanager
-def shown(options: Namespace) -> Iterator[Tell]:
-    """What to tell stages to while a command works."""
+def shown(options: Options) -> Iterator[Tell]:
+    """Yield what shows the stages of a command (``PROGRESS_FLAG``)."""
     if options.json_progress:
         yield lambda stage: diagnostics.raw(encode(stage.to_dict()).decode())
         return
-    story = _Redrawn() if diagnostics.is_terminal() else _Plain()
+    lines = _RedrawnLine() if diagnostics.is_terminal() else _PlainLines()
     try:
-        yield story.tell
+        yield lines.show
     finally:
-        story.end()
+        lines.end()
 
 
-class _Plain:
+class _PlainLines:
     """A line when a stage begins, one for each new message, and one when it has ended."""
 
     def __init__(self) -> None:
         self._last = ("", "", "")
 
-    def tell(self, stage: Stage) -> None:
+    def show(self, stage: Stage) -> None:
         now = (stage.name, stage.state, stage.message)
         if now != self._last and (stage.state != "running" or stage.message or self._last[0] != stage.name):
-            diagnostics.note(story_line(stage))
+            diagnostics.note(stage_line(stage))
         self._last = now
 
     def end(self) -> None:
         """Every line is written already."""
 
 
-class _Redrawn:
-    """One line for the running stage; what has ended stays above it."""
+class _RedrawnLine:
+    """One line for the running stage, below those of the stages that have ended."""
 
     def __init__(self) -> None:
         self._open = False
 
-    def tell(self, stage: Stage) -> None:
-        line = story_line(stage)
+    def show(self, stage: Stage) -> None:
+        line = stage_line(stage)
         if stage.state == "running":
             diagnostics.redraw(line)
             self._open = True
@@ -74,9 +67,9 @@ class _Redrawn:
             self._open = False
 
 
-def story_line(stage: Stage) -> str:
-    """One stage in words: ``wait_boot: 48 s of 180 s``."""
-    parts = [f"{stage.name.replace('_', ' ')}: {_SIGNS[stage.state]}"]
+def stage_line(stage: Stage) -> str:
+    """Return one line about a stage: ``wait_boot: 48 s of 180 s``."""
+    parts = [f"{stage.name.replace('_', ' ')}: {_STATES[stage.state]}"]
     if stage.fraction is not None and stage.state == "running":
         full = round(min(max(stage.fraction, 0.0), 1.0) * _BAR)
         parts.append(f"[{'#' * full}{'.' * (_BAR - full)}] {stage.fraction:.0%}")

@@ -1,4 +1,4 @@
-"""An engine for the time of one command: settings in, events to stderr where asked for, SIGINT to an honest answer."""
+"""An engine for the duration of one command, with the handling of signals and the records of what ran."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clawperator.app import interrupts
-from clawperator.app.cli import deferred, diagnostics
-from clawperator.app.cli.context import FACE, settings
+from clawperator.app.cli import after_output, diagnostics
+from clawperator.app.cli.settings import FACE, resolve_settings
 from clawperator.app.signals import hearing
 from clawperator.engine import Engine, Settings
 from clawperator.engine.errors import interruption
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import AsyncIterator, Iterator, Mapping
 
+    from clawperator.app.cli.command import Options
     from clawperator.engine import EngineError
     from clawperator.engine.executions.attempt import Attempt
 
@@ -26,36 +26,36 @@ T = TypeVar("T")
 
 
 def run(
-    options: Namespace,
+    options: Options,
     use: Callable[[Engine], Awaitable[T]],
     *,
-    surroundings: Callable[[], AbstractAsyncContextManager[Settings]] | None = None,
+    settings_source: Callable[[], AbstractAsyncContextManager[Settings]] | None = None,
 ) -> T:
     """Call ``use`` with an engine and return its answer.
 
-    ``surroundings`` provides the settings where the command does not work on the user's own devices.
+    ``settings_source`` provides the settings of commands that do not work on the user's own devices.
 
     Raises what ``use`` raises; ``EngineError`` (INTERRUPTED) after SIGINT.
     """
-    enter = surroundings or partial(_own_devices, options)
+    enter = settings_source or partial(_own_devices, options)
     interrupt = _Interrupt()
     interrupts.outcome = interrupt.error
     answers: list[T] = []
     try:
-        asyncio.run(_session(enter, use, interrupt, answers, own=surroundings is None, verbose=options.verbose))
-    except KeyboardInterrupt as exc:  # before the session, while it was cleaned up after, or a second one
+        asyncio.run(_session(enter, use, interrupt, answers, own=settings_source is None, verbose=options.verbose))
+    except KeyboardInterrupt as exc:  # before the session, during its cleanup, or a second one
         if not answers:
             raise interrupt.error("error: unknown" if interrupt.began else "not_sent") from exc
     return answers[0]
 
 
 @asynccontextmanager
-async def _own_devices(options: Namespace) -> AsyncIterator[Settings]:
-    yield settings(options)
+async def _own_devices(options: Options) -> AsyncIterator[Settings]:
+    yield resolve_settings(options)
 
 
 async def _session(
-    surroundings: Callable[[], AbstractAsyncContextManager[Settings]],
+    settings_source: Callable[[], AbstractAsyncContextManager[Settings]],
     use: Callable[[Engine], Awaitable[T]],
     interrupt: _Interrupt,
     answers: list[T],
@@ -64,10 +64,14 @@ async def _session(
     verbose: bool,
 ) -> None:
     try:
-        async with surroundings() as chosen, Engine(chosen, face=FACE) as engine, _storyteller(engine, verbose=verbose):
+        async with (
+            settings_source() as chosen,
+            Engine(chosen, face=FACE) as engine,
+            _verbose_events(engine, verbose=verbose),
+        ):
             if own:
-                _record_afterwards(engine)
-                _log_afterwards(engine)
+                _schedule_history(engine)
+                _schedule_log(engine)
             engine.recorders.append(interrupt)
             with interrupt.over():
                 answers.append(await use(engine))
@@ -76,8 +80,8 @@ async def _session(
             raise interrupt.error() from exc
 
 
-def _record_afterwards(engine: Engine) -> None:
-    """The answer goes out first; then what ran on the user's own devices is written down, and said if that did not work."""
+def _schedule_history(engine: Engine) -> None:
+    """Write the run to the history after the answer, and warn if that fails."""
     history = engine.history
     if history is None:
         return
@@ -88,31 +92,31 @@ def _record_afterwards(engine: Engine) -> None:
         for trouble in history.troubles:
             diagnostics.warn(trouble)
 
-    deferred.later(finish)
+    after_output.schedule(finish)
 
 
-def _log_afterwards(engine: Engine) -> None:
-    """What ran goes to the log file when the answer is out."""
+def _schedule_log(engine: Engine) -> None:
+    """Write the run to the log file after the answer."""
     from clawperator.engine.diagnostics.log_file import LogRecorder, open_log
 
     recorder, log = LogRecorder(), open_log(engine.settings, warn=diagnostics.warn)
     engine.recorders.append(recorder)
     if log.wants("debug"):
         engine.server.trace.listener = recorder.heard
-    deferred.later(lambda _: recorder.write(log))
+    after_output.schedule(lambda _: recorder.write(log))
 
 
 class _Interrupt:
-    """SIGINT, SIGTERM or SIGHUP cancels the current task; as a recorder of the engine it knows what was dispatched.
+    """Cancels the current task on SIGINT, SIGTERM or SIGHUP; as a recorder of the engine it knows what was dispatched.
 
-    The next SIGINT is Python's own.
+    Python handles the next SIGINT.
     """
 
     def __init__(self) -> None:
         self._attempt: Attempt | None = None
         self._outcome: object = None
         self.began = False
-        """Something may have been dispatched."""
+        """Whether something may have been dispatched."""
 
     def dispatched(self, attempt: Attempt) -> None:
         self._attempt, self._outcome = attempt, None
@@ -122,7 +126,7 @@ class _Interrupt:
 
     @contextmanager
     def over(self) -> Iterator[None]:
-        """React to SIGINT while the current task works with an engine."""
+        """Handle signals while the current task works with an engine."""
         task = asyncio.current_task()
         self.began = True
 
@@ -135,7 +139,7 @@ class _Interrupt:
             yield
 
     def error(self, status: str = "not_sent") -> EngineError:
-        """Return the interrupt as an error about the last execution; where there was none, with the ``status``."""
+        """Return the interrupt as an error about the last execution; without one, with the ``status``."""
         if (attempt := self._attempt) is None:
             return interruption(status)
         names = {"executionId": attempt.execution_id}
@@ -148,15 +152,15 @@ class _Interrupt:
 
 
 @asynccontextmanager
-async def _storyteller(engine: Engine, *, verbose: bool) -> AsyncIterator[None]:
-    """Tell the engine's events on stderr while ``verbose``."""
+async def _verbose_events(engine: Engine, *, verbose: bool) -> AsyncIterator[None]:
+    """Log the engine's events to stderr while ``verbose``."""
     if not verbose:
         yield
         return
-    from clawperator.app.cli.verbose_log import tell
+    from clawperator.app.cli.verbose_log import write_events
 
     with engine.events.subscribe() as subscription:
-        task = asyncio.create_task(tell(subscription), name="story")
+        task = asyncio.create_task(write_events(subscription), name="verbose log")
         try:
             yield
         finally:

@@ -26,9 +26,9 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 
 @asynccontextmanager
 async def one_device() -> AsyncIterator[Settings]:
-    """Settings for an engine that sees one simulated device and nothing else of this machine.
+    """Yield settings for an engine that sees one simulated device and nothing else of this computer.
 
-    Locks go to a folder of their own, as the serial may be that of a real emulator, and so does what ran: it is no history.
+    Locks and history go to a temporary folder: the serial may be that of a real emulator.
     """
     with TemporaryDirectory(prefix="clawperator-demo-") as folder:
         async with Simulation([create_device()], mode="server") as simulation:
@@ -37,13 +37,13 @@ async def one_device() -> AsyncIterator[Settings]:
 
 
 def simulated_devices(count: int, scenario_file: str | None, generation: Generation) -> list[SimulatedDevice]:
-    """``count`` devices of one scenario. Raises ``EngineError`` (FILE_NOT_READABLE, SCENARIO_INVALID) for a scenario that cannot be read or is wrong."""
+    """Return ``count`` devices of one scenario. Raises ``EngineError`` (FILE_NOT_READABLE, SCENARIO_INVALID) for a scenario that is unreadable or invalid."""
     scenario = Scenario() if scenario_file is None else load_scenario(scenario_file)
     return [create_device(scenario, index=index, generation=generation) for index in range(count)]
 
 
 def serve(devices: Sequence[SimulatedDevice], *, server: bool, port: int, emulator_pair: bool) -> None:
-    """Offer ``devices`` until SIGINT, which is the normal end: as an adb server, or each on a port of its own."""
+    """Serve ``devices`` until SIGINT: as an adb server, or each on a port of its own."""
     mode: Any = "server" if server else "adbd"
     with suppress(KeyboardInterrupt):
         asyncio.run(
@@ -53,13 +53,13 @@ def serve(devices: Sequence[SimulatedDevice], *, server: bool, port: int, emulat
 
 async def _serve(simulation: Simulation) -> None:
     async with _listening(simulation):
-        told = await _announced(simulation) if simulation.emulator_pair else {}
-        output.print_json({**address(simulation), **told})
+        announced = await _announced(simulation) if simulation.emulator_pair else {}
+        output.print_json({**address(simulation), **announced})
         await asyncio.get_running_loop().create_future()
 
 
 async def _announced(simulation: Simulation) -> dict[str, Any]:
-    """Tell the adb server that runs on this computer about the emulators, as they do themselves; what is left to do, if it cannot."""
+    """Announce the emulators to the local adb server, as emulators do; without one, return the hint what to do."""
     host, port, path = server_address(os.environ)
     if host in LOCAL and not path:
         with suppress(OSError):
@@ -85,8 +85,8 @@ async def _listening(simulation: Simulation) -> AsyncIterator[None]:
 
 
 def address(simulation: Simulation) -> dict[str, Any]:
-    """What a client needs to know to reach the devices."""
-    where: dict[str, Any] = {
+    """Return what a client needs to reach the devices."""
+    found: dict[str, Any] = {
         "ok": True,
         "mode": simulation.mode,
         "host": simulation.host,
@@ -95,7 +95,7 @@ def address(simulation: Simulation) -> dict[str, Any]:
     }
     if simulation.mode == "server":
         network = {"wireless": [phone.to_dict() for phone in simulation.phones]} if simulation.phones else {}
-        return {**where, **network, "env": dict(simulation.env())}
+        return {**found, **network, "env": dict(simulation.env())}
     if simulation.emulator_pair:
-        return where
-    return {**where, "connect": [f"adb connect {simulation.host}:{port}" for port in simulation.ports]}
+        return found
+    return {**found, "connect": [f"adb connect {simulation.host}:{port}" for port in simulation.ports]}

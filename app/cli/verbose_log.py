@@ -1,4 +1,4 @@
-"""What ``--verbose`` tells on stderr while a command runs."""
+"""What ``--verbose`` writes to stderr while a command runs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from clawperator.engine.events.types import EngineEvent
 
 
-async def tell(subscription: Subscription) -> None:
+async def write_events(subscription: Subscription) -> None:
+    """Write one line per event until the subscription is closed."""
     async for event in subscription:
-        if line := story_line(event):
+        if line := event_line(event):
             diagnostics.note(line)
 
 
-def story_line(event: EngineEvent) -> str:
-    """One line about an event, or '' for events that come by the hundred."""
+def event_line(event: EngineEvent) -> str:
+    """Return one line about an event, or '' for events that are too frequent to log."""
     match event:
         case ExecutionStarted():
             return f"{event.command_id}: {event.action_count} actions within {event.timeout_ms} ms on {event.device_id}"

@@ -1,4 +1,4 @@
-"""The passive tail of ``watch``: engine events to lines."""
+"""The output of ``watch``: engine events as lines."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from clawperator.engine.events.types import EngineEvent
 
 
-async def follow(engine: Engine, *, limit: int | None, trees: bool, fmt: str) -> None:
-    """Print a line per event of the chosen device, for ever or until ``limit`` lines are out."""
-    engine.admit(build.snapshot(), "watch a device")  # what happens on a screen is for those who may look at it
+async def follow(engine: Engine, *, limit: int | None, trees: bool, pretty: bool) -> None:
+    """Print a line per event of the chosen device until ``limit`` lines are printed; without a limit until it fails."""
+    engine.admit(build.snapshot(), "watch a device")  # the policy must allow to read the screen
     device = await engine.device()
     with engine.events.subscribe() as subscription:
         tail = asyncio.create_task(engine.watch_log(device.serial), name="watch")
@@ -25,41 +25,37 @@ async def follow(engine: Engine, *, limit: int | None, trees: bool, fmt: str) ->
         try:
             async for event in subscription:
                 if (line := line_of(event, trees=trees)) is not None:
-                    await output.write(_bytes(line, fmt))
+                    await output.write(_bytes(line, pretty=pretty))
                     shown += 1
                     if shown == limit:
                         return
         finally:
             tail.cancel()
             await asyncio.gather(tail, return_exceptions=True)
-    tail.result()  # for ever, unless something is wrong: then it says what
+    tail.result()  # it only ends with an error
 
 
-def _bytes(line: dict[str, Any], fmt: str) -> bytes:
-    return output.drawn("event", line) if fmt == "pretty" else output.encode(line) + b"\n"
+def _bytes(line: dict[str, Any], *, pretty: bool) -> bytes:
+    if not pretty:
+        return output.encode(line) + b"\n"
+    from clawperator.app.cli.pretty.registry import draw
+
+    return draw("event", line)
 
 
 def line_of(event: EngineEvent, *, trees: bool = True) -> dict[str, Any] | None:
-    """The JSON line of an event; ``None`` for those that ``watch`` does not show."""
+    """Return the JSON line of an event; ``None`` for those that ``watch`` does not show."""
     line: dict[str, Any] = {"at": event.at, "deviceId": event.device_id}
     match event:
         case CommandProgress():
-            return line | {
-                "event": "progress",
-                "commandId": event.command_id,
-                "kind": event.kind,
-                "fields": dict(event.fields),
-            }
+            fields = {"commandId": event.command_id, "kind": event.kind, "fields": dict(event.fields)}
+            return line | {"event": "progress"} | fields
         case EnvelopeSeen(problem=""):
             answer = {"envelope": event.envelope, "outcome": event.outcome}
             return line | {"event": "envelope", "commandId": event.command_id} | answer
         case EnvelopeSeen():
-            return line | {
-                "event": "unreadable",
-                "commandId": event.command_id,
-                "problem": event.problem,
-                "raw": event.raw,
-            }
+            reason = {"problem": event.problem, "raw": event.raw}
+            return line | {"event": "unreadable", "commandId": event.command_id} | reason
         case SnapshotSeen():
             text = {"text": event.xml} if trees else {"bytes": len(event.xml.encode())}
             seen = {"commandId": event.command_id, "stepId": event.step_id, "complete": event.complete}

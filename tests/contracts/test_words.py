@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from clawperator import engine
-from clawperator.app.cli.parsing.arguments import build_parser
-from clawperator.app.cli.table import COMMANDS, load
+from clawperator.app.cli.command import build_parser, load
+from clawperator.app.cli.command_table import COMMANDS
 from clawperator.app.mcp.instructions import INSTRUCTIONS
 from clawperator.engine.errors import ErrorCode
 

@@ -10,8 +10,8 @@ import pytest
 from rich.cells import cell_len
 
 from clawperator.app.cli import diagnostics
-from clawperator.app.cli.output import encode, print_renderables
-from clawperator.app.cli.pretty import document
+from clawperator.app.cli.output import encode
+from clawperator.app.cli.pretty.registry import draw
 from clawperator.engine.doctor.check import Check
 from clawperator.engine.doctor.junit import junit_xml
 from clawperator.engine.text import invisible
@@ -40,10 +40,10 @@ def test_json_on_stdout_hides_nothing_and_is_the_same_data(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_pretty_output_and_stderr(text: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    print_renderables(document.error({"code": text, "message": text, "hint": text, "details": {text: text}}))
+    out = draw("error", {"code": text, "message": text, "hint": text, "details": {text: text}}).decode()
     diagnostics.warn(text)
     diagnostics.note(text)
-    out, err = (stream.decode() for stream in capfdbinary.readouterr())
+    err = capfdbinary.readouterr().err.decode()
     assert steering(out, spared="\n") == []
     assert steering(err, spared="\n") == []
     assert err.count("\n") == 2, "no text begins a line of its own"
@@ -67,9 +67,8 @@ def test_legitimate_labels_are_left_alone(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", MARKUP.values())
-def test_markup_is_text(text: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    print_renderables(document.document({"x": text}))
-    assert text in capfdbinary.readouterr().out.decode()
+def test_markup_is_text(text: str) -> None:
+    assert text in draw("", {"x": text}).decode()
     assert safe.escape(text) == invisible.visible(text) == text
 
 

@@ -1,16 +1,11 @@
-"""``completion``: a script for the shell, which asks this command again what can follow."""
+"""``completion``: a script for the shell, which calls this command again for the completions."""
 
 from __future__ import annotations
 
 from clawperator.app.cli import output
-from clawperator.app.cli.command import Command
+from clawperator.app.cli.command import Command, Options
+from clawperator.app.cli.parsing.flags import Rest, Word, switch
 from clawperator.engine.errors import EngineError, ErrorCode
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
 
 _BASH = """\
 _clawperator() {
@@ -70,17 +65,17 @@ class Completion(Command):
         "zsh > ~/.zfunc/_clawperator",
         "fish > ~/.config/fish/completions/clawperator.fish",
     )
+    flags = (
+        Word("shell", f"shell: {', '.join(SCRIPTS)}", suggest=tuple(SCRIPTS)),
+        switch("--words", "print completions for the words after -- (used by the scripts)"),
+        Rest("line", "the current words; the last one may be partial or empty"),
+    )
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("shell", about=", ".join(SCRIPTS), suggest=tuple(SCRIPTS))
-        parser.switch("--words", about="print completions for the words after -- (used by the scripts)")
-        parser.after_dashes("line", about="the current words; the last one may be partial or empty")
-
-    def run(self, options: Namespace) -> int:
+    def run(self, options: Options) -> int:
         if options.words:
-            from clawperator.app.cli.candidates import candidates
+            from clawperator.app.cli.completions import completions
 
-            found = candidates(options.line)
+            found = completions(options.line)
             output.print_text("".join(f"{word}\t{' '.join(output.visible(about).split())}\n" for word, about in found))
         elif options.shell in SCRIPTS:
             output.print_text(SCRIPTS[options.shell])

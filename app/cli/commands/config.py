@@ -1,18 +1,18 @@
-"""``config``: where the settings are, what they come to and who chose it, and what is wrong with the file."""
+"""``config``: the settings, their sources, their paths, and the errors of the settings file."""
 
 from __future__ import annotations
 
 import os
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.parsing.flags import Word
+from clawperator.engine.config.environment import settings_path
+from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator
 
-    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.config.settings_file import Problem
 
 
@@ -20,18 +20,17 @@ class ConfigPath(Command):
     notes = "Reads only the settings file, which can set the history path, and creates nothing."
     examples = ("", "--output pretty")
 
-    def run(self, options: Namespace) -> Answer:  # noqa: ARG002 -- the same for every device
-        places = [{"what": what, "path": path, "exists": os.path.lexists(path)} for what, path in _places()]
-        return Answer({"places": places}, view="places")
+    def run(self, options: Options) -> Answer:  # noqa: ARG002 -- the same for every device
+        places = [{"what": what, "path": path, "exists": os.path.lexists(path)} for what, path in _paths()]
+        return Answer({"places": places}, view="paths")
 
 
 class ConfigShow(Command):
     notes = "Precedence: flags, environment variables, the settings file, defaults."
     examples = ("", "--output pretty", "--device-id emulator-5554")
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         from clawperator.engine.config.effective import effective
-        from clawperator.engine.config.environment import settings_path
 
         path = settings_path()
         flags = {"device_id": options.device_id, "receiver_package": options.receiver_package}
@@ -43,15 +42,10 @@ class ConfigCheck(Command):
     usage = "[<file>] [options]"
     notes = "Exits with 1 if the file has errors. A missing file counts as empty unless it is named explicitly."
     examples = ("", "./settings.toml", "--output pretty")
+    flags = (Word("file", "file to check instead of the active one", file=True),)
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("file", about="file to check instead of the active one")
-        parser.files.add("file")
-
-    def run(self, options: Namespace) -> Answer:
-        from clawperator.engine.config.environment import settings_path
+    def run(self, options: Options) -> Answer:
         from clawperator.engine.config.settings_file import read
-        from clawperator.engine.errors import EngineError, ErrorCode
 
         path = options.file or settings_path()
         text = read(path)
@@ -62,22 +56,11 @@ class ConfigCheck(Command):
         return Answer(report, view="checked", failed=bool(found))
 
 
-class ConfigSchema(Command):
-    notes = "The same as `clawperator schema settings`; editors that know JSON Schema can complete and check the file with it."
-    examples = ("",)
-
-    def run(self, options: Namespace) -> Answer:  # noqa: ARG002 -- there is nothing to choose
-        from clawperator.engine.json_schema import json_schema
-
-        return Answer(json_schema("settings"))
-
-
-def _places() -> Iterator[tuple[str, str]]:
-    """What is kept where; a settings file that cannot be read moves nothing."""
-    from clawperator.engine import EngineError
+def _paths() -> Iterator[tuple[str, str]]:
+    """Every kind of file and its path; a settings file that cannot be read changes none."""
     from clawperator.engine.config import environment, settings
 
-    path = environment.settings_path()
+    path = settings_path()
     try:
         chosen = settings.Settings.resolve(file=path)
     except EngineError:
@@ -93,7 +76,7 @@ def _places() -> Iterator[tuple[str, str]]:
 
 
 def _problems(text: str) -> list[Problem]:
-    """Everything that is wrong with a settings file, the user's own keys included."""
+    """Every error of a settings file, including the user's key bindings."""
     from clawperator.engine.config.settings_file import examine
 
     values, problems = examine(text)

@@ -1,4 +1,4 @@
-"""``console``, and the bare command on a terminal: the way to the screens. The one door from the command line to Textual."""
+"""``console``, and the bare command on a terminal: the only commands that import Textual."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ import os
 import shlex
 import sys
 
-from clawperator.app.cli.command import Command
+from clawperator.app.cli.command import Command, Options
+from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG
+from clawperator.app.cli.parsing.flags import Flag, Word, switch
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.app.console.preferences import Wishes
+
+DRAWING_FLAGS = (
+    Flag("--theme", "<name>", "use this color theme [from the settings]"),
+    switch("--ascii", "draw with ASCII characters only"),
+    Flag(
+        "--pictures",
+        "<how>",
+        "draw screenshots as: auto, kitty, sixel, blocks, off [auto]",
+        choices=("auto", "kitty", "sixel", "blocks", "off"),  # a test compares them with console.pictures.CHOICES
+    ),
+)
+"""How the console is drawn; unknown themes are refused when it opens."""
 
 
 class Console(Command):
@@ -33,21 +44,21 @@ class Console(Command):
         "--connect http://127.0.0.1:3000",
     )
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--snapshot", metavar="<file>", about="open this saved dump; more may follow", file=True)
-        parser.word("file", about="more saved dumps after --snapshot <file>", many=True)
-        parser.value("--connect", metavar="<url>", about="use the devices of this server (needs the extra 'server')")
-        parser.value(
-            "--token-file", metavar="<file>", about="read the server's token from this file (with --connect)", file=True
-        )
-        parser.switch("--read-only", about="observe only: send nothing that can change the device")
-        parser.switch("--no-history", about="do not record runs in the history")
-        parser.switch("--web", about="open the console in a local browser (needs the extra 'web')")
-        parser.value("--port", metavar="<n>", about="listen on this port (with --web) [a free one]")
-        add_look_flags(parser)
+    flags = (
+        Flag("--snapshot", "<file>", "open this saved dump; more may follow", file=True),
+        Word("file", "more saved dumps after --snapshot <file>", many=True),
+        Flag("--connect", "<url>", "use the devices of this server (needs the extra 'server')"),
+        Flag("--token-file", "<file>", "read the server's token from this file (with --connect)", file=True),
+        switch("--read-only", "observe only: send nothing that can change the device"),
+        HISTORY_FLAG,
+        switch("--web", "open the console in a local browser (needs the extra 'web')"),
+        Flag("--port", "<n>", "listen on this port (with --web) [a free one]", bounds=(1, 65_535)),
+        *DRAWING_FLAGS,
+    )
 
-    def run(self, options: Namespace) -> int:
-        port = _port(options)
+    def run(self, options: Options) -> int:
+        if options.port is not None and not options.web:
+            raise EngineError(ErrorCode.USAGE, "--port requires --web")
         if not (options.web or has_terminal()):
             raise EngineError(
                 ErrorCode.USAGE,
@@ -57,12 +68,12 @@ class Console(Command):
         files = saved_dumps(options)
         _check_connection(files, options)
         if options.web:
-            return _serve(files, options, port)
+            return _serve(files, options, options.port or 0)
         return _show(files, options) if files else open_console(options)
 
 
-def saved_dumps(options: Namespace) -> list[str]:
-    """The dumps to look at; a file that is not there is refused before anything is drawn."""
+def saved_dumps(options: Options) -> list[str]:
+    """Return the saved dumps of the command line; a missing file is refused before anything is drawn."""
     files = [*([options.snapshot] if options.snapshot is not None else []), *(options.file or [])]
     if files and options.snapshot is None:
         raise EngineError(
@@ -80,8 +91,8 @@ def saved_dumps(options: Namespace) -> list[str]:
     return files
 
 
-def _check_connection(files: list[str], options: Namespace) -> None:
-    """What contradicts a server, or makes sense with one only."""
+def _check_connection(files: list[str], options: Options) -> None:
+    """Refuse flags that exclude a server, or that need one."""
     if options.token_file is not None and options.connect is None:
         raise EngineError(ErrorCode.USAGE, "--token-file requires --connect")
     if options.connect is not None and files:
@@ -94,31 +105,19 @@ def _check_connection(files: list[str], options: Namespace) -> None:
         )
 
 
-def add_look_flags(parser: Parser) -> None:
-    """How the console is drawn; unknown themes are refused when it opens."""
-    parser.value("--theme", metavar="<name>", about="use this color theme")
-    parser.switch("--ascii", about="draw with ASCII characters only")
-    parser.value(
-        "--pictures",
-        metavar="<how>",
-        choices=("auto", "kitty", "sixel", "blocks", "off"),  # a test holds them to console.pictures.CHOICES
-        about="draw screenshots as: auto, kitty, sixel, blocks, off",
-    )
-
-
 def has_terminal() -> bool:
-    """Whether a person sits in front of something that can draw a screen: a terminal, on stderr, or a browser's page."""
+    """Whether the console can be drawn: on a terminal, or in a browser's page."""
     from clawperator.app.console.terminal import refuses
 
     try:
-        people = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+        interactive = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     except ValueError:  # closed
-        people = False
-    return not refuses(os.environ, interactive=people)
+        interactive = False
+    return not refuses(os.environ, interactive=interactive)
 
 
 def _prepare() -> None:
-    """Before the first import of Textual."""
+    """Prepare the process before the first import of Textual."""
     from clawperator.app.console.terminal import prepare, served
 
     prepare(os.environ)
@@ -128,32 +127,32 @@ def _prepare() -> None:
         leave_with_server()
 
 
-def open_console(options: Namespace, *, demo: bool = False) -> int:
+def open_console(options: Options, *, demo: bool = False) -> int:
     """Open the console on this terminal, on the user's devices or on a simulated one; returns the exit code."""
-    return _demonstrate(options) if demo else _open(options)
+    return _open_demo(options) if demo else _open(options)
 
 
-def _show(files: list[str], options: Namespace) -> int:
+def _show(files: list[str], options: Options) -> int:
     _prepare()
     from clawperator.app.console.start import show_files
 
     return show_files(files, _wishes(options))
 
 
-def _open(options: Namespace) -> int:
+def _open(options: Options) -> int:
     _prepare()
     from dataclasses import replace
 
-    from clawperator.app.cli.context import settings
+    from clawperator.app.cli.settings import resolve_settings
     from clawperator.app.console.start import connect, run
 
-    chosen = replace(settings(options), read_only=options.read_only)
+    chosen = replace(resolve_settings(options), read_only=options.read_only)
     if getattr(options, "connect", None) is not None:  # the bare command has no such flag
         return connect(options.connect, options.token_file or "", chosen, _wishes(options))
     return run(chosen, _wishes(options))
 
 
-def _wishes(options: Namespace) -> Wishes:
+def _wishes(options: Options) -> Wishes:
     """The flags over the settings file. Raises ``EngineError`` (SETTINGS_INVALID) for a file, or keys in it, that are wrong."""
     from clawperator.app.console import keymap, preferences, terminal
     from clawperator.engine.config.environment import settings_path
@@ -174,8 +173,8 @@ def _wishes(options: Namespace) -> Wishes:
     )
 
 
-def _demonstrate(options: Namespace) -> int:
-    """The console and the device that it shows, in one process."""
+def _open_demo(options: Options) -> int:
+    """Run the console and its simulated device in one process."""
     _prepare()
     import asyncio
 
@@ -183,27 +182,15 @@ def _demonstrate(options: Namespace) -> int:
     from clawperator.app.console.start import run_async
     from clawperator.engine import Engine
 
-    async def beside_a_simulation() -> int:
+    async def with_simulation() -> int:
         async with one_device() as chosen, Engine(chosen, face="console") as engine:
             return await run_async(engine, _wishes(options), demo=True)
 
-    return asyncio.run(beside_a_simulation())
+    return asyncio.run(with_simulation())
 
 
-# -- in a browser
-
-
-def _port(options: Namespace) -> int:
-    """0 for a free one."""
-    from clawperator.app.cli.parsing.values import integer
-
-    if options.port is not None and not options.web:
-        raise EngineError(ErrorCode.USAGE, "--port requires --web")
-    return integer("--port", options.port, 1, 65_535) or 0
-
-
-def _serve(files: list[str], options: Namespace, port: int) -> int:
-    """Serve pages until Ctrl-C; each page starts this very command again, with a page for its terminal."""
+def _serve(files: list[str], options: Options, port: int) -> int:
+    """Serve pages until Ctrl-C; each page runs this command in a terminal of its own."""
     from clawperator.app.cli.diagnostics import note
 
     try:
@@ -220,7 +207,7 @@ def _serve(files: list[str], options: Namespace, port: int) -> int:
 
 
 def _refuse_early(chosen: Wishes) -> None:
-    """What a page could tell nobody."""
+    """Refuse what would only fail in a page."""
     from pathlib import Path
 
     from clawperator.app.console.user_themes import exists
@@ -229,8 +216,8 @@ def _refuse_early(chosen: Wishes) -> None:
         raise EngineError(ErrorCode.USAGE, f"Unknown theme: {chosen.theme}")
 
 
-def _flags(files: list[str], options: Namespace) -> list[str]:
-    """The command line of one page: what was given here, but for the server's own flags."""
+def _flags(files: list[str], options: Options) -> list[str]:
+    """The command line of one page: this one without the flags of the server."""
     values = {
         "--device-id": options.device_id,
         "--receiver-package": options.receiver_package,

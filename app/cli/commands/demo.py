@@ -1,18 +1,14 @@
-"""``demo``: the product without a phone and without adb, on one simulated device."""
+"""``demo``: one simulated device, without a phone and without adb."""
 
 from __future__ import annotations
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.commands.console import add_look_flags, has_terminal, open_console
-from clawperator.app.cli.commands.execute import add_result_flags
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.commands.console import DRAWING_FLAGS, has_terminal, open_console
+from clawperator.app.cli.parsing.common_flags import RESULT_FLAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from typing import Any
-
-    from clawperator.app.cli.output import Answer
-    from clawperator.app.cli.parsing.arguments import Parser
 
 SETTINGS = "com.android.settings"
 
@@ -24,22 +20,19 @@ class Demo(Command):
         "an example plan there and prints the result."
     )
     examples = ("", "--json", "--output pretty")
+    flags = (*DRAWING_FLAGS, *RESULT_FLAGS)
 
-    def configure(self, parser: Parser) -> None:
-        add_look_flags(parser)
-        add_result_flags(parser)
-
-    def run(self, options: Namespace) -> Answer | int:
+    def run(self, options: Options) -> Answer | int:
         if has_terminal() and not options.json and options.output is None:
             return open_console(options, demo=True)
         from clawperator.app.cli.execution import execute
         from clawperator.app.cli.simulators import one_device
 
-        return execute(example(), options, surroundings=one_device)
+        return execute(example(), options, settings_source=one_device)
 
 
 def example() -> dict[str, Any]:
-    """A plan that shows what an execution is: open an app, wait for it, look, touch, look again."""
+    """Return a plan that shows the parts of an execution."""
     from clawperator.engine.executions.build import generated_id
 
     return {

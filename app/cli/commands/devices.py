@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer, print_json
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.output import print_json
+from clawperator.app.cli.parsing.flags import switch
 from clawperator.engine.adb import blocking
 from clawperator.engine.config.environment import settings_path
 from clawperator.engine.errors import EngineError, ErrorCode
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
 
 
 class Devices(Command):
@@ -24,14 +19,12 @@ class Devices(Command):
     )
     examples = ("", "--output pretty", "--format array", "--discover")
     formats = ("json", "pretty", "array")
+    flags = (switch("--discover", "also list devices discovered on the network (key discovered)"),)
 
-    def configure(self, parser: Parser) -> None:
-        parser.switch("--discover", about="also list devices discovered on the network (key discovered)")
-
-    def run(self, options: Namespace) -> Answer | int:
+    def run(self, options: Options) -> Answer | int:
         if options.output == "array" and options.discover:
             raise EngineError(ErrorCode.USAGE, "--format array lists devices only. Remove --discover")
-        if os.path.lexists(settings_path()):  # nothing in it matters here, but a broken one is reported as everywhere
+        if os.path.lexists(settings_path()):  # no setting matters here, but errors are reported as by every command
             from clawperator.engine.config.settings import read_settings_file
 
             read_settings_file(settings_path())

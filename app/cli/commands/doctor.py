@@ -1,18 +1,17 @@
-"""``doctor``: every check in its order, what to do about those that do not pass, and doing it."""
+"""``doctor``: every check in order, what to do about failures, and the automatic fixes."""
 
 from __future__ import annotations
 
 from clawperator.app.cli import diagnostics
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
-from clawperator.app.cli.parsing.flat_words import for_both_surfaces
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.flat_profile import for_both_profiles
+from clawperator.app.cli.parsing.common_flags import JUNIT_FLAG
+from clawperator.app.cli.parsing.flags import Flag, switch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
-    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine import Engine
     from clawperator.engine.doctor.check import Check
     from clawperator.engine.doctor.fix import FixResult, PlannedFix
@@ -26,19 +25,17 @@ class Doctor(Command):
         "adb server that clawperator uses, no others."
     )
     examples = ("", "--output pretty", "--device-id emulator-5554 --check-only", "--fix", "--junit doctor.xml")
+    flags = (
+        switch("--fix", "run the automatic fixes of checks that do not pass"),
+        switch("--full", "also build, install, start and smoke-test the Operator app"),
+        switch("--check-only", "exit with 0 regardless of the result"),
+        switch("--strict-version", "require exactly this contract version of the Operator app"),
+        Flag("--project", "<folder>", "use this Android project of the Operator app with --full", file=True),
+        JUNIT_FLAG,
+    )
 
-    def configure(self, parser: Parser) -> None:
-        parser.switch("--fix", about="run the automatic fixes of checks that do not pass")
-        parser.switch("--full", about="also build, install, start and smoke-test the Operator app")
-        parser.switch("--check-only", about="exit with 0 regardless of the result")
-        parser.switch("--strict-version", about="require exactly this contract version of the Operator app")
-        parser.value(
-            "--project", metavar="<folder>", about="use this Android project of the Operator app with --full", file=True
-        )
-        parser.value("--junit", metavar="<file>", about="also write the result as JUnit XML", file=True)
-
-    @for_both_surfaces
-    def run(self, options: Namespace) -> Answer:
+    @for_both_profiles
+    def run(self, options: Options) -> Answer:
         from clawperator.app.cli.junit_file import junit_file
         from clawperator.app.cli.session import run
         from clawperator.engine.doctor.run import report
@@ -57,8 +54,8 @@ class Doctor(Command):
         return Answer(answer, view="doctor", data=(answer, critical), failed=failed, indent=2)
 
 
-class _Found:
-    """What one examination came to; ``ids`` are those of every check that could have come, ``fixes`` what may be run."""
+class _Findings:
+    """The results of one examination; ``ids`` are those of every possible check, ``fixes`` the ones to run."""
 
     def __init__(self, ids: Sequence[str], package: str, began: float) -> None:
         self.ids = ids
@@ -73,8 +70,17 @@ class _Found:
 
         return junit_xml(self.checks, self.ids, device_id=self.device_id, package=self.package, at=self._began)
 
+    def show_progress(self) -> None:
+        """Redraw the last line of the terminal, if stderr is one."""
+        if diagnostics.is_terminal():
+            done = self.ids.index(self.checks[-1].id) + 1 if self.checks else 0
+            bad = sum(check.status != "pass" for check in self.checks)
+            current = self.ids[done] if done < len(self.ids) else "done"
+            remarks = f", {bad} not passed" if bad else ""
+            diagnostics.redraw(f"[clawperator] doctor {done}/{len(self.ids)}{remarks}: {current}")
 
-async def _examine(engine: Engine, options: Namespace) -> _Found:
+
+async def _examine(engine: Engine, options: Options) -> _Findings:
     import time
 
     from clawperator.engine.config.policy import SETUP_OPERATOR
@@ -85,52 +91,31 @@ async def _examine(engine: Engine, options: Namespace) -> _Found:
         engine.guard.permit(SETUP_OPERATOR, "run the fixes of the doctor")
     doctor = engine.doctor(full=options.full, strict=options.strict_version)
     doctor.project = options.project or ""
-    found = _Found(doctor.ids, engine.settings.receiver_package, time.time())
-    progress = _Progress(doctor.ids)
+    found = _Findings(doctor.ids, engine.settings.receiver_package, time.time())
     try:
-        progress.tell(found.checks)
+        found.show_progress()
         async with follow_bus(engine.events, open_log(engine.settings, warn=diagnostics.warn)):
             async for check in doctor.checks():
                 found.checks.append(check)
-                progress.tell(found.checks)
+                found.show_progress()
                 engine.events.publish(CheckFinished(device_id=doctor.device_id or None, check=check.to_dict()))
     finally:
-        progress.end()
+        if diagnostics.is_terminal():
+            diagnostics.redraw("")
     found.device_id = doctor.device_id
     if options.fix:
         found.fixes = engine.fixer().plan(found.checks, doctor.device_id)
     return found
 
 
-async def _fix(engine: Engine, wanted: Sequence[PlannedFix]) -> list[FixResult]:
-    """Run each step once, in order, and say so."""
+async def _fix(engine: Engine, fixes: Sequence[PlannedFix]) -> list[FixResult]:
+    """Run each fix once, in order, and log it to stderr."""
     fixer = engine.fixer()
     results: list[FixResult] = []
-    for fix in wanted:
+    for fix in fixes:
         for line in fix.preview:
             diagnostics.note(f"fix for {fix.check_id}: {line}")
         result = await fixer.run(fix)
         diagnostics.note(f"fix for {fix.check_id}: {'done' if result.ok else 'failed'}: {result.output}")
         results.append(result)
     return results
-
-
-class _Progress:
-    """Where the run is: one line at the end of the terminal, written over again; nothing where nobody looks."""
-
-    def __init__(self, ids: Sequence[str]) -> None:
-        self._ids = ids
-        self._shown = diagnostics.is_terminal()
-
-    def tell(self, checks: Sequence[Check]) -> None:
-        if not self._shown:
-            return
-        done = self._ids.index(checks[-1].id) + 1 if checks else 0
-        bad = sum(check.status != "pass" for check in checks)
-        now = self._ids[done] if done < len(self._ids) else "done"
-        remarks = f", {bad} not passed" if bad else ""
-        diagnostics.redraw(f"[clawperator] doctor {done}/{len(self._ids)}{remarks}: {now}")
-
-    def end(self) -> None:
-        if self._shown:
-            diagnostics.redraw("")

@@ -1,51 +1,78 @@
-"""``emulator``: the virtual devices of this computer, from listing them to getting one that can be used."""
+"""``emulator``: the virtual devices of this computer."""
 
 from __future__ import annotations
 
-from clawperator.app.cli import confirmation, diagnostics, progress
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
-from clawperator.app.cli.parsing.values import integer
+from clawperator.app.cli import confirmation, diagnostics
+from clawperator.app.cli.command import Answer, Options
+from clawperator.app.cli.engine_command import EngineCommand
+from clawperator.app.cli.parsing.common_flags import CONFIRMATION_FLAGS, PROGRESS_FLAG
+from clawperator.app.cli.parsing.flags import Flag, Word, switch
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Awaitable, Callable
-    from typing import TypeVar
+    from collections.abc import Awaitable
+    from typing import Any, TypeVar
 
-    from clawperator.app.cli.parsing.arguments import Parser
-    from clawperator.engine.emulators.manager import EmulatorManager
+    from clawperator.engine import Engine
 
     T = TypeVar("T")
 
-_HIGHEST_LEVEL = 999
+_NAME_WORD = Word("name", "name of the virtual device", suggest="avds")
 
 
-class ListAvds(Command):
+class _Emulators(EngineCommand):
+    """Base: an interrupt stops what the command has started."""
+
+    def run(self, options: Options) -> Answer:
+        try:
+            return super().run(options)
+        except EngineError as exc:
+            if exc.code is ErrorCode.INTERRUPTED and exc.extra.get("broadcastDispatchStatus") == "not_sent":
+                message = "Interrupted: everything started by this command was stopped; files already written remain"
+                raise EngineError(exc.code, message, hint="Repeat the command to continue.", extra=exc.extra) from exc
+            raise
+
+
+class _NamedEmulator(_Emulators):
+    """Base: of the virtual device ``<name>``."""
+
+    def check(self, options: Options) -> None:
+        from clawperator.engine.emulators.avds import checked_name
+
+        if options.name is None:
+            example = {"example": f"clawperator {self.words} clawperator-pixel"}
+            raise EngineError(ErrorCode.USAGE, f"{self.words} <name>", extra=example)
+        checked_name(options.name)
+
+
+class ListAvds(_Emulators):
     notes = "Names come from the Android SDK's emulator tool, details from the virtual devices' configuration files."
     examples = ("", "--output pretty")
 
-    def run(self, options: Namespace) -> Answer:
-        avds, abis = _use(options, lambda manager: _with_abis(manager, manager.avds()))
-        return Answer({"avds": [avd.to_dict() for avd in avds]}, view="avds", data=(avds, abis))
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:  # noqa: ARG002 -- no options
+        return _with_abis(engine, engine.emulators.avds())
+
+    def answer(self, result: Any) -> Answer:
+        return Answer({"avds": [avd.to_dict() for avd in result[0]]}, view="avds", data=result)
 
 
-class Inspect(Command):
+class _OneAvd(_Emulators):
+    def answer(self, result: Any) -> Answer:
+        return Answer(result[0].to_dict(), view="avd", data=result)
+
+
+class Inspect(_OneAvd, _NamedEmulator):
     usage = "<name> [options]"
     notes = "For an unknown name, exists is false."
     examples = ("clawperator-pixel", "clawperator-pixel --output pretty")
+    flags = (_NAME_WORD,)
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("name", about="name of the virtual device", suggest="avds")
-
-    def run(self, options: Namespace) -> Answer:
-        name = _name(self, options)
-        avd, abis = _use(options, lambda manager: _with_abis(manager, manager.inspect(name)))
-        return Answer(avd.to_dict(), view="avd", data=(avd, abis))
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        return _with_abis(engine, engine.emulators.inspect(options.name))
 
 
-class Create(Command):
+class Create(_OneAvd):
     usage = "[--name <name>] [--force [--yes]] [options]"
     notes = (
         "Installs a missing system image first and accepts its licences. An existing virtual device is overwritten only with\n"
@@ -53,87 +80,79 @@ class Create(Command):
         "unless the settings allow them."
     )
     examples = ("", "--name second", "--name second --force --yes", "--api-level 34 --abi x86_64 --no-play-store")
+    flags = (
+        Flag("--name", "<name>", "name the virtual device [clawperator-pixel]"),
+        Flag("--api-level", "<n>", "use this Android API level [35]", bounds=(1, 999)),
+        Flag("--abi", "<abi>", "use a system image for this ABI [arm64-v8a, or x86_64 on hosts that cannot run it]"),
+        Flag("--device-profile", "<id>", "use this hardware profile [pixel_7]"),
+        switch("--no-play-store", "use a system image without the Play Store"),
+        switch("--force", "overwrite an existing virtual device"),
+        *CONFIRMATION_FLAGS,
+        PROGRESS_FLAG,
+    )
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--name", metavar="<name>", about="name the virtual device [clawperator-pixel]")
-        parser.value("--api-level", metavar="<n>", about="use this Android API level [35]")
-        parser.value(
-            "--abi",
-            metavar="<abi>",
-            about="use a system image for this ABI [arm64-v8a, or x86_64 on hosts that cannot run it]",
+    def check(self, options: Options) -> None:
+        from clawperator.engine.emulators.avds import DEFAULT_NAME
+
+        name = _checked_name(options) or DEFAULT_NAME
+        if options.force and _exists(options, name):
+            refusal = f"emulator create --force overwrites {name} and everything on it"
+            confirmation.confirm(options, f"Overwrite {name} and everything on it?", refusal=refusal)
+
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        created = engine.emulators.create(
+            options.name or "",
+            force=options.force,
+            tell=options.tell,
+            api_level=options.api_level,
+            device_profile=options.device_profile,
+            abi=options.abi,
+            play_store=False if options.no_play_store else None,
         )
-        parser.value("--device-profile", metavar="<id>", about="use this hardware profile [pixel_7]")
-        parser.switch("--no-play-store", about="use a system image without the Play Store")
-        parser.switch("--force", about="overwrite an existing virtual device")
-        confirmation.configure(parser)
-        progress.configure(parser)
-
-    def run(self, options: Namespace) -> Answer:
-        level = integer("--api-level", options.api_level, 1, _HIGHEST_LEVEL)
-        if options.force:
-            _confirm_overwriting(options)
-        with progress.shown(options) as tell:
-            avd, abis = _use(
-                options,
-                lambda manager: _with_abis(
-                    _noted(manager, options) if options.abi is None else manager,
-                    manager.create(
-                        _given_name(options),
-                        force=options.force,
-                        tell=tell,
-                        api_level=level,
-                        device_profile=options.device_profile,
-                        abi=options.abi,
-                        play_store=False if options.no_play_store else None,
-                    ),
-                ),
-            )
-        return Answer(avd.to_dict(), view="avd", data=(avd, abis))
+        if options.abi is None:
+            _note_abi(engine, options)
+        return _with_abis(engine, created)
 
 
-class Start(Command):
+class Start(_NamedEmulator):
     usage = "<name> [--log <file>] [options]"
     notes = "Returns when it has booted and leaves it running. If it does not boot, or after Ctrl-C, it is stopped."
     examples = ("clawperator-pixel", "clawperator-pixel --log emulator.log --json-progress")
+    flags = (
+        _NAME_WORD,
+        Flag("--log", "<file>", "append the emulator's output to this file", file=True),
+        PROGRESS_FLAG,
+    )
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("name", about="name of the virtual device", suggest="avds")
-        parser.value("--log", metavar="<file>", about="append the emulator's output to this file", file=True)
-        progress.configure(parser)
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        import os
 
-    def run(self, options: Namespace) -> Answer:
-        name = _name(self, options)
-        with progress.shown(options) as tell:
-            up = _use(options, lambda manager: manager.start(name, tell=tell, log=_log_path(options)))
-        return Answer(up.started(), view="emulator_up")
+        log = os.path.abspath(os.path.expanduser(options.log)) if options.log else ""
+        return engine.emulators.start(options.name, tell=options.tell, log=log)
+
+    def answer(self, result: Any) -> Answer:
+        return Answer(result.started(), view="emulator_started")
 
 
-class Stop(Command):
+class Stop(_NamedEmulator):
     usage = "<name> [options]"
     examples = ("clawperator-pixel",)
+    flags = (_NAME_WORD, PROGRESS_FLAG)
+    view = "emulator_stopped"
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("name", about="name of the virtual device", suggest="avds")
-        progress.configure(parser)
-
-    def run(self, options: Namespace) -> Answer:
-        name = _name(self, options)
-        with progress.shown(options) as tell:
-            stopped = _use(options, lambda manager: manager.stop(name, tell=tell))
-        return Answer(stopped.to_dict(), view="emulator_stopped")
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        return engine.emulators.stop(options.name, tell=options.tell)
 
 
-class Delete(Command):
+class Delete(_NamedEmulator):
     usage = "<name> [--yes] [options]"
     notes = "Asks for confirmation on a terminal, but not in a script. A running virtual device is not deleted."
     examples = ("clawperator-pixel", "clawperator-pixel --yes")
+    flags = (_NAME_WORD, *CONFIRMATION_FLAGS)
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("name", about="name of the virtual device", suggest="avds")
-        confirmation.configure(parser)
-
-    def run(self, options: Namespace) -> Answer:
-        name = _name(self, options)
+    def check(self, options: Options) -> None:
+        super().check(options)
+        name = options.name
         if not _exists(options, name):
             from clawperator.engine.emulators.lifecycle import not_found
 
@@ -141,101 +160,71 @@ class Delete(Command):
         if diagnostics.can_ask():
             question = f"Delete {name} and everything on it?"
             confirmation.confirm(options, question, refusal=f"emulator delete removes {name} and everything on it")
-        _use(options, lambda manager: manager.delete(name))
-        return Answer({"ok": True, "avdName": name, "deleted": True}, view="avd_deleted")
+
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        return _named(options.name, engine.emulators.delete(options.name))
+
+    def answer(self, result: Any) -> Answer:
+        return Answer({"ok": True, "avdName": result, "deleted": True}, view="avd_deleted")
 
 
-class Status(Command):
+class Status(_Emulators):
     examples = ("", "--output pretty")
 
-    def run(self, options: Namespace) -> Answer:
-        running, abis = _use(options, lambda manager: _with_abis(manager, manager.status()))
-        return Answer({"devices": [one.to_dict() for one in running]}, view="emulators", data=(running, abis))
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:  # noqa: ARG002 -- no options
+        return _with_abis(engine, engine.emulators.status())
+
+    def answer(self, result: Any) -> Answer:
+        return Answer({"devices": [one.to_dict() for one in result[0]]}, view="emulators", data=result)
 
 
-class Provision(Command):
+class Provision(_Emulators):
     usage = "[--name <name>] [options]"
     notes = (
         "Reuses a running supported virtual device, else starts an existing one, else creates one. Deletes and overwrites\n"
         "nothing. If it cannot boot a virtual device, or after Ctrl-C, it stops it."
     )
     examples = ("", "--json-progress", "--name second")
+    flags = (
+        Flag("--name", "<name>", "prefer this virtual device, and create it if needed [clawperator-pixel]"),
+        PROGRESS_FLAG,
+    )
+    view = "provisioned"
 
-    def configure(self, parser: Parser) -> None:
-        parser.value(
-            "--name", metavar="<name>", about="prefer this virtual device, and create it if needed [clawperator-pixel]"
-        )
-        progress.configure(parser)
+    def check(self, options: Options) -> None:
+        _checked_name(options)
 
-    def run(self, options: Namespace) -> Answer:
-        with progress.shown(options) as tell:
-            done = _use(options, lambda manager: _noted(manager, options).provision(_given_name(options), tell=tell))
-        return Answer(done.to_dict(), view="provisioned")
-
-
-def _use(options: Namespace, work: Callable[[EmulatorManager], Awaitable[T]]) -> T:
-    """Do it with the engine's emulators. Raises what ``work`` raises; ``EngineError`` (INTERRUPTED) after SIGINT."""
-    from clawperator.app.cli.session import run
-
-    try:
-        return run(options, lambda engine: work(engine.emulators))
-    except EngineError as exc:
-        if exc.code is ErrorCode.INTERRUPTED and exc.extra.get("broadcastDispatchStatus") == "not_sent":
-            message = "Interrupted: everything started by this command was stopped; files already written remain"
-            raise EngineError(exc.code, message, hint="Repeat the command to continue.", extra=exc.extra) from exc
-        raise
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        _note_abi(engine, options)
+        return engine.emulators.provision(options.name or "", tell=options.tell)
 
 
-async def _with_abis(manager: EmulatorManager, work: Awaitable[T]) -> tuple[T, tuple[str, ...]]:
-    """The result, and what views need to tell what it would have to be."""
-    return await work, manager.supported_abis
+async def _with_abis(engine: Engine, work: Awaitable[T]) -> tuple[T, tuple[str, ...]]:
+    """Return the result, and the supported ABIs, which drawings name."""
+    return await work, engine.emulators.supported_abis
 
 
-def _noted(manager: EmulatorManager, options: Namespace) -> EmulatorManager:
-    """``manager``, once stderr has said why its default ABI is not the documented one."""
-    if manager.abi_note and not options.json_progress:
-        diagnostics.note(manager.abi_note)
-    return manager
+async def _named(name: str, work: Awaitable[object]) -> str:
+    await work
+    return name
 
 
-def _name(command: Command, options: Namespace) -> str:
-    """The name on the command line. Raises ``EngineError`` USAGE, INVALID_NAME."""
-    from clawperator.engine.emulators.avds import checked_name
-
-    if options.name is None:
-        example = {"example": f"clawperator {command.words} clawperator-pixel"}
-        raise EngineError(ErrorCode.USAGE, f"{command.words} <name>", extra=example)
-    return checked_name(options.name)
+def _note_abi(engine: Engine, options: Options) -> None:
+    """Log why the default ABI is not the documented one."""
+    if engine.emulators.abi_note and not options.json_progress:
+        diagnostics.note(engine.emulators.abi_note)
 
 
-def _given_name(options: Namespace) -> str:
+def _checked_name(options: Options) -> str:
     """``--name``, or '' for the default one. Raises ``EngineError`` (INVALID_NAME)."""
     from clawperator.engine.emulators.avds import checked_name
 
     return "" if options.name is None else checked_name(options.name)
 
 
-def _confirm_overwriting(options: Namespace) -> None:
-    """Only where there is something to lose."""
-    from clawperator.engine.emulators.avds import DEFAULT_NAME
-
-    name = _given_name(options) or DEFAULT_NAME
-    if _exists(options, name):
-        question = f"Overwrite {name} and everything on it?"
-        confirmation.confirm(
-            options, question, refusal=f"emulator create --force overwrites {name} and everything on it"
-        )
-
-
-def _exists(options: Namespace, name: str) -> bool:
+def _exists(options: Options, name: str) -> bool:
     """Whether there is a virtual device of this name; reads its files only."""
-    from clawperator.app.cli.context import settings
+    from clawperator.app.cli.settings import resolve_settings
     from clawperator.engine.emulators.avds import avd_home, read_avd
 
-    return read_avd(avd_home(settings(options).environment), name, ()).exists
-
-
-def _log_path(options: Namespace) -> str:
-    import os
-
-    return os.path.abspath(os.path.expanduser(options.log)) if options.log else ""
+    return read_avd(avd_home(resolve_settings(options).environment), name, ()).exists

@@ -1,18 +1,14 @@
-"""``exec``, ``snapshot`` and ``screenshot``: the flat surface's names for running a payload and for looking."""
+"""``exec``, ``snapshot`` and ``screenshot``: running a payload and observing, in the flat profile."""
 
 from __future__ import annotations
 
 import os
 
+from clawperator.app.cli.command import Answer, Options
 from clawperator.app.cli.commands import execute, observe
-from clawperator.app.cli.parsing.flat_words import Flat
-from clawperator.engine.errors import EngineError, ErrorCode
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.output import Answer
+from clawperator.app.cli.flat_profile import Flat
+from clawperator.app.cli.payload_file import file_name, is_json_text, read_bytes, unreadable
+from clawperator.engine.errors import EngineError
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -39,13 +35,13 @@ class Screenshot(Flat, observe.Screenshot):
         "replaced; any other file only with --overwrite."
     )
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         options.overwrite = options.overwrite or _is_replaceable(options.path)
         return super().run(options)
 
 
 def _is_replaceable(path: str | None) -> bool:
-    """Skills take their pictures to the same place again, or to one that ``mktemp`` made; nothing else may be lost."""
+    """Whether a file is an image or empty: skills save to the same path again, or to one that ``mktemp`` created."""
     file = os.path.expanduser(path or "")
     try:
         if not os.path.isfile(file):
@@ -57,27 +53,18 @@ def _is_replaceable(path: str | None) -> bool:
 
 
 def read_plan(source: str) -> object:
-    """The parsed JSON of the argument of ``exec`` (cli.md#commands).
+    """Return the parsed JSON of the argument of ``exec`` (cli.md#commands).
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) where it cannot be read or is not JSON.
     """
     from clawperator.engine.executions.validate import parse_json
 
     source = source.strip()
-    inline = execute.is_json_text(source) or (source.startswith("[") and not os.path.isfile(source))
-    name = execute.file_name(source)
+    inline = is_json_text(source) or (source.startswith("[") and not os.path.isfile(source))
     try:
-        text = source if inline else execute.read_bytes(source)
-    except (OSError, ValueError) as exc:
-        reason = getattr(exc, "strerror", None) or exc
-        raise EngineError(
-            ErrorCode.EXECUTION_VALIDATION_FAILED,
-            f"Failed to read execution file: {name}: {reason}",
-            hint="Pass a file, JSON text, or - for stdin.",
-        ) from exc
-    try:
-        return parse_json(text)
+        return parse_json(source if inline else read_bytes(source))
     except EngineError as exc:
-        message = "Invalid JSON content"
-        message += "" if inline else f" in execution file: {name}: {exc.details['reason']}"
-        raise EngineError(exc.code, message, hint=exc.hint, details=exc.details) from exc
+        where = "" if inline else f" in execution file: {file_name(source)}: {exc.details['reason']}"
+        raise EngineError(exc.code, f"Invalid JSON content{where}", hint=exc.hint, details=exc.details) from exc
+    except (OSError, ValueError) as exc:
+        raise unreadable("Failed to read execution file", source, exc, "JSON text") from exc

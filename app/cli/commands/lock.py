@@ -1,23 +1,18 @@
-"""``lock status``: who has which device, read from the lock files; nothing is asked of adb."""
+"""``lock status``: the device locks, read from the lock files without adb."""
 
 from __future__ import annotations
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
+from clawperator.app.cli.command import Answer, Command, Options
 
 
 class LockStatus(Command):
     notes = "Without --device-id, lists every device that is locked or settling after an unknown outcome."
     examples = ("", "--device-id emulator-5554")
 
-    def run(self, options: Namespace) -> Answer:
-        from clawperator.app.cli.context import settings
+    def run(self, options: Options) -> Answer:
+        from clawperator.app.cli.settings import resolve_settings
         from clawperator.engine import Engine
 
-        engine = Engine(settings(options))
+        engine = Engine(resolve_settings(options))
         locks = [engine.lock(options.device_id)] if options.device_id else engine.locks()
         return Answer({"locks": [lock.to_dict() for lock in locks]}, view="locks")

@@ -1,14 +1,9 @@
-"""``logs``: what stands in today's log file, and what is written to it from now on."""
+"""``logs``: today's log file, and what is appended to it."""
 
 from __future__ import annotations
 
-from clawperator.app.cli.command import Command
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
+from clawperator.app.cli.command import Command, Options
+from clawperator.app.cli.parsing.flags import switch
 
 
 class Logs(Command):
@@ -16,21 +11,19 @@ class Logs(Command):
     usage = "[--no-follow] [options]"
     notes = "One JSON object per line; --output pretty formats them. Press Ctrl-C to stop."
     examples = ("", "--output pretty", "--no-follow")
+    flags = (switch("--no-follow", "exit after the existing lines"),)
 
-    def configure(self, parser: Parser) -> None:
-        parser.switch("--no-follow", about="exit after the existing lines")
-
-    def run(self, options: Namespace) -> int:
+    def run(self, options: Options) -> int:
         from clawperator.app.cli import diagnostics
-        from clawperator.app.cli.context import settings
         from clawperator.app.cli.log_tail import Tail
+        from clawperator.app.cli.settings import resolve_settings
 
-        with Tail(settings(options).log_dir, options.output or "json") as tail:
+        with Tail(resolve_settings(options).log_dir, options.output or "json") as tail:
             try:
                 if not tail.print_news():
                     diagnostics.note(f"no log file {tail.path}: nothing has been logged today")
                 elif not options.no_follow:
                     tail.follow()
-            except KeyboardInterrupt:  # the way in which following ends
+            except KeyboardInterrupt:  # the end of following
                 pass
         return 0

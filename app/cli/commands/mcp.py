@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from clawperator.app.cli import diagnostics
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.commands.execute import add_history_flag, add_policy_flags
-from clawperator.app.cli.commands.skills import add_registry_flag
+from clawperator.app.cli.command import Command, Options
 from clawperator.app.cli.listener_options import (
-    LISTENING,
-    add_listening_flags,
-    add_screenshots_flag,
+    SCREENSHOTS_FLAG,
+    announce,
+    listening_flags,
     listening_options,
-    say_where,
     screenshots_folder,
 )
+from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG, POLICY_FLAGS, REGISTRY_FLAG
+from clawperator.app.cli.parsing.flags import switch
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
-    from clawperator.app.serve.hosting import Listening
-    from clawperator.engine import Engine, Settings
+    from clawperator.engine import Engine
 
 _PORT = 3001
+_LISTENING_FLAGS = listening_flags(_PORT)
 
 
 class Mcp(Command):
@@ -41,50 +37,48 @@ class Mcp(Command):
         "--http --port auto --json",
         "--http --host 0.0.0.0 --token-file ~/.clawperator/server-token",
     )
+    flags = (
+        switch("--read-only", "refuse every action that changes a device"),
+        switch("--http", "listen on HTTP instead of stdin and stdout"),
+        *_LISTENING_FLAGS,
+        SCREENSHOTS_FLAG,
+        REGISTRY_FLAG,
+        HISTORY_FLAG,
+        *POLICY_FLAGS,
+    )
 
-    def configure(self, parser: Parser) -> None:
-        parser.switch("--read-only", about="refuse every action that changes a device")
-        parser.switch("--http", about="listen on HTTP instead of stdin and stdout")
-        add_listening_flags(parser, _PORT)
-        add_screenshots_flag(parser)
-        add_registry_flag(parser)
-        add_history_flag(parser)
-        add_policy_flags(parser)
-
-    def run(self, options: Namespace) -> int:
-        if not options.http:
-            for name in LISTENING:
-                if getattr(options, name):
-                    raise EngineError(ErrorCode.USAGE, f"--{name.replace('_', '-')} requires --http")
+    def run(self, options: Options) -> int:
+        for flag in () if options.http else _LISTENING_FLAGS:
+            if getattr(options, flag.dest):
+                raise EngineError(ErrorCode.USAGE, f"{flag.names[0]} requires --http")
         try:
-            from clawperator.app.mcp import http, stdio  # noqa: F401 -- both, so that what is missing shows before anything begins
+            from clawperator.app.mcp import http, stdio  # noqa: F401 -- a missing package is reported before anything starts
         except ImportError as exc:
             from clawperator.app.extras import not_installed
 
             raise not_installed("mcp", f"The MCP server needs the package '{exc.name}'") from exc
-        if options.http:
-            _serve(options)
-        else:
-            _speak(options)
+        import asyncio
+
+        asyncio.run(_serve_http(options) if options.http else _serve_stdio(options))
         return 0
 
 
-def _engine(options: Namespace) -> Engine:
+def _engine(options: Options) -> Engine:
     from dataclasses import replace
 
-    from clawperator.app.cli.context import settings
+    from clawperator.app.cli.settings import resolve_settings
     from clawperator.engine import Engine
 
-    chosen: Settings = settings(options)
-    if options.read_only:
-        chosen = replace(chosen, read_only=True)
-    if options.registry:
-        chosen = replace(chosen, skills_registry=options.registry)
+    chosen = resolve_settings(options)
+    chosen = replace(
+        chosen,
+        read_only=options.read_only or chosen.read_only,
+        skills_registry=options.registry or chosen.skills_registry,
+    )
     return Engine(chosen, face="mcp", logged=True)
 
 
-def _speak(options: Namespace) -> None:
-    import asyncio
+async def _serve_stdio(options: Options) -> None:
     import sys
 
     from clawperator.app.mcp import stdio
@@ -93,26 +87,18 @@ def _speak(options: Namespace) -> None:
         diagnostics.note(
             "Serving MCP on stdin and stdout. An MCP client should start this command (press Ctrl-C to stop)"
         )
-
-    async def main() -> None:
-        async with _engine(options) as engine:
-            await stdio.serve(engine, pictures=screenshots_folder(options), tell=diagnostics.note)
-
-    asyncio.run(main())
+    async with _engine(options) as engine:
+        await stdio.serve(engine, pictures=screenshots_folder(options), tell=diagnostics.note)
 
 
-def _serve(options: Namespace) -> None:
-    import asyncio
-
+async def _serve_http(options: Options) -> None:
     from clawperator.app.mcp import http
 
     chosen = listening_options(options, _PORT)
-
-    def ready(listening: Listening) -> None:
-        say_where(listening, f"{listening.url}{http.PATH}", "MCP server", options)
-
-    async def main() -> None:
-        async with _engine(options) as engine:
-            await http.serve(engine, chosen, ready=ready, tell=diagnostics.note)
-
-    asyncio.run(main())
+    async with _engine(options) as engine:
+        await http.serve(
+            engine,
+            chosen,
+            ready=lambda listening: announce(listening, f"{listening.url}{http.PATH}", "MCP server", options),
+            tell=diagnostics.note,
+        )

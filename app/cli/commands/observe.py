@@ -1,19 +1,13 @@
-"""``observe`` and ``inspect ui``: looking without touching."""
+"""``observe`` and ``inspect ui``: reading the screen."""
 
 from __future__ import annotations
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.commands.execute import add_result_flags
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.parsing.common_flags import OVERWRITE_FLAG, RESULT_FLAGS, SNAPSHOT_FLAG
+from clawperator.app.cli.parsing.flags import Flag
 from clawperator.app.cli.parsing.values import text_value
-from clawperator.app.cli.tree_source import add_snapshot_flag, viewed
 from clawperator.engine.errors import EngineError, ErrorCode
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.output import Answer
-    from clawperator.app.cli.parsing.arguments import Parser
+from clawperator.engine.executions import build
 
 VIEWS = ("full", "interactive", "compact")
 
@@ -35,27 +29,26 @@ class Snapshot(Command):
         "--view compact --snapshot screen.xml",
         "--max-snapshot-bytes 20000",
     )
+    flags = (
+        Flag("--view", "<name>", f"select the amount of detail: {', '.join(VIEWS)} [full]", choices=VIEWS),
+        Flag("--max-bytes", "<n>", "truncate a view after n bytes [no limit]"),
+        SNAPSHOT_FLAG,
+        *RESULT_FLAGS,
+    )
 
-    def configure(self, parser: Parser) -> None:
-        parser.value(
-            "--view", metavar="<name>", choices=VIEWS, about=f"{', '.join(VIEWS)}: select the amount of detail"
-        )
-        parser.value("--max-bytes", metavar="<n>", about="truncate a view after n bytes")
-        add_snapshot_flag(parser)
-        add_result_flags(parser)
-
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         if options.snapshot is None and options.view in (None, "full") and options.max_bytes is None:
             from clawperator.app.cli.execution import execute
-            from clawperator.engine.executions.build import snapshot
 
-            return execute(snapshot(), options)
+            return execute(build.snapshot(), options)
         if options.max_snapshot_bytes is not None:
             raise EngineError(
                 ErrorCode.USAGE,
                 "--max-snapshot-bytes cuts the text of a whole tree: it cannot be combined with --view, --max-bytes or --snapshot",
                 hint="Use --max-bytes instead.",
             )
+        from clawperator.app.cli.tree_input import viewed
+
         return viewed(options, options.view or "full")
 
 
@@ -63,13 +56,13 @@ class Screenshot(Command):
     usage = "[--path <file>] [--overwrite] [options]"
     notes = "Without --path, the image is saved in the temporary folder; the result contains its path."
     examples = ("--path screen.png", "--path screen.png --overwrite")
+    flags = (
+        Flag("--path", "<file>", "save the PNG here; the folder must exist [a temporary file]", file=True),
+        *RESULT_FLAGS,
+        OVERWRITE_FLAG,
+    )
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--path", metavar="<file>", about="save the PNG here; the folder must exist", file=True)
-        add_result_flags(parser, pictures=True)
-
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         from clawperator.app.cli.execution import execute
-        from clawperator.engine.executions.build import screenshot
 
-        return execute(screenshot(text_value("--path", options.path, "actions.0.params.path")), options)
+        return execute(build.screenshot(text_value("--path", options.path, "actions.0.params.path")), options)

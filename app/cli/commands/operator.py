@@ -1,24 +1,25 @@
-"""``operator setup|install|status|crash-log`` and ``grant-device-permissions``: the app on the device."""
+"""``operator …`` and ``grant-device-permissions``: the app on the device."""
 
 from __future__ import annotations
 
-from clawperator.app.cli import progress
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
-from clawperator.app.cli.parsing.flat_words import for_both_surfaces
-from clawperator.app.cli.parsing.values import integer, text_value
+from clawperator.app.cli.command import Options
+from clawperator.app.cli.engine_command import SharedEngineCommand
+from clawperator.app.cli.parsing.common_flags import PROGRESS_FLAG
+from clawperator.app.cli.parsing.flags import Flag, switch
+from clawperator.app.cli.parsing.values import text_value
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from collections.abc import Awaitable
+    from typing import Any
 
-    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.engine import Engine
 
-_MOST_LINES = 100_000
+_DIGEST_FLAG = Flag("--sha256", "<hex>", "require this digest")
 
 
-class Setup(Command):
+class Setup(SharedEngineCommand):
     usage = "[--apk <path>] [--sha256 <hex>] [options]"
     notes = (
         "Checks the APK, installs or updates it, grants its permissions and verifies the result. Without --apk, it\n"
@@ -31,26 +32,23 @@ class Setup(Command):
         "--apk ~/Downloads/operator.apk",
         "--apk operator-debug.apk --receiver-package com.clawperator.operator.dev",
     )
+    flags = (
+        Flag("--apk", "<path>", "install this file [from ~/.clawperator/downloads]", file=True),
+        _DIGEST_FLAG,
+        PROGRESS_FLAG,
+    )
+    view = "operator_setup"
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--apk", metavar="<path>", about="install this file [from ~/.clawperator/downloads]", file=True)
-        parser.value("--sha256", metavar="<hex>", about="require this digest")
-        progress.configure(parser)
-
-    @for_both_surfaces
-    def run(self, options: Namespace) -> Answer:
+    def check(self, options: Options) -> None:
         for flag, text in (("--apk", options.apk), ("--sha256", options.sha256)):
             if text is not None and not text.strip():  # an empty variable of a script must not choose another file
                 raise EngineError(ErrorCode.USAGE, f"{flag} value must not be blank")
-        from clawperator.app.cli.session import run
 
-        apk, digest = options.apk or "", options.sha256 or ""
-        with progress.shown(options) as tell:
-            done = run(options, lambda engine: engine.operator_app().setup(apk, sha256=digest, tell=tell))
-        return Answer(done.to_dict(), view="operator_setup")
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        return engine.operator_app().setup(options.apk or "", sha256=options.sha256 or "", tell=options.tell)
 
 
-class Fetch(Command):
+class Fetch(SharedEngineCommand):
     usage = "--from <path|url> [--sha256 <hex>] [options]"
     notes = (
         "Copies the APK into ~/.clawperator/downloads, where operator setup finds it. URLs must use https, and a\n"
@@ -60,26 +58,19 @@ class Fetch(Command):
         "--from https://clawperator.com/operator.apk",
         "--from ~/Downloads/operator.apk --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     )
+    flags = (Flag("--from", "<path|url>", "copy the APK from this file or URL", file=True), _DIGEST_FLAG, PROGRESS_FLAG)
+    view = "operator_fetch"
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--from", metavar="<path|url>", about="copy the APK from this file or URL", file=True)
-        parser.value("--sha256", metavar="<hex>", about="require this digest")
-        progress.configure(parser)
-
-    @for_both_surfaces
-    def run(self, options: Namespace) -> Answer:
-        source = text_value("--from", getattr(options, "from"))
-        digest = text_value("--sha256", options.sha256) or ""
-        if source is None:
+    def check(self, options: Options) -> None:
+        text_value("--sha256", options.sha256)
+        if text_value("--from", getattr(options, "from")) is None:
             raise EngineError(ErrorCode.USAGE, "operator fetch requires --from <path|url>")
-        from clawperator.app.cli.session import run
 
-        with progress.shown(options) as tell:
-            done = run(options, lambda engine: engine.operator_app().fetch(source, sha256=digest, tell=tell))
-        return Answer(done.to_dict(), view="operator_fetch")
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        return engine.operator_app().fetch(getattr(options, "from"), sha256=options.sha256 or "", tell=options.tell)
 
 
-class Grant(Command):
+class Grant(SharedEngineCommand):
     usage = "[--force] [options]"
     notes = (
         "Grants the accessibility service, notifications and the notification listener, even if one of them fails. The settings\n"
@@ -88,47 +79,31 @@ class Grant(Command):
         "--receiver-package, it uses the installed variant."
     )
     examples = ("", "--force", "--device-id emulator-5554")
+    flags = (switch("--force", "switch the accessibility service off and on again"), PROGRESS_FLAG)
+    view = "granted"
 
-    def configure(self, parser: Parser) -> None:
-        parser.switch("--force", about="switch the accessibility service off and on again")
-        progress.configure(parser)
-
-    @for_both_surfaces
-    def run(self, options: Namespace) -> Answer:
-        from clawperator.app.cli.session import run
-
-        with progress.shown(options) as tell:
-            done = run(options, lambda engine: engine.operator_app().grant(force=options.force, tell=tell))
-        return Answer(done.to_dict(), view="granted")
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        return engine.operator_app().grant(force=options.force, tell=options.tell)
 
 
-class Status(Command):
+class Status(SharedEngineCommand):
     notes = (
         "Shows the installed variants, their version compatibility and permissions, and whether the accessibility service\n"
         "is enabled (in the settings) and bound (running). bound is null where Android does not report it; doctor asks the app itself."
     )
     examples = ("", "--output pretty")
+    view = "operator_status"
 
-    @for_both_surfaces
-    def run(self, options: Namespace) -> Answer:
-        from clawperator.app.cli.session import run
-
-        found = run(options, lambda engine: engine.operator_app().status())
-        return Answer(found.to_dict(), view="operator_status")
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:  # noqa: ARG002 -- no options
+        return engine.operator_app().status()
 
 
-class CrashLog(Command):
+class CrashLog(SharedEngineCommand):
     usage = "[--lines <n>] [options]"
     notes = "Reads the device's crash log and DropBox, newest first, in device time. Without crashes, the list is empty (exit code 0)."
     examples = ("", "--lines 50 --output pretty")
+    flags = (Flag("--lines", "<n>", "print at most n lines in total", bounds=(1, 100_000), default=200),)
+    view = "crash_log"
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--lines", metavar="<n>", about="print at most n lines in total [200]")
-
-    @for_both_surfaces
-    def run(self, options: Namespace) -> Answer:
-        lines = integer("--lines", options.lines, 1, _MOST_LINES) or 200
-        from clawperator.app.cli.session import run
-
-        found = run(options, lambda engine: engine.operator_app().crash_log(lines=lines))
-        return Answer(found.to_dict(), view="crash_log")
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        return engine.operator_app().crash_log(lines=options.lines)

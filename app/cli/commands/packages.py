@@ -1,11 +1,11 @@
-"""``packages list``: over one blocking socket, as ``devices``, where no settings, policy or odd device needs the engine."""
+"""``packages list``: over one blocking socket, as ``devices``; with settings, a policy or an old device, by the engine."""
 
 from __future__ import annotations
 
 import os
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.parsing.flags import switch
 from clawperator.engine.adb import blocking
 from clawperator.engine.adb.failures import AdbTimeoutError, OversizedError
 from clawperator.engine.config.environment import (
@@ -17,22 +17,14 @@ from clawperator.engine.config.environment import (
 )
 from clawperator.engine.errors import EngineError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
-
 
 class ListPackages(Command):
     usage = "[--third-party] [options]"
     examples = ("--third-party", "--device-id emulator-5554")
+    flags = (switch("--third-party", "list only third-party packages"),)
 
-    def configure(self, parser: Parser) -> None:
-        parser.switch("--third-party", about="list only third-party packages")
-
-    def run(self, options: Namespace) -> Answer:
-        packages = None if _needs_the_engine(options) else _read(options)
+    def run(self, options: Options) -> Answer:
+        packages = None if _needs_engine(options) else _read(options)
         if packages is None:
             from clawperator.app.cli.session import run
 
@@ -40,8 +32,8 @@ class ListPackages(Command):
         return Answer({"packages": packages}, view="packages")
 
 
-def _needs_the_engine(options: Namespace) -> bool:
-    """Whether settings, a policy or a log may have a say in it."""
+def _needs_engine(options: Options) -> bool:
+    """Whether settings, a policy or a log may apply."""
     return (
         options.verbose
         or options.log_level is not None
@@ -50,8 +42,8 @@ def _needs_the_engine(options: Namespace) -> bool:
     )
 
 
-def _read(options: Namespace) -> list[str] | None:
-    """The names as the device lists them; ``None`` where it takes the engine to say what is wrong, or to ask an old device."""
+def _read(options: Options) -> list[str] | None:
+    """The names as the device lists them; ``None`` where the engine has to explain an error, or to ask an old device."""
     named = filter(None, (options.device_id, *map(os.environ.get, DEVICE_VARIABLES)))
     usable = [entry.serial for entry in blocking.devices(os.environ) if entry.usable]
     serial = next(named, usable[0] if len(usable) == 1 else "")
@@ -60,7 +52,7 @@ def _read(options: Namespace) -> list[str] | None:
     command = ["pm", "list", "packages", *(["-3"] if options.third_party else [])]
     try:
         output, _, exit_code = blocking.shell(serial, command)
-    except (AdbTimeoutError, OversizedError):  # the engine would only wait, or read, as long once more
+    except (AdbTimeoutError, OversizedError):  # the engine would fail the same way, after the same time
         raise
     except EngineError:
         return None

@@ -1,22 +1,22 @@
-"""``policy``: what executions may do, who says so, and what a payload would be told. No device is touched."""
+"""``policy``: what executions may do, and what a payload would be refused. Uses no device."""
 
 from __future__ import annotations
 
 import os
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.commands.execute import read_payload
-from clawperator.app.cli.output import Answer
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.parsing.flags import Flag
+from clawperator.app.cli.payload_file import read_payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Mapping
     from typing import Any
 
-    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.config.policy import Profile
     from clawperator.engine.config.settings import Settings
+
+_POLICY_FLAG = Flag("--policy", "<file>", "use this policy file [the active one]", file=True)
 
 
 class Show(Command):
@@ -26,11 +26,9 @@ class Show(Command):
         "a file, everything except purchase_risk is allowed."
     )
     examples = ("", "--output pretty", "--policy ./policy.toml")
+    flags = (_POLICY_FLAG,)
 
-    def configure(self, parser: Parser) -> None:
-        _add_policy_flag(parser)
-
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         from clawperator.engine.config.active_profile import load_policy, policy_place
         from clawperator.engine.config.policy_file import remarks
 
@@ -55,19 +53,18 @@ class Check(Command):
         "Exits with 1 if anything is invalid or denied. Sends nothing to a device and records nothing."
     )
     examples = ("", "--execution plan.json", "--execution - --policy ./strict.toml --output pretty < plan.json")
+    flags = (
+        Flag("--execution", "<json|file|->", "check this payload against the policy", file=True),
+        Flag("--profile", "<name>", "use this profile [the active one]"),
+        _POLICY_FLAG,
+    )
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--execution", metavar="<json|file|->", about="check this payload against the policy", file=True)
-        parser.value("--profile", metavar="<name>", about="use this profile instead of the active one")
-        _add_policy_flag(parser)
-
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         from clawperator.engine.config.active_profile import load_profile, policy_place
 
         chosen, _ = _settings(options)
         path = policy_place(chosen).path
-        problems = _problems(chosen)
-        if problems:
+        if problems := _problems(chosen):
             report = {"ok": False, "path": path, "exists": os.path.lexists(path), "problems": problems}
             return Answer(report, view="policy_checked", failed=True)
         profile = load_profile(chosen, options.profile or "")
@@ -77,22 +74,8 @@ class Check(Command):
         return Answer(report, view="policy_checked", failed=not report["ok"])
 
 
-class Schema(Command):
-    notes = "The same as `clawperator schema policy`; editors that know JSON Schema can complete and check the file with it."
-    examples = ("",)
-
-    def run(self, options: Namespace) -> Answer:  # noqa: ARG002 -- there is nothing to choose
-        from clawperator.engine.json_schema import json_schema
-
-        return Answer(json_schema("policy"))
-
-
-def _add_policy_flag(parser: Parser) -> None:
-    parser.value("--policy", metavar="<file>", about="use this policy file instead of the active one", file=True)
-
-
-def _settings(options: Namespace) -> tuple[Settings, str]:
-    """The settings, and who chose the policy: ``flag``, ``env``, ``file`` or ``default``."""
+def _settings(options: Options) -> tuple[Settings, str]:
+    """The settings, and the source of the policy: ``flag``, ``env``, ``file`` or ``default``."""
     from clawperator.engine.config.environment import settings_path
     from clawperator.engine.config.settings import Settings, choices, read_settings_file
 
@@ -102,7 +85,7 @@ def _settings(options: Namespace) -> tuple[Settings, str]:
 
 
 def _problems(chosen: Settings) -> list[Mapping[str, Any]]:
-    """Everything that is wrong with the policy file."""
+    """Every error of the policy file."""
     from clawperator.engine.config.active_profile import load_policy
     from clawperator.engine.errors import EngineError
 
@@ -114,7 +97,7 @@ def _problems(chosen: Settings) -> list[Mapping[str, Any]]:
 
 
 def _verdict(profile: Profile, source: str, timeout_ms: int | None) -> dict[str, Any]:
-    """Every action of the payload with what it needs, and every refusal. Raises ``EngineError`` for a payload that is invalid."""
+    """Every action of the payload with its capabilities, and every refusal. Raises ``EngineError`` for an invalid payload."""
     from clawperator.engine.config.policy import action_refusals, capabilities_of, packages_of
     from clawperator.engine.executions.validate import validate
 
@@ -122,15 +105,15 @@ def _verdict(profile: Profile, source: str, timeout_ms: int | None) -> dict[str,
     actions: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     for index, action in enumerate(execution.actions):
-        against = [refusal.to_dict() for refusal in action_refusals(profile, action, f"actions.{index}")]
+        refusals = [refusal.to_dict() for refusal in action_refusals(profile, action, f"actions.{index}")]
         actions.append(
             {
                 "id": action.id,
                 "type": action.type,
                 "capabilities": sorted(capabilities_of(action.type, action.params)),
                 "packages": list(packages_of(action)),
-                "allowed": not against,
+                "allowed": not refusals,
             }
         )
-        refused += against
+        refused += refusals
     return {"ok": not refused, "allowed": not refused, "actions": actions, "refusals": refused}

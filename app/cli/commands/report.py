@@ -1,4 +1,4 @@
-"""``report``: a bundle for a bug report, without what belongs to the user."""
+"""``report``: a bundle for a bug report, without private data."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import os
 import time
 from contextlib import asynccontextmanager
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
-from clawperator.app.cli.parsing.values import integer
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.parsing.flags import Flag
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import AsyncIterator
 
-    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine import Settings
-
-_LINES = 200
 
 
 class Report(Command):
@@ -29,32 +24,28 @@ class Report(Command):
         " e-mail addresses, tokens and all texts of devices are removed; the result lists the contents."
     )
     examples = ("", "--to ~/report.zip", "--lines 50 --output pretty")
+    flags = (
+        Flag("--to", "<file.zip>", "write to this file [a new file in this folder]", file=True),
+        Flag("--lines", "<n>", "include n runs and n lines of a crash report", bounds=(0, 100_000), default=200),
+    )
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--to", metavar="<file.zip>", about="write to this file [a new file in this folder]", file=True)
-        parser.value("--lines", metavar="<n>", about=f"include n runs and n lines of a crash report [{_LINES}]")
-
-    def run(self, options: Namespace) -> Answer:
-        lines = integer("--lines", options.lines, 0, 100_000)
+    def run(self, options: Options) -> Answer:
         path = _target(options.to)
         from clawperator.app.cli.diagnostics import note
         from clawperator.app.cli.session import run
         from clawperator.engine.bundles import report
 
-        def tell(part: str) -> None:
-            note(f"report: {part}")
-
         bundle, size = run(
             options,
-            lambda engine: report.make(engine, path, lines=_LINES if lines is None else lines, tell=tell),
-            surroundings=lambda: _surroundings(options),
+            lambda engine: report.make(engine, path, lines=options.lines, tell=lambda part: note(f"report: {part}")),
+            settings_source=lambda: _settings(options),
         )
         return Answer({"ok": True, "path": path, "bytes": size, **bundle.to_dict()}, view="bundle")
 
 
-def _target(wanted: str | None) -> str:
-    """The absolute path of the file to make: refused before anything is asked of a device."""
-    path = os.path.abspath(os.path.expanduser(wanted or time.strftime("clawperator-report-%Y%m%d-%H%M%S.zip")))
+def _target(given: str | None) -> str:
+    """The absolute path of the new file, checked before a device is used."""
+    path = os.path.abspath(os.path.expanduser(given or time.strftime("clawperator-report-%Y%m%d-%H%M%S.zip")))
     if os.path.lexists(path):
         raise EngineError(ErrorCode.FILE_EXISTS, f"--to {path} exists already", details={"file": path})
     if not os.path.isdir(os.path.dirname(path)):
@@ -64,13 +55,13 @@ def _target(wanted: str | None) -> str:
 
 
 @asynccontextmanager
-async def _surroundings(options: Namespace) -> AsyncIterator[Settings]:
-    """The user's own settings; a file that cannot be used is no reason to have no report, and stands in it."""
-    from clawperator.app.cli.context import settings
+async def _settings(options: Options) -> AsyncIterator[Settings]:
+    """The user's settings; without the file if it is invalid, which the report then contains."""
+    from clawperator.app.cli.settings import resolve_settings
     from clawperator.engine import Settings
 
     try:
-        chosen = settings(options)
+        chosen = resolve_settings(options)
     except EngineError:
         chosen = Settings.resolve({"device_id": options.device_id, "receiver_package": options.receiver_package})
     yield chosen

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from clawperator.app.cli import diagnostics
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.commands.execute import add_history_flag, add_policy_flags
-from clawperator.app.cli.listener_options import add_listening_flags, add_screenshots_flag, listening_options, say_where
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
-    from clawperator.app.serve.hosting import Listening
+from clawperator.app.cli.command import Command, Options
+from clawperator.app.cli.listener_options import SCREENSHOTS_FLAG, announce, listening_flags, listening_options
+from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG, POLICY_FLAGS
 
 _PORT = 3000
 
@@ -26,14 +19,9 @@ class Serve(Command):
         "Ctrl-C stops accepting requests and waits for running executions; a second Ctrl-C exits immediately."
     )
     examples = ("", "--port auto --json", "--host 0.0.0.0 --token-file ~/.clawperator/server-token")
+    flags = (*listening_flags(_PORT), SCREENSHOTS_FLAG, HISTORY_FLAG, *POLICY_FLAGS)
 
-    def configure(self, parser: Parser) -> None:
-        add_listening_flags(parser, _PORT)
-        add_screenshots_flag(parser)
-        add_history_flag(parser)
-        add_policy_flags(parser)
-
-    def run(self, options: Namespace) -> int:
+    def run(self, options: Options) -> int:
         chosen = listening_options(options, _PORT)
         try:
             from clawperator.app.http.server import run
@@ -41,11 +29,13 @@ class Serve(Command):
             from clawperator.app.extras import not_installed
 
             raise not_installed("server", f"The server needs the package '{exc.name}'") from exc
-        from clawperator.app.cli.context import settings
+        from clawperator.app.cli.settings import resolve_settings
         from clawperator.engine import Engine
 
-        def ready(listening: Listening) -> None:
-            say_where(listening, listening.url, "Clawperator API server", options)
-
-        run(lambda: Engine(settings(options), face="http", logged=True), chosen, ready=ready, tell=diagnostics.note)
+        run(
+            lambda: Engine(resolve_settings(options), face="http", logged=True),
+            chosen,
+            ready=lambda listening: announce(listening, listening.url, "Clawperator API server", options),
+            tell=diagnostics.note,
+        )
         return 0

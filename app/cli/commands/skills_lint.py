@@ -1,21 +1,20 @@
-"""``skills lint|ci|install-hook``: what should not stand in skills, before somebody else reads it."""
+"""``skills lint|ci|install-hook``: personal literals, blocked terms and bad practice in skills."""
 
 from __future__ import annotations
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.commands.skills import add_registry_flag, registry
-from clawperator.app.cli.output import Answer
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.parsing.common_flags import POLICY_FLAG, REGISTRY_FLAG
+from clawperator.app.cli.parsing.flags import Flag, Word, switch
 from clawperator.app.cli.parsing.values import text_value
-from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.app.cli.skills_registry import EXAMPLE, registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.skills.lint import Finding, LintRules
 
-_SKILL = "com.example.shop.search"
+_TERMS_FLAG = Flag(
+    "--terms-file", "<file>", "use this list of blocked terms [~/.clawperator/blocked-terms.txt]", file=True
+)
 
 
 class Lint(Command):
@@ -29,30 +28,28 @@ class Lint(Command):
         "next git commit in this folder adds; --history searches all its commits for blocked terms."
     )
     examples = (
-        f"{_SKILL} --registry builtin",
+        f"{EXAMPLE} --registry builtin",
         "--all --output pretty",
         "--staged --terms-file terms.txt",
         "--history",
         "--file draft.recipe.md",
     )
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("id", about="skill id", suggest="skills")
-        parser.switch("--all", about="check every skill in the registry")
-        parser.switch("--staged", about="check the lines that the next git commit adds")
-        parser.switch("--history", about="search all git commits and their messages for blocked terms")
-        parser.value("--file", metavar="<file>", about="check one file, in a skill or elsewhere", file=True)
-        add_registry_flag(parser)
-        _add_rule_flags(parser)
+    flags = (
+        Word("id", "skill id", suggest="skills"),
+        switch("--all", "check every skill in the registry"),
+        switch("--staged", "check the lines that the next git commit adds"),
+        switch("--history", "search all git commits and their messages for blocked terms"),
+        Flag("--file", "<file>", "check one file, in a skill or elsewhere", file=True),
+        REGISTRY_FLAG,
+        _TERMS_FLAG,
+        POLICY_FLAG,
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         chosen = [options.id is not None, options.all, options.staged, options.history, options.file is not None]
         if sum(chosen) != 1:
-            raise EngineError(
-                ErrorCode.USAGE,
-                "skills lint requires exactly one of <id>, --all, --staged, --history, --file <file>",
-                extra={"example": f"clawperator skills lint {_SKILL}"},
-            )
+            raise self.missing("exactly one of <id>, --all, --staged, --history, --file <file>", example=EXAMPLE)
         rules = _rules(options)
         warnings = _warnings(rules) if options.staged or options.history else []
         if options.history:
@@ -77,11 +74,13 @@ class Ci(Command):
     )
     examples = ("", "--registry builtin --output pretty")
 
-    def configure(self, parser: Parser) -> None:
-        add_registry_flag(parser)
-        _add_rule_flags(parser)
+    flags = (
+        REGISTRY_FLAG,
+        _TERMS_FLAG,
+        POLICY_FLAG,
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         from clawperator.engine.skills.ci import run_ci
 
         opened = registry(options)
@@ -102,57 +101,39 @@ class InstallHook(Command):
     notes = "Installs a pre-commit hook that runs `skills lint --staged`. An existing hook is not replaced."
     examples = ("", "--repo ../skills --terms-file ~/terms.txt")
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--repo", metavar="<folder>", about="use this git repository [the current one]", file=True)
-        _add_terms_flag(parser)
+    flags = (
+        Flag("--repo", "<folder>", "use this git repository [the current one]", file=True),
+        _TERMS_FLAG,
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         import asyncio
         import os
 
-        from clawperator.app.cli.context import guard
+        from clawperator.app.cli.settings import policy_guard
         from clawperator.engine.skills.git_hook import install_hook
 
         folder = os.path.abspath(os.path.expanduser(options.repo or os.curdir))
-        path, changed = asyncio.run(install_hook(os.environ, folder, options.terms_file, guard=guard(options)))
+        path, changed = asyncio.run(install_hook(os.environ, folder, options.terms_file, guard=policy_guard(options)))
         message = "The hook was installed" if changed else "The hook is already installed"
         return Answer({"ok": True, "hookPath": path, "installed": changed, "message": message}, view="hook_installed")
 
 
-def _add_rule_flags(parser: Parser) -> None:
-    _add_terms_flag(parser)
-    parser.value(
-        "--policy",
-        metavar="<file>",
-        about="use this policy file instead of policy.toml in the config folder",
-        file=True,
-    )
-
-
-def _add_terms_flag(parser: Parser) -> None:
-    parser.value(
-        "--terms-file",
-        metavar="<file>",
-        about="use this list of blocked terms instead of ~/.clawperator/blocked-terms.txt",
-        file=True,
-    )
-
-
-def _rules(options: Namespace) -> LintRules:
+def _rules(options: Options) -> LintRules:
     from datetime import datetime
 
-    from clawperator.app.cli.context import settings
+    from clawperator.app.cli.settings import resolve_settings
     from clawperator.engine.config.active_profile import load_profile
     from clawperator.engine.skills.blocked_terms import load_blocked
     from clawperator.engine.skills.lint import LintRules
 
-    chosen = settings(options)
+    chosen = resolve_settings(options)
     today = datetime.now().astimezone().date()
     return LintRules(today, load_profile(chosen), load_blocked(chosen.environment, options.terms_file))
 
 
 def _warnings(rules: LintRules) -> list[dict[str, str]]:
-    """That there is no list of blocked terms: finding none then means nothing."""
+    """The warning that no list of blocked terms is configured, so that none can be found."""
     if rules.blocked.terms:
         return []
     import os
@@ -190,7 +171,7 @@ def _staged(rules: LintRules) -> list[Finding]:
     return lint_staged(asyncio.run(staged_files(os.environ)), rules)
 
 
-def _in_files(options: Namespace, rules: LintRules, warnings: list[dict[str, str]]) -> list[Finding]:
+def _in_files(options: Options, rules: LintRules, warnings: list[dict[str, str]]) -> list[Finding]:
     import os
 
     from clawperator.engine.skills.lint import lint_all, lint_files, skill_files
@@ -198,10 +179,12 @@ def _in_files(options: Namespace, rules: LintRules, warnings: list[dict[str, str
     if options.file is not None:
         return lint_files([(os.path.expanduser(options.file), options.file)], rules)
     if options.id is None:
-        from clawperator.app.cli.context import guard
+        from clawperator.app.cli.settings import policy_guard
         from clawperator.engine.skills.scaffold import open_or_make
 
-        opened, created = open_or_make(os.environ, text_value("--registry", options.registry), guard=guard(options))
+        opened, created = open_or_make(
+            os.environ, text_value("--registry", options.registry), guard=policy_guard(options)
+        )
         if created:
             message = f"Created a new registry: {opened.path}. Add a skill with `clawperator skills new`."
             warnings.append({"code": "REGISTRY_CREATED", "path": opened.path, "message": message})

@@ -1,35 +1,32 @@
-"""``skills run``: a skill's script as a program of its own, or one of its artifacts compiled and played."""
+"""``skills run``: a skill's script as a program of its own, or one of its artifacts compiled and executed."""
 
 from __future__ import annotations
 
 from collections import deque
 from contextlib import nullcontext
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.commands.execute import add_result_flags, max_snapshot_bytes
-from clawperator.app.cli.commands.skills import add_registry_flag, registry
-from clawperator.app.cli.output import Answer
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.parsing.common_flags import OVERWRITE_FLAG, REGISTRY_FLAG, RESULT_FLAGS
+from clawperator.app.cli.parsing.flags import Flag, Rest, Word, switch
+from clawperator.app.cli.skills_registry import EXAMPLE, registry
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
+    from collections.abc import Callable, Coroutine
     from typing import Any, TypeVar
 
-    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine import Engine
     from clawperator.engine.skills.play import PlayReport
     from clawperator.engine.skills.run import OutputLine, SkillRun
 
     T = TypeVar("T")
 
-_EXAMPLE = "com.example.shop.search"
 _ONLY_SCRIPTS = ("expect_contains", "skip_validate", "args")
 _ONLY_ARTIFACTS = ("vars", "raw_envelope", "max_snapshot_bytes", "overwrite")
 _STREAMED = ("stdout", "stderr", "output")
 _MOST_LINES = 10_000
-"""Of a script, read and not printed yet."""
+"""Lines of a script that are not printed yet."""
 
 
 class Run(Command):
@@ -41,27 +38,26 @@ class Run(Command):
         "and do not stop the run. With --artifact, no script runs: the artifact is compiled and executed."
     )
     examples = (
-        f"{_EXAMPLE} --device-id emulator-5554 -- 'red shoes'",
-        f"{_EXAMPLE} --timeout 300000 --expect-contains RESULT --output pretty",
-        f'{_EXAMPLE} --artifact search --vars \'{{"query":"shoes"}}\'',
+        f"{EXAMPLE} --device-id emulator-5554 -- 'red shoes'",
+        f"{EXAMPLE} --timeout 300000 --expect-contains RESULT --output pretty",
+        f'{EXAMPLE} --artifact search --vars \'{{"query":"shoes"}}\'',
     )
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("id", about="skill id", suggest="skills")
-        parser.value("--expect-contains", metavar="<text>", about="fail unless the script's stdout contains this text")
-        parser.switch("--skip-validate", about="skip the validation of the skill's files")
-        parser.value(
-            "--artifact", metavar="<name>", about="compile and execute this artifact instead of running the script"
-        )
-        parser.value("--vars", metavar="<json>", about="set the artifact's variables with one JSON object")
-        add_registry_flag(parser)
-        add_result_flags(parser, pictures=True)
-        parser.after_dashes("args", about="arguments for the script")
+    flags = (
+        Word("id", "skill id", suggest="skills"),
+        Flag("--expect-contains", "<text>", "fail unless the script's stdout contains this text"),
+        switch("--skip-validate", "skip the validation of the skill's files"),
+        Flag("--artifact", "<name>", "compile and execute this artifact instead of running the script"),
+        Flag("--vars", "<json>", "set the artifact's variables with one JSON object"),
+        REGISTRY_FLAG,
+        *RESULT_FLAGS,
+        OVERWRITE_FLAG,
+        Rest("args", "arguments for the script"),
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         if options.id is None:
-            example = {"example": f"clawperator {self.words} {_EXAMPLE}"}
-            raise EngineError(ErrorCode.USAGE, "skills run requires <id>", extra=example)
+            raise self.missing("<id>", example=EXAMPLE)
         if options.artifact is None:
             _refuse(options, _ONLY_ARTIFACTS, "requires --artifact")
             return _run_script(options)
@@ -69,8 +65,8 @@ class Run(Command):
         return _play(options)
 
 
-def _refuse(options: Namespace, names: tuple[str, ...], why: str) -> None:
-    """Flags without an effect are mistakes."""
+def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
+    """Refuse flags that would have no effect."""
     for name in names:
         if getattr(options, name):
             said = "arguments after --" if name == "args" else f"--{name.replace('_', '-')}"
@@ -80,7 +76,7 @@ def _refuse(options: Namespace, names: tuple[str, ...], why: str) -> None:
 # -- the script
 
 
-def _run_script(options: Namespace) -> Answer:
+def _run_script(options: Options) -> Answer:
     if options.expect_contains == "":
         raise EngineError(ErrorCode.USAGE, "--expect-contains value must not be empty")
     limit = _script_limit(options)
@@ -103,30 +99,24 @@ def _run_script(options: Namespace) -> Answer:
             guard=engine.guard,
         )
         async with printer or nullcontext():
-            return await _ended_with_us(work)
+            return await _end_with_session(work)
 
     try:
         done = run(options, use)
     except EngineError as exc:
         if exc.code is ErrorCode.INTERRUPTED:
             raise _interrupted(options.id) from exc
-        if options.output == "pretty":  # it has been heard already
+        if options.output == "pretty":  # it is printed already
             for name in _STREAMED:
                 exc.extra.pop(name, None)
         raise
-    if options.output == "pretty":
-        _warn(done.warnings)
+    from clawperator.app.cli.execution import warn
+
+    warn(done.warnings, options)
     return Answer({"ok": True, **done.to_dict()}, view="skill_run")
 
 
-def _warn(warnings: Iterable[Mapping[str, Any]]) -> None:
-    from clawperator.app.cli import diagnostics
-
-    for warning in warnings:
-        diagnostics.warn(str(warning.get("message", "")))
-
-
-def _script_limit(options: Namespace) -> int | None:
+def _script_limit(options: Options) -> int | None:
     limit = options.timeout_ms
     if limit is not None and not isinstance(limit, int):
         raise EngineError(
@@ -138,8 +128,8 @@ def _script_limit(options: Namespace) -> int | None:
     return limit
 
 
-def _listener(options: Namespace) -> Callable[[OutputLine], object]:
-    """Who hears the script while it runs: the story on stderr where it is asked for."""
+def _listener(options: Options) -> Callable[[OutputLine], object]:
+    """What takes the lines of a script: with ``--verbose``, stderr."""
     from clawperator.app.cli import diagnostics
     from clawperator.engine.progress import unreported
 
@@ -147,9 +137,9 @@ def _listener(options: Namespace) -> Callable[[OutputLine], object]:
 
 
 class _Printer:
-    """Prints both streams of a script as they come, without holding the event loop up where the reader pauses.
+    """Prints both streams of a script as they come, without blocking the event loop while the reader pauses.
 
-    Lines that are not printed yet have a bound; those beyond it are counted, and the count is printed. An interrupt ends the printing.
+    Lines beyond the bound are counted, and the count is printed. An interrupt ends the printing.
     """
 
     def __init__(self) -> None:
@@ -157,7 +147,7 @@ class _Printer:
         self._lost = 0
 
     def take(self, line: OutputLine) -> None:
-        if self._printing.done():  # nobody reads stdout any more: that ends the script, too
+        if self._printing.done():  # stdout is closed, which also ends the script
             self._printing.result()
         if len(self._lines) >= _MOST_LINES:
             self._lost += 1
@@ -201,8 +191,8 @@ class _Printer:
             diagnostics.warn(f"{self._lost} lines of the script were not shown: stdout was not read")
 
 
-async def _ended_with_us(work: Coroutine[Any, Any, T]) -> T:
-    """The script is given time to end after a signal; the next signal ends it at once."""
+async def _end_with_session(work: Coroutine[Any, Any, T]) -> T:
+    """Let the script end after a signal; the next signal cancels that."""
     import asyncio
 
     from clawperator.app.signals import hearing
@@ -212,10 +202,10 @@ async def _ended_with_us(work: Coroutine[Any, Any, T]) -> T:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         task.cancel()
-        with hearing(task.cancel):  # the session has heard the first one
+        with hearing(task.cancel):  # the session has handled the first one
             await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # whatever it was: nobody waits for it any more
+            task.exception()  # retrieved, so that asyncio does not report it
         raise
 
 
@@ -231,24 +221,15 @@ def _interrupted(skill_id: str) -> EngineError:
 # -- an artifact
 
 
-def _play(options: Namespace) -> Answer:
+def _play(options: Options) -> Answer:
     chosen = registry(options)
+    from clawperator.app.cli.execution import play_answer, run_options
     from clawperator.app.cli.session import run
-    from clawperator.engine import RunOptions
     from clawperator.engine.skills.compiling import compile_for
     from clawperator.engine.skills.play import play
 
-    choices = RunOptions(
-        raw_envelope=options.raw_envelope,
-        max_snapshot_bytes=max_snapshot_bytes(options),
-        screenshot_overwrite=options.overwrite,
-    )
-
     async def use(engine: Engine) -> PlayReport:
         compiled = compile_for(engine.guard, chosen, options.id, options.artifact, options.vars)
-        return await play(engine, compiled, timeout_ms=options.timeout_ms, options=choices)
+        return await play(engine, compiled, timeout_ms=options.timeout_ms, options=run_options(options))
 
-    report = run(options, use)
-    if options.output == "pretty":
-        _warn(report.warnings)
-    return Answer(report.to_dict(), view="play_report", failed=report.failed)
+    return play_answer(run(options, use), options)

@@ -1,17 +1,15 @@
-"""``skills install|update|sync``: the skills repository, fetched by git and brought to a ref."""
+"""``skills install|update|sync``: the skills repository, fetched by git and checked out at a ref."""
 
 from __future__ import annotations
 
 from clawperator.app.cli import progress
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.parsing.common_flags import PROGRESS_FLAG
+from clawperator.app.cli.parsing.flags import Flag
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.skills.sync import SyncResult
 
 _MAIN = "main"
@@ -22,17 +20,15 @@ _SAFE = (
 
 
 class Install(Command):
-    usage = "[options]"
     notes = f"Fetches the skills into ~/.clawperator/skills, where every command finds them.\n{_SAFE}"
     examples = ("", "--json-progress")
 
-    def configure(self, parser: Parser) -> None:
-        progress.configure(parser)
+    flags = (PROGRESS_FLAG,)
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         done = _sync(options, _MAIN)
         document = done.to_dict()
-        document["envInstruction"] = _export(done.registry_path)
+        document["envInstruction"] = _export_line(done.registry_path)
         return Answer(document, view="synced")
 
 
@@ -41,11 +37,12 @@ class Update(Command):
     notes = _SAFE
     examples = ("", "--ref v1.2.0")
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--ref", metavar="<ref>", about="check out this branch, tag or commit [main]")
-        progress.configure(parser)
+    flags = (
+        Flag("--ref", "<ref>", "check out this branch, tag or commit [main]"),
+        PROGRESS_FLAG,
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         return Answer(_sync(options, options.ref or _MAIN).to_dict(), view="synced")
 
 
@@ -54,34 +51,34 @@ class Sync(Command):
     notes = f"{_SAFE}\nA tag or commit that was fetched before needs no network."
     examples = ("--ref main", "--ref v1.2.0", "--ref 1a2b3c4d5e6f")
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--ref", metavar="<ref>", about="check out this branch, tag or commit")
-        progress.configure(parser)
+    flags = (
+        Flag("--ref", "<ref>", "check out this branch, tag or commit"),
+        PROGRESS_FLAG,
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         if options.ref is None:
-            message = "skills sync requires --ref <ref>"
-            raise EngineError(ErrorCode.USAGE, message, extra={"example": "clawperator skills sync --ref main"})
+            raise self.missing("--ref <ref>")
         return Answer(_sync(options, options.ref).to_dict(), view="synced")
 
 
-def _sync(options: Namespace, ref: str) -> SyncResult:
-    """Do it, telling its stages on stderr. No engine is needed, and none is started."""
+def _sync(options: Options, ref: str) -> SyncResult:
+    """Fetch and check out ``ref``, with progress on stderr."""
     import asyncio
 
-    from clawperator.app.cli.context import guard, settings
+    from clawperator.app.cli.settings import policy_guard, resolve_settings
     from clawperator.engine.skills.sync import sync
 
     with progress.shown(options) as tell:
         try:
-            return asyncio.run(sync(settings(options), ref=ref, tell=tell, guard=guard(options)))
+            return asyncio.run(sync(resolve_settings(options), ref=ref, tell=tell, guard=policy_guard(options)))
         except KeyboardInterrupt as exc:
             message = "Interrupted: the skills are unchanged"
             raise EngineError(ErrorCode.INTERRUPTED, message, hint="Run the command again to fetch them.") from exc
 
 
-def _export(path: str) -> str:
-    """A line for a POSIX shell that holds whatever the path holds."""
+def _export_line(path: str) -> str:
+    """A line for a POSIX shell that sets the path, whatever characters it has."""
     import re
 
     quoted = re.sub(r'([\\$`"])', r"\\\1", path)

@@ -1,25 +1,25 @@
-"""``match``, ``suggest`` and ``diff``: questions about a UI tree, answered on this machine."""
+"""``match``, ``suggest`` and ``diff``: queries about a UI tree."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.commands.execute import add_history_flag
-from clawperator.app.cli.output import Answer
-from clawperator.app.cli.parsing.selectors import add_selector_flags, checked_matcher, selector
-from clawperator.app.cli.parsing.values import integer, invalid
-from clawperator.app.cli.tree_source import add_snapshot_flag, saved, with_tree
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.parsing.common_flags import HISTORY_FLAG, SNAPSHOT_FLAG, limit_flag
+from clawperator.app.cli.parsing.flags import Flag, Word, switch
+from clawperator.app.cli.parsing.selectors import SELECTOR_FLAGS, checked_matcher, selector
+from clawperator.app.cli.parsing.values import invalid
+from clawperator.app.cli.tree_input import saved, with_tree
 from clawperator.engine.errors import EngineError, ErrorCode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
-    from clawperator.app.cli.parsing.arguments import Parser
-    from clawperator.app.cli.tree_source import Look
+    from clawperator.app.cli.tree_input import LoadedTree
     from clawperator.engine.hierarchy.match import Matcher
     from clawperator.engine.hierarchy.nodes import UiNode
+
+_MOST = 1_000_000
 
 
 class Match(Command):
@@ -36,20 +36,22 @@ class Match(Command):
         "--text OK --snapshot - < screen.xml",
     )
 
-    def configure(self, parser: Parser) -> None:
-        add_selector_flags(parser)
-        add_snapshot_flag(parser)
-        add_history_flag(parser)
-        parser.switch("--explain", about="show counts per field and near matches even if nodes match")
-        parser.value("--limit", metavar="<n>", about="list at most n nodes [20]")
+    flags = (
+        *SELECTOR_FLAGS,
+        SNAPSHOT_FLAG,
+        HISTORY_FLAG,
+        switch("--explain", "show counts per field and near matches even if nodes match"),
+        limit_flag("nodes", 20, _MOST),
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         found = checked_matcher(options)
         if found is None:
-            raise _needs(self, "--selector <json> or selector flags")
-        limit = _limit(options, 20)
+            raise self.missing("--selector <json> or selector flags")
         matcher, warnings = found
-        return with_tree(options, lambda look: _matches(look, matcher, warnings, limit=limit, explain=options.explain))
+        return with_tree(
+            options, lambda loaded: _matches(loaded, matcher, warnings, limit=options.limit, explain=options.explain)
+        )
 
 
 class Suggest(Command):
@@ -65,32 +67,36 @@ class Suggest(Command):
         "--node 0/0/2 --limit 3 --output pretty",
     )
 
-    def configure(self, parser: Parser) -> None:
-        parser.value("--at", metavar="<x>,<y>", about="use the node at this point, in pixels")
-        parser.value("--node", metavar="<path>", about="use the node with this path, such as 0/0/2")
-        add_selector_flags(parser)
-        add_snapshot_flag(parser)
-        add_history_flag(parser)
-        parser.value("--limit", metavar="<n>", about="list at most n selectors [10]")
+    flags = (
+        Flag("--at", "<x>,<y>", "use the node at this point, in pixels"),
+        Flag("--node", "<path>", "use the node with this path, such as 0/0/2"),
+        *SELECTOR_FLAGS,
+        SNAPSHOT_FLAG,
+        HISTORY_FLAG,
+        limit_flag("selectors", 10, _MOST),
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         ways = [options.at is not None, options.node is not None, selector(options) is not None]
         if not any(ways):
-            raise _needs(self, "--at <x>,<y>, --node <path> or a selector")
+            raise self.missing("--at <x>,<y>, --node <path> or a selector")
         if sum(ways) > 1:
             raise invalid("use --at OR --node OR a selector, not several")
-        limit = _limit(options, 10)
         from clawperator.engine.hierarchy.questions import at_point, found_by, read_path, read_point, with_path
 
         if options.at is not None:
             point = read_point(options.at, "--at")
-            return with_tree(options, lambda look: _suggestions(look, [at_point(look.tree, *point, "--at")], limit))
+            return with_tree(
+                options, lambda loaded: _suggestions(loaded, [at_point(loaded.tree, *point, "--at")], options.limit)
+            )
         if options.node is not None:
             path = read_path(options.node, "--node")
-            return with_tree(options, lambda look: _suggestions(look, [with_path(look.tree, path)], limit))
+            return with_tree(
+                options, lambda loaded: _suggestions(loaded, [with_path(loaded.tree, path)], options.limit)
+            )
         found = checked_matcher(options)
         assert found is not None
-        return with_tree(options, lambda look: _suggestions(look, found_by(look.tree, found[0]), limit))
+        return with_tree(options, lambda loaded: _suggestions(loaded, found_by(loaded.tree, found[0]), options.limit))
 
 
 class Diff(Command):
@@ -101,39 +107,29 @@ class Diff(Command):
     )
     examples = ("before.xml after.xml", "before.xml - --output pretty < after.xml")
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("old", about="earlier dump, or -")
-        parser.word("new", about="later dump, or -")
-        parser.files |= {"old", "new"}
-        parser.value("--limit", metavar="<n>", about="list at most n changes [200]")
+    flags = (
+        Word("old", "earlier dump, or -", file=True),
+        Word("new", "later dump, or -", file=True),
+        limit_flag("changes", 200, _MOST),
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def run(self, options: Options) -> Answer:
         if options.old is None or options.new is None:
-            raise _needs(self, "<old> <new>: two saved dumps")
+            raise self.missing("<old> <new>: two saved dumps")
         if options.old == options.new == "-":
             raise EngineError(ErrorCode.USAGE, "only one of the two dumps can come from stdin")
-        limit = _limit(options, 200)
-        return _changes(saved(options.old), saved(options.new), limit)
-
-
-def _needs(command: Command, what: str) -> EngineError:
-    example = f"clawperator {command.words} {command.examples[0]}"
-    return EngineError(ErrorCode.USAGE, f"{command.words} requires {what}", extra={"example": example})
-
-
-def _limit(options: Namespace, default: int) -> int:
-    return integer("--limit", options.limit, 1, 1_000_000) or default
+        return _changes(saved(options.old), saved(options.new), options.limit)
 
 
 def _matches(
-    look: Look, matcher: Matcher, warnings: Sequence[Mapping[str, Any]], *, limit: int, explain: bool
+    loaded: LoadedTree, matcher: Matcher, warnings: Sequence[Mapping[str, Any]], *, limit: int, explain: bool
 ) -> Answer:
     from clawperator.engine.hierarchy.questions import matches
 
-    found = matches(look.tree, matcher, limit=limit, explain=explain, name="--limit")
+    found = matches(loaded.tree, matcher, limit=limit, explain=explain, name="--limit")
     explanation = found.pop("explain", None)
-    warned = [*look.warnings, *warnings, *found.pop("warnings", ())]
-    document: dict[str, Any] = {"ok": True, "snapshot": look.to_dict(), **found}
+    warned = [*loaded.warnings, *warnings, *found.pop("warnings", ())]
+    document: dict[str, Any] = {"ok": True, "snapshot": loaded.to_dict(), **found}
     if warned:
         document["warnings"] = warned
     if explanation is not None:
@@ -141,16 +137,20 @@ def _matches(
     return Answer(document, view="matches")
 
 
-def _suggestions(look: Look, nodes: Sequence[UiNode], limit: int) -> Answer:
+def _suggestions(loaded: LoadedTree, nodes: Sequence[UiNode], limit: int) -> Answer:
     from clawperator.engine.hierarchy.questions import suggestions
 
-    document = {"ok": True, "snapshot": look.to_dict(), **suggestions(look.tree, nodes, limit=limit, name="--limit")}
-    if look.warnings:
-        document["warnings"] = list(look.warnings)
+    document = {
+        "ok": True,
+        "snapshot": loaded.to_dict(),
+        **suggestions(loaded.tree, nodes, limit=limit, name="--limit"),
+    }
+    if loaded.warnings:
+        document["warnings"] = list(loaded.warnings)
     return Answer(document, view="suggestions")
 
 
-def _changes(old: Look, new: Look, limit: int) -> Answer:
+def _changes(old: LoadedTree, new: LoadedTree, limit: int) -> Answer:
     from clawperator.engine.hierarchy.diff import KINDS, compare
     from clawperator.engine.hierarchy.questions import cut
 

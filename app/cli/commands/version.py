@@ -1,19 +1,13 @@
-"""``version``: of the product; with ``--check-compat`` also of the installed Operator."""
+"""``version``: of the product; with ``--check-compat`` also of the installed Operator app."""
 
 from __future__ import annotations
 
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
-from clawperator.app.cli.parsing.flat_words import for_both_surfaces
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.flat_profile import for_both_profiles
+from clawperator.app.cli.parsing.flags import switch
 from clawperator.engine.contracts.aliases import ALIAS_TABLE_VERSION
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.version import OPERATOR_RELEASES, __version__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from clawperator.app.cli.parsing.arguments import Parser
 
 
 class Version(Command):
@@ -21,14 +15,13 @@ class Version(Command):
     notes = "--verbose adds the actions that each Operator generation supports."
     examples = ("", "--verbose --output pretty", "--check-compat", "--check-compat --strict-version")
 
-    def configure(self, parser: Parser) -> None:
-        parser.switch(
-            "--check-compat", about="compare with the Operator app on the device; exit with 1 if incompatible"
-        )
-        parser.switch("--strict-version", about="require exactly the tested release, not only its major.minor")
+    flags = (
+        switch("--check-compat", "compare with the Operator app on the device; exit with 1 if incompatible"),
+        switch("--strict-version", "require exactly the tested release, not only its major.minor"),
+    )
 
-    @for_both_surfaces
-    def run(self, options: Namespace) -> Answer:
+    @for_both_profiles
+    def run(self, options: Options) -> Answer:
         if options.check_compat:
             return _compatibility(options)
         if options.strict_version:
@@ -42,7 +35,7 @@ class Version(Command):
         return Answer(versions, view="version")
 
 
-def _compatibility(options: Namespace) -> Answer:
+def _compatibility(options: Options) -> Answer:
     from clawperator.app.cli.session import run
 
     finding = run(options, lambda engine: engine.compatibility(strict=options.strict_version))

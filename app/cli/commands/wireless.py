@@ -1,28 +1,30 @@
-"""``devices pair|connect|disconnect``: devices over the network, with what adb discovers and a QR code in the terminal."""
+"""``devices pair|connect|disconnect``: devices over the network."""
 
 from __future__ import annotations
 
-from clawperator.app.cli import confirmation, diagnostics, progress
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer, encode
+from clawperator.app.cli import confirmation, diagnostics
+from clawperator.app.cli.command import Answer, Options
+from clawperator.app.cli.engine_command import EngineCommand
+from clawperator.app.cli.output import encode
+from clawperator.app.cli.parsing.common_flags import NO_INPUT_FLAG, PROGRESS_FLAG
+from clawperator.app.cli.parsing.flags import Flag, Word, switch
 from clawperator.app.cli.parsing.values import invalid
 from clawperator.engine.errors import EngineError, ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
+    from typing import Any
 
-    from clawperator.app.cli.parsing.arguments import Parser
+    from clawperator.engine import Engine
     from clawperator.engine.adb.wireless import Connected, MdnsService, Paired, QrOffer, Wireless
-    from clawperator.engine.progress import Tell
 
 _MAX_MS = 600_000
 _CODE_DIGITS = 6
 _WHERE = "On the device: Settings, Developer options, Wireless debugging"
 
 
-class Pair(Command):
+class Pair(EngineCommand):
     usage = "[<host:port>] [--code <n|-> | --qr] [--timeout-ms <n>] [options]"
     notes = (
         "Android 11 or newer: Settings, Developer options, Wireless debugging. With --qr, a code is drawn on stderr for\n"
@@ -35,25 +37,28 @@ class Pair(Command):
     )
     examples = ("--qr", "192.168.1.86:37313 --code 924113", "192.168.1.86:37313 --code - < code.txt")
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("address", about="address shown in the pairing dialog")
-        parser.value("--code", metavar="<n|->", about="use this six-digit code; - reads it from stdin")
-        parser.switch("--qr", about="draw a QR code for the device to scan")
-        parser.switch("--no-input", about="fail instead of asking for the code")
-        progress.configure(parser)
+    flags = (
+        Word("address", "address shown in the pairing dialog"),
+        Flag("--code", "<n|->", "use this six-digit code; - reads it from stdin"),
+        switch("--qr", "draw a QR code for the device to scan"),
+        NO_INPUT_FLAG,
+        PROGRESS_FLAG,
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def check(self, options: Options) -> None:
         if options.qr and (options.address is not None or options.code is not None):
             raise EngineError(ErrorCode.USAGE, "--qr cannot be combined with an address or --code")
-        seconds = _seconds(options)
-        code = "" if options.qr else _code(options)
-        from clawperator.app.cli.session import run
+        options.limit = _limit(options)
+        options.code = "" if options.qr else _code(options)
 
-        with progress.shown(options) as tell:
-            return run(options, lambda engine: _pair(engine.wireless, options, code, seconds, tell))
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        return _pair(engine.wireless, options)
+
+    def answer(self, result: Any) -> Answer:
+        return Answer(result, view="paired")
 
 
-class Connect(Command):
+class Connect(EngineCommand):
     usage = "[<host[:port]>] [--timeout-ms <n>] [options]"
     notes = (
         "The port is 5555 by default; Wireless debugging shows a different one. Without an address, it uses the device that adb\n"
@@ -62,57 +67,53 @@ class Connect(Command):
     )
     examples = ("", "192.168.1.86:39149", "192.168.1.90")
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("address", about="address, or a service name discovered by adb (…._adb-tls-connect._tcp)")
-        progress.configure(parser)
+    flags = (
+        Word("address", "address, or a service name discovered by adb (…._adb-tls-connect._tcp)"),
+        PROGRESS_FLAG,
+    )
 
-    def run(self, options: Namespace) -> Answer:
-        seconds = _seconds(options)
-        from clawperator.app.cli.session import run
+    def check(self, options: Options) -> None:
+        options.limit = _limit(options)
 
-        with progress.shown(options) as tell:
-            device = run(options, lambda engine: _connect(engine.wireless, options.address, seconds, tell))
-        return Answer({"ok": True, **device.to_dict()}, view="connected")
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        return _connect(engine.wireless, options)
+
+    def answer(self, result: Any) -> Answer:
+        return Answer({"ok": True, **result.to_dict()}, view="connected")
 
 
-class Disconnect(Command):
+class Disconnect(EngineCommand):
     usage = "<host[:port]> | --all [options]"
     notes = "Accepts an address or a serial listed by `clawperator devices`. --all does not disconnect emulators. JSON: disconnected [serials]."
     examples = ("192.168.1.86:39149", "--all")
 
-    def configure(self, parser: Parser) -> None:
-        parser.word("address", about="address or serial")
-        parser.switch("--all", about="disconnect every network device")
+    flags = (
+        Word("address", "address or serial"),
+        switch("--all", "disconnect every network device"),
+    )
 
-    def run(self, options: Namespace) -> Answer:
+    def check(self, options: Options) -> None:
         if (options.address is None) is not options.all:
-            message = "devices disconnect requires an address OR --all"
-            raise EngineError(ErrorCode.USAGE, message, extra={"example": "clawperator devices disconnect --all"})
-        from clawperator.app.cli.session import run
+            raise self.missing("an address OR --all", example="--all")
 
-        gone = run(
-            options,
-            lambda engine: (
-                engine.wireless.disconnect_all() if options.all else engine.wireless.disconnect(options.address)
-            ),
-        )
-        return Answer({"ok": True, "disconnected": list(gone)}, view="disconnected")
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        return engine.wireless.disconnect_all() if options.all else engine.wireless.disconnect(options.address)
+
+    def answer(self, result: Any) -> Answer:
+        return Answer({"ok": True, "disconnected": list(result)}, view="disconnected")
 
 
-# -- what the flags say
-
-
-def _seconds(options: Namespace) -> float | None:
-    """``--timeout-ms`` in seconds; ``None`` leaves each wait its own limit."""
+def _limit(options: Options) -> dict[str, float]:
+    """``--timeout-ms`` as the argument of each wait; without it each has its own limit."""
     if options.timeout_ms is None:
-        return None
+        return {}
     if not 1 <= options.timeout_ms <= _MAX_MS:
         raise invalid(f"--timeout-ms must be in [1, {_MAX_MS}]", "timeoutMs")
-    return float(options.timeout_ms) / 1000
+    return {"timeout": float(options.timeout_ms) / 1000}
 
 
-def _code(options: Namespace) -> str:
-    """The six digits, wherever they come from. Raises ``EngineError`` where there are none to be had."""
+def _code(options: Options) -> str:
+    """The six digits of ``--code``, stdin or the terminal. Raises ``EngineError`` without them."""
     text = options.code
     if text is None:
         if not confirmation.may_ask(options):
@@ -131,51 +132,45 @@ def _code(options: Namespace) -> str:
     return digits
 
 
-# -- what is done
-
-
-async def _pair(wireless: Wireless, options: Namespace, code: str, seconds: float | None, tell: Tell) -> Answer:
-    limit = {} if seconds is None else {"timeout": seconds}
+async def _pair(wireless: Wireless, options: Options) -> dict[str, object]:
     if options.qr:
-        paired = await wireless.pair_by_qr(lambda offer: _show(offer, options), tell=tell, **limit)
+        paired = await wireless.pair_by_qr(lambda offer: _show(offer, options), tell=options.tell, **options.limit)
     else:
-        address = options.address or await _dialog(wireless, limit, tell)
-        paired = await wireless.pair(address, code, tell=tell, **limit)
-    document = {"ok": True, "paired": paired.to_dict(), **await _device(wireless, paired, limit, tell)}
-    return Answer(document, view="paired")
+        address = options.address or await _dialog(wireless, options)
+        paired = await wireless.pair(address, options.code, tell=options.tell, **options.limit)
+    return {"ok": True, "paired": paired.to_dict(), **await _device(wireless, paired, options)}
 
 
-async def _device(wireless: Wireless, paired: Paired, limit: dict[str, float], tell: Tell) -> dict[str, object]:
-    """The paired device, connected. That this did not work makes the pairing no failure."""
+async def _device(wireless: Wireless, paired: Paired, options: Options) -> dict[str, object]:
+    """Connect the paired device. If that fails, the pairing is still a success."""
     host = paired.address.rpartition(":")[0]
     again = [f"clawperator devices connect {host}:<port of the Wireless debugging screen>"]
     try:
-        device = await wireless.connect_paired(paired, tell=tell, **limit)
+        device = await wireless.connect_paired(paired, tell=options.tell, **options.limit)
     except EngineError as error:
         return {"device": None, "problem": error.to_dict(), "nextActions": again}
     return {"device": device.to_dict()} if device else {"device": None, "nextActions": again}
 
 
-async def _dialog(wireless: Wireless, limit: dict[str, float], tell: Tell) -> str:
-    """The address of the one pairing dialog that is open."""
+async def _dialog(wireless: Wireless, options: Options) -> str:
+    """The address of the one open pairing dialog."""
     from clawperator.engine.adb.mdns import PAIRING
 
-    found = await wireless.discover((PAIRING,), tell=tell, **limit)
+    found = await wireless.discover((PAIRING,), tell=options.tell, **options.limit)
     if len(found) > 1:
         raise _several(found, "devices show a pairing dialog", "pair")
     return found[0].address
 
 
-async def _connect(wireless: Wireless, address: str | None, seconds: float | None, tell: Tell) -> Connected:
-    limit = {} if seconds is None else {"timeout": seconds}
-    if address is not None:
-        return await wireless.connect(address, tell=tell, **limit)
+async def _connect(wireless: Wireless, options: Options) -> Connected:
+    if options.address is not None:
+        return await wireless.connect(options.address, tell=options.tell, **options.limit)
     from clawperator.engine.adb.mdns import CONNECTABLE
 
-    found = await wireless.discover(CONNECTABLE, tell=tell, **limit)
+    found = await wireless.discover(CONNECTABLE, tell=options.tell, **options.limit)
     if len(found) > 1:
         raise _several(found, "devices were discovered", "connect")
-    return await wireless.connect_service(found[0], tell=tell, **limit)
+    return await wireless.connect_service(found[0], tell=options.tell, **options.limit)
 
 
 def _several(found: Sequence[MdnsService], what: str, command: str) -> EngineError:
@@ -187,8 +182,8 @@ def _several(found: Sequence[MdnsService], what: str, command: str) -> EngineErr
     )
 
 
-def _show(offer: QrOffer, options: Namespace) -> None:
-    """Draw the code for a camera, or hand its text to the program that reads our progress. The one place that shows it."""
+def _show(offer: QrOffer, options: Options) -> None:
+    """Draw the code on the terminal, or write its text as a line of ``--json-progress``."""
     if options.json_progress:
         line = {"event": "qr", "job": "wireless", "name": offer.name, "payload": offer.payload}
         diagnostics.raw(encode(line).decode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clawperator.app.cli.parsing.flags import Flag
 from clawperator.app.cli.parsing.values import invalid, json_object, text_value
 from clawperator.engine.errors import EngineError, ErrorCode
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from clawperator.app.cli.parsing.arguments import Parser
     from clawperator.engine.hierarchy.matcher import Matcher
 
 _FIELDS = (
@@ -30,20 +30,30 @@ _LABEL_FIELDS = (
 )
 
 
-def add_selector_flags(parser: Parser, *, container: bool = False, text: bool = True) -> None:
-    """Declare the family; ``text`` is false where ``--text`` means something else."""
-    noun, prefix = ("container", "--container-") if container else ("node", "--")
-    bare = "--container" if container else "--selector"
-    names = (bare, "--container-selector") if container else (bare,)
-    code = ErrorCode.EXECUTION_VALIDATION_FAILED
-    parser.value(*names, metavar="<json>", about=f"match the {noun} with this JSON matcher", code=code)
-    for name, _, meaning in _FIELDS:
-        if text or name != "text":
-            parser.value(f"{prefix}{name}", metavar="<s>", about=f"match the {noun} by {meaning}", code=code)
+def _family(noun: str, rows: Iterable[tuple[str, str, str]], *, prefix: str = "") -> tuple[Flag, ...]:
+    return tuple(
+        Flag(f"--{prefix}{name}", "<s>", f"match the {noun} by {meaning}", code=ErrorCode.EXECUTION_VALIDATION_FAILED)
+        for name, _, meaning in rows
+    )
+
+
+def _json_flag(noun: str, *names: str) -> Flag:
+    about = f"match the {noun} with this JSON matcher"
+    return Flag(names, "<json>", about, code=ErrorCode.EXECUTION_VALIDATION_FAILED)
+
+
+SELECTOR_FLAGS = (_json_flag("node", "--selector"), *_family("node", _FIELDS))
+SELECTOR_FLAGS_BUT_TEXT = (_json_flag("node", "--selector"), *_family("node", _FIELDS[1:]))
+"""For commands where ``--text`` is not a selector."""
+CONTAINER_FLAGS = (
+    _json_flag("container", "--container", "--container-selector"),
+    *_family("container", _FIELDS, prefix="container-"),
+)
+LABEL_FLAGS = _family("label", _LABEL_FIELDS)
 
 
 def selector(options: Namespace, *, container: bool = False, text: bool = True) -> dict[str, Any] | None:
-    """The matcher that the flags describe, all of them together; ``None`` when none was given.
+    """Return the matcher that all the flags together describe; ``None`` when none was given.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for blank values, for JSON that is no object, and for both forms at once.
     """
@@ -58,30 +68,22 @@ def selector(options: Namespace, *, container: bool = False, text: bool = True) 
     return raw if raw is not None else fields or None
 
 
-def add_label_flags(parser: Parser) -> None:
-    """Declare the family that names a label."""
-    for name, _, meaning in _LABEL_FIELDS:
-        code = ErrorCode.EXECUTION_VALIDATION_FAILED
-        parser.value(f"--{name}", metavar="<s>", about=f"match the label by {meaning}", code=code)
-
-
 def label(options: Namespace) -> dict[str, Any] | None:
-    """The matcher of the label, as :func:`selector` has it for nodes."""
+    """Return the matcher of the label, as :func:`selector` does for nodes."""
     return _fields(options, [(name, field) for name, field, _ in _LABEL_FIELDS], "labelMatcher") or None
 
 
 def _fields(options: Namespace, rows: Iterable[tuple[str, str]], path: str) -> dict[str, Any]:
     """The matcher fields among ``rows`` (flag, field) that were given."""
-    fields: dict[str, Any] = {}
-    for name, field in rows:
-        value = text_value(f"--{name}", getattr(options, name.replace("-", "_")), f"{path}.{field}")
-        if value is not None:
-            fields[field] = value
-    return fields
+    values = {
+        field: text_value(f"--{name}", getattr(options, name.replace("-", "_")), f"{path}.{field}")
+        for name, field in rows
+    }
+    return {field: value for field, value in values.items() if value is not None}
 
 
 def checked_matcher(options: Namespace) -> tuple[Matcher, list[dict[str, Any]]] | None:
-    """The matcher that the flags describe, held against the contract as in an execution, and what that warns of.
+    """Return the matcher that the flags describe, validated as in an execution, and the warnings about it.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) that names the flag; ``None`` when no flag was given.
     """
@@ -101,7 +103,7 @@ def checked_matcher(options: Namespace) -> tuple[Matcher, list[dict[str, Any]]] 
 
 
 def _named_by_flag(error: EngineError, options: Namespace) -> EngineError:
-    """The contract's refusal of a matcher, in terms of the command line."""
+    """The validation error of a matcher, in terms of the command line."""
     issues = [{key: _as_flag_path(words) for key, words in issue.items()} for issue in error.details.get("issues", ())]
     path = _as_flag_path(error.details.get("path", ""))
     flags = {f"selector.{field}": f"--{name}" for name, field, _ in _FIELDS} if options.selector is None else {}

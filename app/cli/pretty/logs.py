@@ -1,40 +1,37 @@
-"""``logs`` in ``--output pretty``: one line of the log file per line, without its JSON."""
+"""``--output pretty`` of ``logs`` and ``watch``: one line per entry or event."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Sequence
 
 from rich.text import Text
 
-from clawperator.app.cli.output import visible
-from clawperator.app.cli.pretty.drawing import BAD, FAINT, GOOD, UNSURE, safe_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.console import RenderableType
+from clawperator.app.cli.pretty.toolbox import BAD, FAINT, GOOD, UNSURE, Data, Drawing, line, safe_text
 
 _STYLES = {"debug": FAINT, "info": GOOD, "warn": UNSURE, "error": BAD}
-_SPOKEN = ("ts", "level", "event", "message")
+_MAIN_KEYS = ("ts", "level", "event", "message")
 
 
-def log_lines(lines: Sequence[str]) -> Iterator[RenderableType]:
-    for line in lines:
-        yield _drawn(line)
+def log_lines(lines: Sequence[str]) -> Drawing:
+    """Draw lines of the log file without their JSON."""
+    yield from map(_log_line, lines)
 
 
-def _drawn(line: str) -> Text:
+def _log_line(text: str) -> Text:
     try:
-        document = json.loads(line)
-        ts, level, event, message = (str(document[key]) for key in _SPOKEN)
-    except (ValueError, TypeError, KeyError):  # written by somebody else
-        return safe_text(line, FAINT)
-    rest = "  ".join(f"{key}={value}" for key, value in document.items() if key not in _SPOKEN)
-    return Text.assemble(
-        (visible(ts), FAINT),
-        "  ",
-        (visible(event), _STYLES.get(level, "")),
-        f"  {visible(message)}  ",
-        (visible(rest), FAINT),
-    )
+        entry = json.loads(text)
+        ts, level, event, message = (str(entry[key]) for key in _MAIN_KEYS)
+    except (ValueError, TypeError, KeyError):  # written by another program
+        return safe_text(text, FAINT)
+    rest = "  ".join(f"{key}={value}" for key, value in entry.items() if key not in _MAIN_KEYS)
+    return line((ts, FAINT), "  ", (event, _STYLES.get(level, "")), f"  {message}  ", (rest, FAINT))
+
+
+def event(data: Data) -> Drawing:
+    """Draw one line of ``watch``."""
+    clock = time.strftime("%H:%M:%S", time.localtime(data["at"]))
+    shown = {key: value for key, value in data.items() if key not in ("at", "event", "deviceId", "text", "raw")}
+    values = "  ".join(f"{key}={value}" for key, value in shown.items())
+    yield line((clock, FAINT), "  ", (data["event"], GOOD), "  ", values)

@@ -1,18 +1,23 @@
-"""``--output pretty`` of ``operator …`` and ``grant-device-permissions``."""
+"""``--output pretty`` of ``operator …``, ``grant-device-permissions`` and ``version``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from rich.text import Text
 
-from clawperator.app.cli.output import visible
-from clawperator.app.cli.pretty.drawing import BAD, FAINT, GOOD, UNSURE, plain_table, safe_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from rich.console import RenderableType
+from clawperator.app.cli.pretty.executions import error
+from clawperator.app.cli.pretty.toolbox import (
+    BAD,
+    FAINT,
+    GOOD,
+    OK,
+    UNSURE,
+    WARN,
+    Data,
+    Drawing,
+    line,
+    plain_table,
+    safe_text,
+)
 
 _GRANTS = (
     ("accessibility", "accessibility service"),
@@ -21,25 +26,25 @@ _GRANTS = (
 )
 
 
-def operator_setup(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield Text.assemble(("[OK]", GOOD), f" {visible(data['message'])}")
+def operator_setup(data: Data) -> Drawing:
+    yield line(OK, f" {data['message']}")
     version = f" {data['apkVersion']}" if data.get("apkVersion") else ""
     yield safe_text(f"  {data['receiverPackage']}{version} on {data['deviceId']}, from {data['apk']}", FAINT)
     yield from _grants(data["permissions"])
 
 
-def operator_fetch(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield Text.assemble(("[OK]", GOOD), f" {visible(data['apk'])}")
+def operator_fetch(data: Data) -> Drawing:
+    yield line(OK, f" {data['apk']}")
     yield safe_text(f"  {data['receiverPackage']} {data['apkVersion']}, SHA-256 {data['sha256']}", FAINT)
     yield safe_text(f"  Next: {data['next']}")
 
 
-def granted(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield Text.assemble(("[OK]", GOOD), f" {visible(data['message'])}")
+def granted(data: Data) -> Drawing:
+    yield line(OK, f" {data['message']}")
     yield from _grants(data)
 
 
-def _grants(data: Mapping[str, Any]) -> Iterator[RenderableType]:
+def _grants(data: Data) -> Drawing:
     for key, label in _GRANTS:
         grant = data[key]
         if not grant["ok"]:
@@ -53,9 +58,8 @@ def _grants(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield safe_text(f"  {label}: {words}", style)
 
 
-def operator_status(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    ready = data["ready"]
-    yield Text.assemble(("[OK]" if ready else "[WARN]", GOOD if ready else UNSURE), f" {visible(data['message'])}")
+def operator_status(data: Data) -> Drawing:
+    yield line(OK if data["ready"] else WARN, f" {data['message']}")
     for app in data["installed"]:
         version = f"{app['versionName'] or 'unknown version'} ({app['versionCode'] or '?'})"
         yield safe_text(f"  installed: {app['package']} {version}")
@@ -63,33 +67,62 @@ def operator_status(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield safe_text("  installed: none", BAD)
         return
     service = data["accessibility"]
-    table = plain_table("what", "state")
-    for label, value in (
-        ("version compatible", data["compatibility"]["compatible"]),
-        ("accessibility service enabled", service["enabled"]),
-        ("accessibility service bound", service["bound"]),
-        ("notifications", data["notification"]["granted"]),
-        ("notification listener", data["notificationListener"]["listed"]),
-    ):
-        table.add_row(safe_text(label), _yes(value))
-    yield table
+    yield plain_table(
+        ("check", "state"),
+        (
+            ("version compatible", _yes(data["compatibility"]["compatible"])),
+            ("accessibility service enabled", _yes(service["enabled"])),
+            ("accessibility service bound", _yes(service["bound"])),
+            ("notifications", _yes(data["notification"]["granted"])),
+            ("notification listener", _yes(data["notificationListener"]["listed"])),
+        ),
+    )
     if data["uiAutomationHeld"]:
         yield safe_text("Another program holds UiAutomation, which stops accessibility services.", UNSURE)
 
 
-def _yes(value: bool | None) -> Text:
-    return Text("unknown", FAINT) if value is None else Text("yes", GOOD) if value else Text("no", BAD)
+def _yes(value: bool | None) -> tuple[str, str]:
+    return ("unknown", FAINT) if value is None else ("yes", GOOD) if value else ("no", BAD)
 
 
-def crash_log(data: Mapping[str, Any]) -> Iterator[RenderableType]:
+def crash_log(data: Data) -> Drawing:
     yield safe_text(data["message"], UNSURE if data["crashes"] else GOOD)
-    for place, words in data.get("trouble", {}).items():
-        yield safe_text(f"  {place} could not be read: {words}", BAD)
+    for place, reason in data.get("trouble", {}).items():
+        yield safe_text(f"  {place} could not be read: {reason}", BAD)
     for crash in data["crashes"]:
         pid = f", pid {crash['pid']}" if crash["pid"] else ""
         yield Text("")
         yield safe_text(f"{crash['at']}  {crash['kind']} crash of {crash['process']}{pid} ({crash['source']})", BAD)
-        for line in crash["lines"]:
-            yield safe_text(f"  {line}", lines=True)
+        for text in crash["lines"]:
+            yield safe_text(f"  {text}", lines=True)
         if crash.get("cutLines"):
             yield safe_text(f"  … {crash['cutLines']} more lines", FAINT)
+
+
+def version(data: Data) -> Drawing:
+    generations = data["operatorGenerations"]
+    yield safe_text(f"clawperator {data['cliVersion']}, for Operator {' and '.join(generations)}")
+    if "actions" not in data:
+        return
+    styles = {"yes": GOOD, "no": BAD}
+    yield plain_table(
+        ("action", "command", *(f"Operator {generation}" for generation in generations)),
+        (
+            (
+                row["action"],
+                row["command"],
+                *((support, styles.get(support, UNSURE)) for support in map(row["operator"].get, generations)),
+            )
+            for row in data["actions"]
+        ),
+    )
+
+
+def compatibility(data: Data) -> Drawing:
+    verdict = ("compatible", GOOD) if data["compatible"] else ("not compatible", BAD)
+    app = f"{data['receiverPackage']} {data.get('apkVersion', 'unknown')}"
+    yield line(verdict, f"  clawperator {data['cliVersion']}, {app}")
+    if data.get("error"):
+        yield from error(data["error"])
+    for step in data.get("remediation", ()):
+        yield safe_text(f"  - {step}")

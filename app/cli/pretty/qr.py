@@ -1,4 +1,4 @@
-"""A QR code drawn with characters. Black on white is written out as colours, so that the terminal's own do not matter."""
+"""A QR code drawn with characters, in black on white whatever the colours of the terminal are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _BORDERS = (4, 2)
-"""Light modules around the code: what the standard wants, and what scanners still manage with."""
+"""Light modules around the code: what the standard requires, and what scanners still accept."""
 _BLACK_ON_WHITE = "\x1b[38;5;16;48;5;231m"
 _BLACK, _WHITE = "\x1b[48;5;16m", "\x1b[48;5;231m"
 _RESET = "\x1b[0m"
@@ -23,16 +23,16 @@ Rows = list[list[bool]]
 
 
 def for_terminal(payload: str, env: Mapping[str, str] = os.environ) -> list[str]:
-    """Lines for the terminal at stderr; none where it is too narrow for a code that can be scanned."""
+    """Return lines for the terminal at stderr; none if it is too narrow for a code that can be scanned."""
     coloured = not env.get("NO_COLOR") and env.get("TERM") != "dumb"
     columns = shutil.get_terminal_size().columns
     return drawing(payload, columns, blocks=diagnostics.takes("▀"), coloured=coloured)
 
 
 def drawing(payload: str, columns: int, *, blocks: bool, coloured: bool) -> list[str]:
-    """The code as lines of at most ``columns`` cells: two modules in a cell with ``blocks``, else two cells a module.
+    """Return the code as lines of at most ``columns`` cells: with ``blocks`` a cell has two modules, else a module two cells.
 
-    Without colours, light modules are drawn and dark ones left out: right on a dark terminal.
+    Without colours, the light modules are drawn: correct on a dark terminal.
     """
     for border in _BORDERS:
         rows = modules(payload, border)
@@ -42,7 +42,7 @@ def drawing(payload: str, columns: int, *, blocks: bool, coloured: bool) -> list
 
 
 def modules(payload: str, border: int) -> Rows:
-    """The smallest code that holds ``payload``, with as much error correction as fits into it."""
+    """Return the smallest code that holds ``payload``, with as much error correction as fits."""
     import segno
 
     code = segno.make(payload, error="l", micro=False, boost_error=True)

@@ -1,18 +1,27 @@
-"""``skills list|get|search|validate|new|index`` in ``--output pretty``."""
+"""``--output pretty`` of ``skills``, but for ``run`` and ``compile-artifact``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from clawperator.app.cli.output import visible
-from clawperator.app.cli.pretty.drawing import BAD, FAINT, GOOD, UNSURE, plain_table, safe_text
+from clawperator.app.cli.pretty.toolbox import (
+    BAD,
+    FAINT,
+    GOOD,
+    OK,
+    UNSURE,
+    Data,
+    Drawing,
+    line,
+    plain_table,
+    safe_text,
+    warnings,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rich.console import RenderableType
+    from collections.abc import Sequence
 
     from clawperator.engine.skills.registry import Registry
 
@@ -23,30 +32,33 @@ _SOURCES = {
     "installed": "installed",
     "builtin": "built-in skills",
 }
-_SPOKEN = ("id", "summary", "applicationId", "intent", "path", "skillFile", "scripts", "artifacts", "keywords")
+_DRAWN = ("id", "summary", "applicationId", "intent", "path", "skillFile", "scripts", "artifacts", "keywords")
+_SEVERITIES = {"error": BAD, "warning": UNSURE, "info": FAINT}
 
 
-def skills(data: tuple[Registry, Sequence[Mapping[str, Any]]]) -> Iterator[RenderableType]:
+def skills(data: tuple[Registry, Sequence[Data]]) -> Drawing:
     registry, entries = data
     if not entries:
         yield safe_text("No matching skills." if registry.skills else "The registry is empty.", UNSURE)
     else:
-        table = plain_table("skill", "summary", "scripts", "artifacts")
-        for entry in entries:
-            table.add_row(
-                safe_text(entry.get("id", "")),
-                safe_text(entry.get("summary", "")),
-                safe_text(_kinds(entry.get("scripts")), FAINT),
-                safe_text(_kinds(entry.get("artifacts")), FAINT),
-            )
-        yield table
-    yield from _left_out(registry)
-    yield _from(registry)
+        yield plain_table(
+            ("skill", "summary", "scripts", "artifacts"),
+            (
+                (
+                    entry.get("id", ""),
+                    entry.get("summary", ""),
+                    (_kinds(entry.get("scripts")), FAINT),
+                    (_kinds(entry.get("artifacts")), FAINT),
+                )
+                for entry in entries
+            ),
+        )
+    yield from _source(registry)
 
 
-def skill(data: tuple[Registry, Mapping[str, Any]]) -> Iterator[RenderableType]:
+def skill(data: tuple[Registry, Data]) -> Drawing:
     registry, entry = data
-    yield Text(visible(entry.get("id", "")), "bold")
+    yield safe_text(entry.get("id", ""), "bold")
     yield safe_text(f"  {entry.get('summary', '')}")
     for label, key in (("app", "applicationId"), ("intent", "intent"), ("folder", "path")):
         yield safe_text(f"  {label}: {entry.get(key, '')}", FAINT)
@@ -54,61 +66,19 @@ def skill(data: tuple[Registry, Mapping[str, Any]]) -> Iterator[RenderableType]:
         for value in _texts(entry.get(key)):
             yield safe_text(f"  {label}: {value}", FAINT)
     for key in entry:
-        if key not in _SPOKEN:
+        if key not in _DRAWN:
             yield safe_text(f"  {key}: {entry[key]}", FAINT)
-    yield from _left_out(registry)
-    yield _from(registry)
+    yield from _source(registry)
 
 
-def skill_valid(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield Text.assemble(("[OK]", GOOD), f" {visible(data['skill'].get('id', ''))}")
-    yield from _checked(data)
-
-
-def skills_valid(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield Text.assemble(("[OK]", GOOD), f" {data['totalSkills']} skills are valid")
-    for one in data["validSkills"]:
-        yield safe_text(f"  {one['skill'].get('id', '')}")
-    yield safe_text(f"from {data['registryPath']}", FAINT)
-
-
-def skill_made(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield Text.assemble(("[OK]", GOOD), f" {visible(data['skillId'])}")
-    if data.get("registryCreated"):
-        yield safe_text(f"  Created a new registry: {data['registryPath']}", UNSURE)
-    for file in data["files"]:
-        yield safe_text(f"  {file}", FAINT)
-    yield safe_text(data["next"])
-
-
-def index_written(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield Text.assemble(("[OK]", GOOD), f" {data['count']} skills in {len(data['files'])} files")
-    yield safe_text(f"  {data['registryPath']}, generated at {data['generatedAt']}", FAINT)
-
-
-def index_checked(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    if not data["differences"]:
-        yield Text.assemble(("[OK]", GOOD), " the registry and its indexes match the skill folders")
-    for difference in data["differences"]:
-        yield Text.assemble((difference["kind"], BAD), f"  {visible(difference['file'])}")
-    if data["differences"]:
-        yield safe_text("Run `clawperator skills index`.", UNSURE)
-
-
-def _checked(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    checks = data["checks"]
-    for path in (checks["skillJsonPath"], checks["skillFilePath"], *checks["scriptPaths"], *checks["artifactPaths"]):
-        yield safe_text(f"  {path}", FAINT)
-    if run := data.get("dryRun"):
-        passed = run["payloadValidation"] == "passed"
-        words = (
-            f"{len(run['artifacts'])} artifacts compile" if passed else f"artifacts were not checked: {run['reason']}"
-        )
-        yield safe_text(f"  {words}", GOOD if passed else UNSURE)
+def _source(registry: Registry) -> Drawing:
+    for warning in registry.warnings:
+        yield safe_text(warning["message"], UNSURE)
+    yield safe_text(f"from {registry.path} ({_SOURCES.get(registry.source, registry.source)})", FAINT)
 
 
 def _kinds(paths: object) -> str:
-    """What files there are, by their endings: ``js sh``, ``recipe.md``."""
+    """The kinds of files, by their endings: ``js sh``, ``recipe.md``."""
     names = (path.rsplit("/", 1)[-1] for path in _texts(paths))
     return " ".join(sorted({name.partition(".")[2] or name for name in names}))
 
@@ -117,10 +87,80 @@ def _texts(value: object) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
-def _left_out(registry: Registry) -> Iterator[Text]:
-    for warning in registry.warnings:
-        yield safe_text(warning["message"], UNSURE)
+def skill_valid(data: Data) -> Drawing:
+    yield line(OK, f" {data['skill'].get('id', '')}")
+    checks = data["checks"]
+    for path in (checks["skillJsonPath"], checks["skillFilePath"], *checks["scriptPaths"], *checks["artifactPaths"]):
+        yield safe_text(f"  {path}", FAINT)
+    if run := data.get("dryRun"):
+        if run["payloadValidation"] == "passed":
+            yield safe_text(f"  {len(run['artifacts'])} artifacts compile", GOOD)
+        else:
+            yield safe_text(f"  artifacts were not checked: {run['reason']}", UNSURE)
 
 
-def _from(registry: Registry) -> Text:
-    return safe_text(f"from {registry.path} ({_SOURCES.get(registry.source, registry.source)})", FAINT)
+def skills_valid(data: Data) -> Drawing:
+    yield line(OK, f" {data['totalSkills']} skills are valid")
+    for one in data["validSkills"]:
+        yield safe_text(f"  {one['skill'].get('id', '')}")
+    yield safe_text(f"from {data['registryPath']}", FAINT)
+
+
+def skill_created(data: Data) -> Drawing:
+    yield line(OK, f" {data['skillId']}")
+    if data.get("registryCreated"):
+        yield safe_text(f"  Created a new registry: {data['registryPath']}", UNSURE)
+    for file in data["files"]:
+        yield safe_text(f"  {file}", FAINT)
+    yield safe_text(data["next"])
+
+
+def index_written(data: Data) -> Drawing:
+    yield line(OK, f" {data['count']} skills in {len(data['files'])} files")
+    yield safe_text(f"  {data['registryPath']}, generated at {data['generatedAt']}", FAINT)
+
+
+def index_checked(data: Data) -> Drawing:
+    if not data["differences"]:
+        yield line(OK, " the registry and its indexes match the skill folders")
+        return
+    for difference in data["differences"]:
+        yield line((difference["kind"], BAD), f"  {difference['file']}")
+    yield safe_text("Run `clawperator skills index`.", UNSURE)
+
+
+def lint(data: Data) -> Drawing:
+    yield from map(_finding, data["findings"])
+    named = {"error": "error", "warning": "warning", "info": "remark"}
+    counts = ((name, data["counts"][severity]) for severity, name in named.items())
+    words = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counts if count)
+    yield safe_text(words or "no findings", GOOD if data["ok"] else BAD)
+    yield from warnings(data)
+
+
+def _finding(finding: Data) -> Text:
+    place = f"{finding['file']}:{finding['line']}" if finding["line"] else finding["file"]
+    style = _SEVERITIES.get(finding["severity"], "")
+    return line(f"{place}: ", (finding["code"], style), f" {finding['message']}")
+
+
+def skills_ci(data: Data) -> Drawing:
+    for check in data["checks"]:
+        verdict = ("ok    ", GOOD) if check["ok"] else ("failed", BAD)
+        yield line(verdict, f"  {check['id']}  ", (check["about"], FAINT))
+        for finding in check["findings"]:
+            yield line("        ", _finding(finding))
+    yield safe_text(f"{data['skills']} skills in {data['registryPath']}", FAINT)
+
+
+def hook_installed(data: Data) -> Drawing:
+    yield line((data["message"], GOOD), f"  {data['hookPath']}")
+
+
+def synced(data: Data) -> Drawing:
+    yield line(("offline", UNSURE) if data.get("offline") else ("in sync", GOOD), f"  {data['message']}")
+    yield safe_text(f"  {data['registryPath']}", FAINT)
+    for warning in data.get("warnings", ()):
+        yield safe_text(f"  {warning['message']}", UNSURE)
+    if instruction := data.get("envInstruction"):
+        yield safe_text(f"  Clawperator commands find it automatically. For other programs: {instruction}", FAINT)

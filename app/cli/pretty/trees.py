@@ -1,30 +1,36 @@
-"""Drawings of UI trees and of answers about them, for ``pretty``."""
+"""``--output pretty`` of UI trees, and of ``match``, ``suggest`` and ``diff``."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
-
-from rich.text import Text
-
-from clawperator.app.cli.output import visible
-from clawperator.app.cli.pretty.drawing import BAD, FAINT, GOOD, UNSURE, plain_table, safe_text, warnings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from rich.console import RenderableType
+from clawperator.app.cli.pretty.toolbox import (
+    BAD,
+    FAINT,
+    GOOD,
+    OK,
+    UNSURE,
+    WARN,
+    Data,
+    Drawing,
+    as_json,
+    cut,
+    line,
+    plain_table,
+    safe_text,
+    warnings,
+)
 
 _WIDEST_CELL = 60
+_LONGEST_VALUE = 160
 _CHANGES = {"added": ("+", GOOD), "removed": ("−", BAD), "changed": ("~", UNSURE), "moved": ("⇕", "cyan")}
+_NO = ("[NO]", BAD)
 
 
-def tree_view(data: Mapping[str, Any]) -> Iterator[RenderableType]:
+def tree_view(data: Data) -> Drawing:
     yield from draw_view(data["view"])
 
 
-def draw_view(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """A view of a UI tree: the dump, a table of what can be acted on or read, or the outline."""
+def draw_view(data: Data) -> Drawing:
+    """Draw a view of a UI tree: the dump, a table of nodes with an action or text, or the outline."""
     width, height = data["screen"]
     yield safe_text(f"{data['package'] or 'no package'}  {width}x{height}  {data['view']}", "bold")
     if recovered := data.get("recovered"):
@@ -33,126 +39,113 @@ def draw_view(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         case "full":
             yield safe_text(data["text"], lines=True)
         case "compact":
-            for line in data["lines"]:
-                yield safe_text(line)
+            yield from map(safe_text, data["lines"])
         case _:
-            table = plain_table("path", "role", "label", "at", "can", "selector")
-            for node in data["nodes"]:
-                table.add_row(*_target(node))
-            yield table
+            yield plain_table(("path", "role", "label", "at", "can", "selector"), map(_target, data["nodes"]))
     yield from _truncation(data)
 
 
-def _target(node: Mapping[str, Any]) -> Iterator[Text]:
-    yield safe_text(node["path"], FAINT)
-    yield safe_text(node["role"])
-    yield _cell(node.get("label", node.get("id", "")))
-    yield safe_text(",".join(map(str, node.get("at", ()))))
-    yield safe_text(" ".join([*node.get("can", ()), *node.get("is", ())]))
-    yield safe_text(_json(node["selector"])) if node["selector"] else safe_text(node["why"], UNSURE)
+def _target(node: Data) -> tuple[object, ...]:
+    return (
+        (node["path"], FAINT),
+        node["role"],
+        cut(node.get("label", node.get("id", "")), _WIDEST_CELL),
+        ",".join(map(str, node.get("at", ()))),
+        " ".join([*node.get("can", ()), *node.get("is", ())]),
+        as_json(node["selector"]) if node["selector"] else (node["why"], UNSURE),
+    )
 
 
-def matches(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """How many nodes a selector finds, which, and why not more."""
+def matches(data: Data) -> Drawing:
+    """Draw how many nodes a selector matches, which, and why no others."""
     count, off_screen = data["count"], data["offScreen"]
     number = f"{count} match" if count == 1 else f"{count} matches"
     elsewhere = f", {off_screen} off screen" if off_screen else ""
-    approximate = "  ≈ approximate" if data.get("approximate") else ""
-    yield Text.assemble(
+    yield line(
         (f"{number}{elsewhere}", GOOD if count == 1 else UNSURE),
-        (approximate, UNSURE),
-        f"  {visible(_json(data['selector']))}",
+        ("  ≈ approximate" if data.get("approximate") else "", UNSURE),
+        f"  {as_json(data['selector'])}",
     )
     for reason in data.get("approximateBecause", ()):
         yield safe_text(f"  ≈ {reason}", UNSURE)
     yield from warnings(data)
     if data["matches"]:
-        table = plain_table("", "path", "role", "class", "text", "description", "id", "bounds")
-        for node in data["matches"]:
-            table.add_row(safe_text("taken" if node.get("taken") else "", GOOD), *_node(node))
-        yield table
+        yield plain_table(
+            ("", "path", "role", "class", "text", "description", "id", "bounds"),
+            ((("used" if node.get("taken") else "", GOOD), *_node(node)) for node in data["matches"]),
+        )
     yield from _truncation(data)
     if "explain" in data:
         yield from _explanation(data["explain"])
 
 
-def _node(node: Mapping[str, Any]) -> Iterator[Text]:
-    yield safe_text(node["path"], FAINT)
-    yield safe_text(node["role"])
-    yield safe_text(node["class"].rpartition(".")[2])
-    for key in ("text", "contentDesc", "resourceId"):
-        yield _cell(node.get(key, ""))
+def _node(node: Data) -> tuple[object, ...]:
     left, top, right, bottom = node["bounds"]
-    yield safe_text(f"[{left},{top}][{right},{bottom}]")
+    return (
+        (node["path"], FAINT),
+        node["role"],
+        node["class"].rpartition(".")[2],
+        *(cut(node.get(key, ""), _WIDEST_CELL) for key in ("text", "contentDesc", "resourceId")),
+        f"[{left},{top}][{right},{bottom}]",
+    )
 
 
-def _explanation(data: Mapping[str, Any]) -> Iterator[RenderableType]:
+def _explanation(data: Data) -> Drawing:
     if data["verdict"]:
         yield safe_text(f"no match: {data['verdict']}", UNSURE)
-    counts = plain_table("field", "alone", "together")
-    for row in data["fields"]:
-        counts.add_row(safe_text(row["field"]), safe_text(row["alone"]), safe_text(row["together"]))
-    yield counts
+    yield plain_table(
+        ("field", "this field", "all fields"), ((row["field"], row["alone"], row["together"]) for row in data["fields"])
+    )
     for miss in data["nearest"]:
         node = miss["node"]
         yield safe_text(f"nearest: {node['class'].rpartition('.')[2]} at {node['path']}", "bold")
         for field in miss["fields"]:
-            mark, style = ("[OK]", GOOD) if field["ok"] else ("[NO]", BAD)
-            yield Text.assemble("  ", (mark, style), " ", visible(f"{field['field']}: {field['reason']}"))
+            yield line("  ", OK if field["ok"] else _NO, f" {field['field']}: {field['reason']}")
         if "offScreen" in miss:
-            yield Text.assemble("  ", ("[NO]", BAD), " ", visible(miss["offScreen"]))
+            yield line("  ", _NO, f" {miss['offScreen']}")
 
 
-def suggestions(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """The selectors of a node, best first."""
+def suggestions(data: Data) -> Drawing:
+    """Draw the selectors of a node, best first."""
     node = data["node"]
     label = node.get("text") or node.get("contentDesc") or ""
-    yield safe_text(f"{node['role']} {_json(label) if label else node['class']} at {node['path']}", "bold")
+    yield safe_text(f"{node['role']} {as_json(label) if label else node['class']} at {node['path']}", "bold")
     if others := data.get("others"):
         paths = ", ".join(others["paths"]) + (", …" if "truncated" in others else "")
         yield safe_text(f"the first of {others['count'] + 1} matches; others: {paths}", UNSURE)
     yield from warnings(data)
-    table = plain_table("", "matches", "selector", "kind", "flags", "why")
-    for candidate in data["candidates"]:
-        mark = Text("[OK]", GOOD) if candidate["unique"] else Text("[WARN]", UNSURE)
-        selector = _json(candidate["selector"])
-        if "container" in candidate:
-            selector += f" in {_json(candidate['container'])}"
-        words = (selector, candidate["kind"], " ".join(candidate["flags"]), "; ".join(candidate["why"]))
-        table.add_row(mark, safe_text(candidate["matches"]), *map(safe_text, words))
     if data["candidates"]:
-        yield table
+        yield plain_table(("", "matches", "selector", "kind", "flags", "reason"), map(_candidate, data["candidates"]))
     yield from _truncation(data)
     if "advice" in data:
         yield safe_text(data["advice"], UNSURE)
 
 
-def changes(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """What became of each node, in document order."""
+def _candidate(candidate: Data) -> tuple[object, ...]:
+    container = f" in {as_json(candidate['container'])}" if "container" in candidate else ""
+    return (
+        OK if candidate["unique"] else WARN,
+        candidate["matches"],
+        as_json(candidate["selector"]) + container,
+        candidate["kind"],
+        " ".join(candidate["flags"]),
+        "; ".join(candidate["why"]),
+    )
+
+
+def changes(data: Data) -> Drawing:
+    """Draw the changes of the nodes, in document order."""
     counted = ", ".join(f"{count} {kind}" for kind, count in data["counts"].items() if count)
     yield safe_text(counted or "no differences", "bold")
     for change in data["changes"]:
-        mark, style = _CHANGES[change["kind"]]
         more = f" and {change['nodes'] - 1} inside" if "nodes" in change else ""
-        yield Text.assemble((mark, style), " ", visible(change["name"]), more, (f"  {change['path']}", FAINT))
-        for name, (old, new) in change.get("attributes", {}).items():
-            yield safe_text(f"    {name}: {_cut(_json(old))} → {_cut(_json(new))}")
+        yield line(_CHANGES[change["kind"]], f" {change['name']}{more}", (f"  {change['path']}", FAINT))
+        for name, values in change.get("attributes", {}).items():
+            old, new = (cut(as_json(value), _LONGEST_VALUE) for value in values)
+            yield safe_text(f"    {name}: {old} → {new}")
     yield from _truncation(data)
 
 
-def _truncation(data: Mapping[str, Any]) -> Iterator[RenderableType]:
+def _truncation(data: Data) -> Drawing:
     if record := data.get("truncated"):
         yield safe_text(f"{record['shown']} of {record['total']} shown. {record['hint']}", UNSURE)
-
-
-def _cell(text: str) -> Text:
-    """One long text would make a whole column as wide."""
-    return safe_text(_cut(text, _WIDEST_CELL))
-
-
-def _cut(text: str, length: int = 160) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from clawperator.app.cli.table import COMMANDS
+from clawperator.app.cli.command_table import COMMANDS
 from clawperator.engine.config.policy import CAPABILITIES
 from tests.app.cli.test_cli_recording import SMALL
 from tests.engine.skills.made import made_registry

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clawperator.app.cli.candidates import candidates
+from clawperator.app.cli.completions import completions
 from tests.support import patience
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ EXPECTED = {
 
 
 def offered(line: str) -> dict[str, str]:
-    return dict(candidates(line.split(" ")))
+    return dict(completions(line.split(" ")))
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -102,7 +102,7 @@ def test_a_description_stays_one_line_and_steers_no_terminal(
     cli: Cli, lonely: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "clawperator.app.cli.candidates.candidates", lambda _: [("a.b", "one\n$(touch owned)\ttwo\r\x1b]0;x\x07")]
+        "clawperator.app.cli.completions.completions", lambda _: [("a.b", "one\n$(touch owned)\ttwo\r\x1b]0;x\x07")]
     )
     (line,) = cli("completion", "--words", "--", "skills", "get", "").out.split("\n")[:-1]
     assert line.startswith("a.b\tone")

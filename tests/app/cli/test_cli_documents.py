@@ -69,7 +69,7 @@ class TestPlans:
 
     def test_for_eyes(self, cli: Cli) -> None:
         shown = cli("execute", "--execution", json.dumps(PAYLOAD), "--validate-only", "--output", "pretty").out
-        assert shown.startswith("valid  c, 2 actions\nstep   action        params\na      click         {")
+        assert shown.startswith("valid  c, 2 actions\nstep   action        parameters\na      click         {")
 
     def test_the_operator_s_ping_is_not_for_everybody(self, cli: Cli) -> None:
         ping = {**PAYLOAD, "actions": [{"id": "a", "type": "doctor_ping"}]}

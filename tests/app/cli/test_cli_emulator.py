@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clawperator.app.cli.table import COMMANDS, subcommands
+from clawperator.app.cli.command_table import COMMANDS, subcommands
 from clawperator.engine.adb import blocking
 from clawperator.engine.emulators.avds import machine_abi
 from clawperator.engine.emulators.stages import STAGES
@@ -110,7 +110,7 @@ def test_start(cli: Cli, sdk: FakeSdk) -> None:
     sdk.add_avd("mine")
     run = cli("emulator", "start", "mine", "--log", str(sdk.home / "log"), "--output", "pretty")
     assert run.exit_code == 0
-    assert run.out.startswith("mine  runs as emulator-")
+    assert run.out.startswith("mine  running as emulator-")
     assert "wait adb: ok" in run.err
     assert (sdk.home / "log").exists()
     again = cli("emulator", "start", "mine").document

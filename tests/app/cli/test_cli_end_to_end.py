@@ -233,7 +233,7 @@ class TestExecuting:
         assert lines[0] == f"[clawperator] cmd-1: 1 actions within 10000 ms on {SERIAL}"
         assert "[clawperator] cmd-1: dispatched" in lines
         assert lines[-2].startswith("[clawperator] cmd-1: finished after ")
-        assert lines[-1].startswith("[clawperator] spent: ")
+        assert lines[-1].startswith("[clawperator] phases: ")
 
     def test_the_operator_app_is_missing(self, cli: Cli) -> None:
         run = cli("execute", "--execution", plan(LOOK), "--receiver-package", "com.example.nobody")

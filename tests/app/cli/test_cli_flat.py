@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.app.cli.command import Answer, build_parser, load
+from clawperator.app.cli.command_table import COMMANDS
 from clawperator.app.cli.commands.action import Action
-from clawperator.app.cli.commands.execute import MAX_PAYLOAD_FILE_BYTES
-from clawperator.app.cli.output import Answer
-from clawperator.app.cli.parsing.arguments import build_parser, find_command, read
-from clawperator.app.cli.parsing.flat_words import flat_error, for_both_surfaces, given_once, profile
-from clawperator.app.cli.table import COMMANDS, load
+from clawperator.app.cli.flat_profile import flat_error, for_both_profiles, given_once, profile
+from clawperator.app.cli.parsing.lookup import find_command
+from clawperator.app.cli.parsing.parser import read
+from clawperator.app.cli.payload_file import MAX_PAYLOAD_FILE_BYTES
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import open_target, time_around
 from clawperator.engine.executions.validate import validate
@@ -450,7 +451,7 @@ class TestWordsOfBothSurfaces:
         return Answer({"receiverPackage": "a.b", "error": {"code": "RECEIVER_VARIANT_MISMATCH"}}, view="x", failed=True)
 
     def test_by_default(self) -> None:
-        run = for_both_surfaces(self.check)
+        run = for_both_profiles(self.check)
         answer = run(None, Namespace(fails=False))
         assert answer.document["receiverPackage"] == answer.document["operatorPackage"] == "a.b"
         assert answer.document["error"]["code"] == "RECEIVER_VARIANT_MISMATCH"
@@ -460,7 +461,7 @@ class TestWordsOfBothSurfaces:
         assert caught.value.extra == {"receiverPackage": "a.b", "operatorPackage": "a.b"}
 
     def test_for_who_speaks_flat(self) -> None:
-        run = for_both_surfaces(self.check)
+        run = for_both_profiles(self.check)
         answer = run(None, Namespace(fails=False, speaks_flat=True))
         assert answer.document == {"operatorPackage": "a.b", "error": {"code": "OPERATOR_VARIANT_MISMATCH"}}
         assert answer.data["receiverPackage"] == "a.b"  # type: ignore[index]  # what is drawn for people stays as it is

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.app.cli.output import encode, print_renderables, stated_format, visible
-from clawperator.app.cli.pretty import document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from clawperator.app.cli import dispatch
+from clawperator.app.cli.output import encode, stated_format, visible
+from clawperator.app.cli.pretty.registry import DRAWINGS, draw
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters()),
@@ -84,28 +83,33 @@ EXECUTION = {
 
 
 @pytest.mark.parametrize(
-    ("draw", "data"),
+    ("view", "data"),
     [
-        (document.document, {HOSTILE: HOSTILE}),
-        (document.error, {"code": HOSTILE, "message": HOSTILE, "hint": HOSTILE, "details": {HOSTILE: HOSTILE}}),
-        (document.packages, {"packages": [HOSTILE]}),
-        (document.execution, EXECUTION),
-        (document.locks, {"locks": [{"deviceId": HOSTILE, "state": HOSTILE, "commandId": HOSTILE}]}),
-        (document.event, {"event": HOSTILE, "at": 0.0, "fields": {HOSTILE: HOSTILE}}),
+        ("", {HOSTILE: HOSTILE}),
+        ("error", {"code": HOSTILE, "message": HOSTILE, "hint": HOSTILE, "details": {HOSTILE: HOSTILE}}),
+        ("packages", {"packages": [HOSTILE]}),
+        ("execution", EXECUTION),
+        ("locks", {"locks": [{"deviceId": HOSTILE, "state": HOSTILE, "commandId": HOSTILE}]}),
+        ("event", {"event": HOSTILE, "at": 0.0, "fields": {HOSTILE: HOSTILE}}),
     ],
 )
 def test_pretty_output_steers_no_terminal(
-    draw: Callable[[object], object],
+    view: str,
     data: object,
-    capfdbinary: pytest.CaptureFixture[bytes],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    print_renderables(draw(data))  # type: ignore[arg-type]  # each drawing has a data type of its own
-    shown = capfdbinary.readouterr().out.decode()
+    shown = draw(view, data).decode()
     assert "[bold]markup[/]" in shown
     assert "\\x1b[31mred" in shown or "\\u001b[31mred" in shown
     assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") and character != "\n" for character in shown)
+
+
+def test_every_view_of_the_commands_is_in_the_registry_and_no_other() -> None:
+    sources = [path.read_text() for path in Path(dispatch.__file__).parent.rglob("*.py")]
+    named = {view for text in sources for view in re.findall(r'(?:\bview=|\bview = |draw\()"(\w+)"', text)}
+    chosen = {"plan", "validated"}  # by a flag
+    assert named | chosen == set(DRAWINGS) - {""}
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clawperator.app.cli import dispatch
-from clawperator.app.cli.command import Command
-from clawperator.app.cli.output import Answer
-from clawperator.app.cli.parsing.arguments import build_parser
-from clawperator.app.cli.table import COMMANDS, load
+from clawperator.app.cli.command import Answer, Command, build_parser, load
+from clawperator.app.cli.command_table import COMMANDS
 from tests.support import examples
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ class Harmless(Command):
 
     def __init__(self, words: str) -> None:
         super().__init__(words)
-        self.configure = load(words).configure  # type: ignore[method-assign]  # the flags of the real one
+        self.flags = load(words).flags
 
     def run(self, options: Namespace) -> Answer:
         return Answer({"ran": self.words, "options": sorted(vars(options))})

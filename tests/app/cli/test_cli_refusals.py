@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clawperator.app.cli.table import COMMANDS, GROUPS
+from clawperator.app.cli.command_table import COMMANDS, GROUPS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -47,18 +47,18 @@ def test_the_answer_was_there_already() -> None:
         press_ctrl_c()
         return "answer"
 
-    assert session.run(OPTIONS, use, surroundings=slow_to_leave) == "answer"
+    assert session.run(OPTIONS, use, settings_source=slow_to_leave) == "answer"
 
 
 def test_before_the_engine_was_there() -> None:
     @asynccontextmanager
-    async def surroundings() -> AsyncIterator[Settings]:
+    async def settings_source() -> AsyncIterator[Settings]:
         press_ctrl_c()
         await asyncio.sleep(30)
         yield Settings.resolve()
 
     with pytest.raises(EngineError) as caught:
-        session.run(OPTIONS, wait, surroundings=surroundings)
+        session.run(OPTIONS, wait, settings_source=settings_source)
     assert status(caught) == "not_sent"
 
 

@@ -54,7 +54,7 @@ def test_remarks_are_no_failure(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "x.md"
     file.write_text("nothing\n")
     run = cli("skills", "lint", "--file", str(file), "--output", "pretty")
-    assert (run.exit_code, run.out) == (0, "nothing found\n")
+    assert (run.exit_code, run.out) == (0, "no findings\n")
 
 
 def test_hostile_names_and_texts(cli: Cli, tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clawperator.app.cli.command import Answer
 from clawperator.app.cli.commands import observe
-from clawperator.app.cli.output import Answer, encode
+from clawperator.app.cli.output import encode
 from clawperator.engine.executions.outcome import outcome_of
 from clawperator.engine.hierarchy import views
 from clawperator.engine.hierarchy.match import Matcher, find_all
@@ -162,7 +163,7 @@ class TestMatch:
             '2 matches  {"textEquals": "OK"}',
             "warning: 2 nodes match: the device takes the first and does not say so",
         ]
-        assert "taken   0/0    button   Button   OK" in run.out
+        assert "used   0/0    button   Button   OK" in run.out
         none = cli("match", "--text", "Away", "--snapshot", str(dump), "--output", "pretty").out
         assert none.startswith("0 matches, 1 off screen  ≈ approximate")
         assert "no match: all matches are off the screen: 1" in none

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clawperator.app.cli.parsing.arguments import build_parser, find_command, read
+from clawperator.app.cli.command import build_parser, load
+from clawperator.app.cli.command_table import COMMANDS, GROUPS
+from clawperator.app.cli.parsing.lookup import find_command
+from clawperator.app.cli.parsing.parser import read
 from clawperator.app.cli.parsing.suggest import closest_command, closest_flag, edit_distance
-from clawperator.app.cli.table import COMMANDS, GROUPS, load
 from clawperator.engine.version import __version__
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.app.cli.commands.console import _flags, _port, has_terminal
-from clawperator.app.cli.parsing.arguments import build_parser, read
-from clawperator.app.cli.table import load
+from clawperator.app.cli.command import build_parser, load
+from clawperator.app.cli.commands.console import _flags, has_terminal
+from clawperator.app.cli.parsing.parser import read
 from clawperator.app.console import terminal
 from clawperator.app.console.preferences import AS_FITS, Wishes, wishes
 from clawperator.engine.config.settings_file import SettingsFile, examine
@@ -83,7 +83,7 @@ def test_a_page_gets_the_flags_that_were_given_but_for_the_server_s() -> None:
         "--web", "--port", "8080", "--theme", "claw-light", "--ascii", "--read-only", "--no-history", "--device-id", "a b",
         "--operator-package", "x.y", "--pictures", "off",
     )  # fmt: skip
-    assert _port(given) == 8080
+    assert given.port == 8080
     assert _flags([], given) == [
         "--device-id=a b", "--receiver-package=x.y", "--theme=claw-light", "--pictures=off", "--ascii", "--read-only", "--no-history",
     ]  # fmt: skip

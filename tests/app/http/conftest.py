@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 import pytest
 
-from clawperator.app.cli.context import settings
 from clawperator.app.cli.listener_options import listening_options
+from clawperator.app.cli.settings import resolve_settings
 from clawperator.app.http import server
 from clawperator.engine import Engine
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
@@ -205,7 +205,7 @@ async def _start_here(
     errors: list[str] = []
 
     async def serve() -> None:
-        async with Engine(settings(options), face="http", logged=True) as engine:
+        async with Engine(resolve_settings(options), face="http", logged=True) as engine:
             await server.serve(engine, listening_options(options, 0), ready=listening.set_result, tell=errors.append)
 
     serving = asyncio.create_task(serve())

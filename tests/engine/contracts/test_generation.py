@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.app.cli.parsing.arguments import build_parser
-from clawperator.app.cli.table import COMMANDS as CLI_COMMANDS
-from clawperator.app.cli.table import load
+from clawperator.app.cli.command import build_parser, load
+from clawperator.app.cli.command_table import COMMANDS as CLI_COMMANDS
 from clawperator.engine.contracts.generation import fits_every_generation, lacking_words, requirement, support_table
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.validate import require_generation, validate

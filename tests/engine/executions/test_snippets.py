@@ -17,10 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clawperator.app.cli.command import build_parser, load
 from clawperator.app.cli.commands.action import Action
-from clawperator.app.cli.commands.execute import Execute, read_payload
-from clawperator.app.cli.parsing.arguments import build_parser, find_command, read
-from clawperator.app.cli.table import load
+from clawperator.app.cli.commands.execute import Execute
+from clawperator.app.cli.parsing.lookup import find_command
+from clawperator.app.cli.parsing.parser import read
+from clawperator.app.cli.payload_file import read_payload
 from clawperator.engine import executions
 from clawperator.engine.executions import build, snippets
 from clawperator.engine.executions.steps import VERBS, execution, step

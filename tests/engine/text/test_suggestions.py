@@ -6,8 +6,9 @@ import shlex
 
 import pytest
 
-from clawperator.app.cli.parsing.arguments import build_parser, find_command, read
-from clawperator.app.cli.table import load
+from clawperator.app.cli.command import build_parser, load
+from clawperator.app.cli.parsing.lookup import find_command
+from clawperator.app.cli.parsing.parser import read
 from clawperator.engine.text.suggestions import command_line
 
 

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from clawperator.app.cli.commands.console import add_look_flags
-from clawperator.app.cli.parsing.arguments import Parser
+from clawperator.app.cli.commands.console import DRAWING_FLAGS
 from clawperator.app.console.inspect import pictures
 from clawperator.app.console.inspect.pictures import choose_graphics, open_graphics, read_picture, take
 from clawperator.app.console.terminal import PLAIN, Look
@@ -333,6 +332,5 @@ def test_kitty_gets_the_image_once_and_cells_that_point_into_it() -> None:
 
 def test_the_command_line_offers_exactly_the_ways_that_the_console_knows() -> None:
     # Written there a second time, because asking this module for them would load Rich and Textual on every start.
-    parser = Parser("clawperator console")
-    add_look_flags(parser)
-    assert tuple(parser.completions["pictures"]) == pictures.CHOICES
+    choices = {flag.dest: tuple(flag.choices) for flag in DRAWING_FLAGS}
+    assert choices["pictures"] == pictures.CHOICES

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.app.cli.commands.execute import read_payload
+from clawperator.app.cli.payload_file import read_payload
 from clawperator.app.console.run import draft as module
 from clawperator.app.console.run.draft import Draft, DraftFile, DraftKeeper, read_text, save_as
 from clawperator.engine.executions.steps import step

@@ -1,6 +1,6 @@
-"""What can follow on an unfinished command line: commands, flags, and values, also of devices, skills, runs and AVDs.
+"""Completions of an unfinished command line: commands, flags and values, including serials, skill ids, runs and AVDs.
 
-The shell asks at every tab, so nothing is started, nothing waits for long, and where something is wrong nothing is offered.
+The shell asks at every tab: nothing is started, waits are short, and errors produce no completions.
 """
 
 from __future__ import annotations
@@ -8,67 +8,66 @@ from __future__ import annotations
 import os
 import re
 
-from clawperator.app.cli.parsing.arguments import Parser, add_globals, build_parser, joined
-from clawperator.app.cli.table import COMMANDS, GROUPS, first_words, load, subcommands
+from clawperator.app.cli.command import build_parser, global_parser, load
+from clawperator.app.cli.command_table import COMMANDS, GROUPS, first_words, subcommands
+from clawperator.app.cli.parsing.lookup import joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from clawperator.app.cli.parsing.parser import Parser
+
 Candidate = tuple[str, str]
-"""A word, and what it means; the latter may be empty."""
+"""A word and its meaning, which may be empty."""
 FILES: Candidate = (":files", "")
-"""Any file may stand here, too."""
+"""Stands for any file."""
 _SAFE = re.compile(r"[\w.:@/+%-]+", re.ASCII)
-"""What a shell takes as one plain word: names come from devices and files."""
+"""A word that needs no quotes in a shell: names come from devices and files."""
 _ADB_SECONDS = 0.05
 _RUNS = 20
 
 
-def candidates(words: Sequence[str]) -> list[Candidate]:
-    """Return what can stand in the place of the last of ``words``, which may be empty or begun."""
-    *before, begun = words or [""]
+def completions(words: Sequence[str]) -> list[Candidate]:
+    """Return the completions of the last of ``words``, which may be empty or partial."""
+    *before, partial = words or [""]
     if "--" in before:
         return [FILES]
-    command, positionals, waiting = _read(before)
+    command, positionals, pending = _read(before)
     if before[:2] == ["help", "errors"]:
-        return [code for code in _errors() if code[0].startswith(begun)]
-    parser = build_parser(load(command)) if command in COMMANDS else _globals()
-    name, equals, _ = begun.partition("=")
+        from clawperator.engine.errors import ErrorCode
+
+        return [(code.value, code.meaning) for code in ErrorCode if code.value.startswith(partial)]
+    parser = build_parser(load(command)) if command in COMMANDS else global_parser()
+    name, equals, _ = partial.partition("=")
     if equals and name in parser.flags:
         found = [(f"{name}={word}", about) for word, about in _values(parser, parser.flags[name].dest)]
-    elif waiting:
-        found = list(_values(parser, parser.flags[waiting].dest)) if waiting in parser.flags else []
-    elif begun.startswith("-"):
-        found = [(flag, parser.about(flag)) for flag in parser.flags]
+    elif pending:
+        found = list(_values(parser, parser.flags[pending].dest)) if pending in parser.flags else []
+    elif partial.startswith("-"):
+        found = [(name, flag.about) for name, flag in parser.flags.items()]
     else:
         found = [*_commands(command), *_positional(parser, positionals)]
-    return [found_one for found_one in found if found_one == FILES or found_one[0].startswith(begun)]
+    return [one for one in found if one == FILES or one[0].startswith(partial)]
 
 
 def _read(words: Sequence[str]) -> tuple[str, int, str]:
-    """The command so far, how many other words it has, and the flag that waits for its value."""
-    command, positionals, waiting = "", 0, ""
-    flags = _globals().flags
+    """The command so far, its number of other words, and the flag that lacks its value."""
+    command, positionals, pending = "", 0, ""
+    flags = global_parser().flags
     for word in words:
-        if waiting:
-            waiting = ""
+        if pending:
+            pending = ""
         elif word.startswith("-"):
             flag = flags.get(word)
-            waiting = word if flag and flag.count else ""
+            pending = word if flag and flag.count else ""
         elif (longer := joined(command, word)) in COMMANDS or longer in GROUPS:
             command = longer
             if command in COMMANDS:
                 flags = build_parser(load(command)).flags
         else:
             positionals += 1
-    return command, positionals, waiting
-
-
-def _globals() -> Parser:
-    parser = Parser("clawperator")
-    add_globals(parser)
-    return parser
+    return command, positionals, pending
 
 
 def _commands(command: str) -> Iterator[Candidate]:
@@ -136,12 +135,6 @@ def _topics(_: Mapping[str, str]) -> Iterator[Candidate]:
 
     yield from ((topic, "") for topic in TOPICS)
     yield from _commands("")
-
-
-def _errors() -> Iterator[Candidate]:
-    from clawperator.engine.errors import ErrorCode
-
-    yield from ((code.value, code.meaning) for code in ErrorCode)
 
 
 _SOURCES: Mapping[str, Callable[[Mapping[str, str]], Iterator[Candidate]]] = {

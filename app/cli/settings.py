@@ -1,4 +1,4 @@
-"""What a command line chooses: the settings, and the guard of what it does without an engine. Light: no engine is loaded."""
+"""The settings that a command line chooses, and the policy guard for work without an engine. Light: no engine is loaded."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from clawperator.engine.config.settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-
+    from clawperator.app.cli.command import Options
     from clawperator.engine.guard import Guard
 
 FACE = "cli"
-"""How the history calls us."""
+"""The name of the command line in the history."""
 
 
-def settings(options: Namespace) -> Settings:
-    """Settings from the global flags, the environment and the settings file."""
+def resolve_settings(options: Options) -> Settings:
+    """Return the settings from the global flags, the environment and the settings file."""
     flags = {
         "device_id": options.device_id,
         "receiver_package": options.receiver_package,
@@ -29,8 +28,13 @@ def settings(options: Namespace) -> Settings:
     return Settings.resolve(flags, file=settings_path())
 
 
-def guard(options: Namespace) -> Guard:
-    """The policy for what a command does without an engine."""
+def policy_guard(options: Options) -> Guard:
+    """Return the policy guard for what a command does without an engine."""
+    return guard_of(resolve_settings(options))
+
+
+def guard_of(settings: Settings) -> Guard:
+    """Return the policy guard of ``settings``."""
     from clawperator.engine.guard import Guard
 
-    return Guard(settings(options), FACE)
+    return Guard(settings, FACE)

@@ -1,12 +1,10 @@
-"""Every command: its words, where it lives, and one line about it. Modules are imported when their command is asked for."""
+"""Every command: its words, its class, and one line about it. ``command.load`` imports the module of the one that is called."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from clawperator.app.cli.command import Command
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "devices": ("devices:Devices", "List the devices that adb reports, in any state"),
@@ -74,7 +72,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "skills install-hook": ("skills_lint:InstallHook", "Install a git hook that rejects personal literals"),
     "policy show": ("policy:Show", "Show the effective policy and its source"),
     "policy check": ("policy:Check", "Check a payload against the policy, without a device"),
-    "policy schema": ("policy:Schema", "Print the JSON Schema of the policy file"),
+    "policy schema": ("schema:PolicySchema", "Print the JSON Schema of the policy file"),
     "watch": ("watch:Watch", "Stream executions and UI trees of a device as JSON Lines"),
     "lock status": ("lock:LockStatus", "Show which devices are locked, and by which process"),
     "history list": ("history:ListRuns", "List recorded runs, newest first"),
@@ -106,7 +104,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "config path": ("config:ConfigPath", "Show the paths of settings, themes, history, drafts and locks"),
     "config show": ("config:ConfigShow", "Show every setting and its source: flag, environment, file or default"),
     "config check": ("config:ConfigCheck", "Validate the settings file"),
-    "config schema": ("config:ConfigSchema", "Print the JSON Schema of the settings file"),
+    "config schema": ("schema:SettingsSchema", "Print the JSON Schema of the settings file"),
     "logs": ("logs:Logs", "Print today's log file and follow it"),
     "report": ("report:Report", "Create a bug report bundle without private data"),
     "serve": ("serve:Serve", "Start the HTTP server with server-sent events"),
@@ -153,15 +151,6 @@ GROUPS: dict[str, str] = {
     "config": "config path|show|check|schema [options]",
 }
 """Words that need a second one → the form that USAGE errors quote."""
-
-
-def load(words: str) -> Command:
-    """The command object for words of ``COMMANDS``."""
-    from importlib import import_module
-
-    module, _, name = COMMANDS[words][0].partition(":")
-    command: Command = getattr(import_module(f"clawperator.app.cli.commands.{module}"), name)(words)
-    return command
 
 
 def subcommands(group: str) -> Iterator[str]:

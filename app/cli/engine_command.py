@@ -1,0 +1,53 @@
+"""Commands that are one call of the engine: the result of the call is the answer."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from clawperator.app.cli import progress
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.flat_profile import for_both_profiles
+from clawperator.app.cli.parsing.common_flags import PROGRESS_FLAG
+from clawperator.engine.progress import unreported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+    from typing import Any
+
+    from clawperator.engine import Engine
+
+
+class EngineCommand(Command):
+    """Base: subclasses say what they call, and with ``view`` how the result is drawn.
+
+    With ``PROGRESS_FLAG`` among its flags, the command shows the stages of the call on stderr.
+    """
+
+    view = ""
+
+    def check(self, options: Options) -> None:
+        """Refuse a wrong command line, before anything is started."""
+
+    def call(self, engine: Engine, options: Options) -> Awaitable[Any]:
+        """Call the engine; ``options.tell`` takes the stages of the work."""
+        raise NotImplementedError
+
+    def answer(self, result: Any) -> Answer:
+        """Return the answer about the result of ``call``."""
+        return Answer(result.to_dict(), view=self.view)
+
+    def run(self, options: Options) -> Answer:
+        self.check(options)
+        from clawperator.app.cli.session import run
+
+        with progress.shown(options) if PROGRESS_FLAG in self.flags else nullcontext(unreported) as options.tell:
+            return self.answer(run(options, lambda engine: self.call(engine, options)))
+
+
+class SharedEngineCommand(EngineCommand):
+    """One that both profiles know by the same words."""
+
+    @for_both_profiles
+    def run(self, options: Options) -> Answer:
+        return super().run(options)

@@ -1,0 +1,41 @@
+"""Flags that several commands share."""
+
+from __future__ import annotations
+
+from clawperator.app.cli.parsing.flags import Flag, switch
+
+HISTORY_FLAG = switch("--no-history", "do not record runs in the history")
+POLICY_FLAG = Flag("--policy", "<file>", "use this policy file [policy.toml in the config folder]", file=True)
+POLICY_FLAGS = (POLICY_FLAG, switch("--safe-logs", "keep screen texts out of the log and the history"))
+"""What limits a command and what is recorded about it."""
+RESULT_FLAGS = (
+    switch("--raw-envelope", "print the device's envelope unchanged, without derived codes and host keys"),
+    Flag("--max-snapshot-bytes", "<n>", "truncate UI tree text after n bytes [no limit]", bounds=(1, 2**31)),
+    HISTORY_FLAG,
+    *POLICY_FLAGS,
+)
+"""The flags of every command that runs an execution."""
+OVERWRITE_FLAG = switch("--overwrite", "allow a screenshot to replace an existing file")
+CHECK_FLAGS = (
+    switch("--validate-only", "validate the payload without a device"),
+    switch("--dry-run", "show the plan without a device (overrides --validate-only)"),
+)
+REGISTRY_FLAG = Flag(
+    "--registry",
+    "<file|builtin>",
+    "use this registry file, or builtin for the built-in skills",
+    suggest=("builtin",),
+    file=True,
+)
+SNAPSHOT_FLAG = Flag(
+    "--snapshot", "<file|->", "read a saved dump or result instead of a device (- is stdin)", file=True
+)
+JUNIT_FLAG = Flag("--junit", "<file>", "also write the result as JUnit XML", file=True)
+PROGRESS_FLAG = switch("--json-progress", "write progress to stderr as JSON Lines")
+NO_INPUT_FLAG = switch("--no-input", "fail instead of asking")
+CONFIRMATION_FLAGS = (switch("--yes", "confirm without asking"), NO_INPUT_FLAG)
+
+
+def limit_flag(what: str, default: int, most: int) -> Flag:
+    """Declare ``--limit``: how many of ``what`` are listed."""
+    return Flag("--limit", "<n>", f"list at most n {what}", bounds=(1, most), default=default)

@@ -1,0 +1,110 @@
+"""What a command accepts, declared as values: flags, arguments, and everything behind ``--``."""
+
+from __future__ import annotations
+
+from clawperator.engine.contracts.limits import MAX_WAIT_MS
+from clawperator.engine.errors import ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Flag:
+    """One option. A pair as ``metavar`` makes it take two values; without a ``metavar`` it takes none.
+
+    Values outside ``choices`` are refused; ``bounds`` makes the value an integer within them. ``default`` is the value without
+    the flag, and the help shows it. ``suggest`` and ``file`` feed shell completion only; a text names a source of
+    ``completions``. ``code`` is the error's for a missing or repeated value.
+    """
+
+    __slots__ = (
+        "about",
+        "bounds",
+        "choices",
+        "code",
+        "count",
+        "default",
+        "dest",
+        "file",
+        "metavar",
+        "names",
+        "suggest",
+    )
+
+    def __init__(
+        self,
+        names: str | tuple[str, ...],
+        metavar: str | tuple[str, ...] | None,
+        about: str,
+        *,
+        choices: Sequence[str] = (),
+        suggest: Sequence[str] | str = (),
+        file: bool = False,
+        bounds: tuple[int, int] | None = None,
+        default: str | int | None = None,
+        code: ErrorCode = ErrorCode.USAGE,
+    ) -> None:
+        self.names = (names,) if isinstance(names, str) else names
+        self.dest = self.names[0].lstrip("-").replace("-", "_")
+        self.metavar = metavar
+        self.count = 0 if metavar is None else 1 if isinstance(metavar, str) else len(metavar)
+        self.about = about if default is None else f"{about} [{default}]"
+        self.choices = choices
+        self.suggest = choices or suggest
+        self.file = file
+        self.bounds = bounds
+        self.default = default
+        self.code = code
+
+
+def switch(names: str | tuple[str, ...], about: str) -> Flag:
+    """Declare a flag without a value."""
+    return Flag(names, None, about)
+
+
+class Word:
+    """A positional argument, or with ``many`` all of them. The command checks whether it is present."""
+
+    def __init__(
+        self, name: str, about: str, *, suggest: Sequence[str] | str = (), file: bool = False, many: bool = False
+    ) -> None:
+        self.name = name
+        self.about = about
+        self.suggest = suggest
+        self.file = file
+        self.many = many
+
+
+class Rest:
+    """Everything behind a lone ``--``, unchanged."""
+
+    def __init__(self, name: str, about: str) -> None:
+        self.name = name
+        self.about = about
+
+
+Declared = Flag | Word | Rest
+
+
+def global_flags(formats: Sequence[str] = ("json", "pretty")) -> tuple[Flag, ...]:
+    """The options of every command, which may also stand before its words."""
+    levels = ("debug", "info", "warn", "error")
+    return (
+        Flag(("--device-id", "--device"), "<serial>", "use this device", suggest="devices"),
+        Flag(("--receiver-package", "--operator-package"), "<package>", "use this Operator app package"),
+        Flag(
+            ("--output", "--format"),
+            f"<{'|'.join(formats)}>",
+            "print JSON or human-readable output [json]",
+            choices=formats,
+        ),
+        switch("--json", "print JSON (same as --output json)"),
+        Flag(("--timeout-ms", "--timeout"), "<ms>", "limit the whole execution to this time, 1000 to 120000"),
+        Flag("--wait", "<ms>", "wait up to this long for a device that is in use [0]", bounds=(0, MAX_WAIT_MS)),
+        Flag("--log-level", "<level>", f"set the log file's level: {', '.join(levels)} [info]", choices=levels),
+        switch("--verbose", "log progress to stderr"),
+        switch(("--help", "-h"), "show this help"),
+        switch("--version", "print the version"),
+        switch("--no-daemon", "do nothing; accepted for compatibility with existing skills"),
+    )

@@ -1,0 +1,216 @@
+"""From words to options. A command line is either understood completely or refused: nothing doubtful is dispatched.
+
+argparse describes the options. Values are assigned by a scan of our own, because argparse guesses where a caller must not be
+guessed at: values that look like flags, flags given twice, ``--`` as a value, words without a meaning.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections import deque
+from copy import copy
+
+from clawperator.app.cli.parsing.flags import Flag, Word
+from clawperator.app.cli.parsing.values import integer, timeout_ms
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
+    from collections.abc import Iterable, Sequence
+    from typing import NoReturn
+
+    from clawperator.app.cli.parsing.flags import Declared
+
+HELP = ("--help", "-h")
+_FLAT_SPELLINGS = ("--device", "--operator-package")
+"""A command line with one of these is answered in the flat names for package and codes."""
+
+
+class HelpWantedError(Exception):
+    """``--help`` stood where a flag may stand; ``topic`` is the command or group it is about, or ''."""
+
+    def __init__(self, topic: str = "") -> None:
+        super().__init__(topic)
+        self.topic = topic
+
+
+class Parser(ArgumentParser):
+    """An argparse parser that also remembers its flags for ``read``, and never exits or prints by itself."""
+
+    def __init__(self, prog: str, *, usage: str = "", description: str = "", epilog: str = "") -> None:
+        super().__init__(
+            prog=prog,
+            usage=f"{prog} {usage}".replace("%", "%%") if usage else None,
+            description=description,
+            epilog=epilog,
+            add_help=False,
+            allow_abbrev=False,
+            exit_on_error=False,
+            formatter_class=RawDescriptionHelpFormatter,
+        )
+        self.flags: dict[str, Flag] = {}
+        self.words: list[str] = []
+        self.many = ""
+        self.rest = ""
+        self.completions: dict[str, Sequence[str] | str] = {}
+        self.files: set[str] = set()
+        self._own = self.add_argument_group("options")
+        self._global = self.add_argument_group("global options, allowed anywhere")
+
+    def add(self, *declared: Declared, code: ErrorCode | None = None, everywhere: bool = False) -> None:
+        """Accept what is declared; ``code`` replaces that of the flags, ``everywhere`` makes them global options."""
+        for one in declared:
+            if isinstance(one, Flag):
+                self._add_flag(one, code, self._global if everywhere else self._own)
+            elif isinstance(one, Word):
+                self._add_word(one)
+            else:
+                self.rest = one.name
+                self._own.add_argument(
+                    f"-- <{one.name}>", dest=one.name, action="store_const", const=[], default=[], help=one.about
+                )
+
+    def _add_flag(self, flag: Flag, code: ErrorCode | None, group: _ArgumentGroup) -> None:
+        if flag.count:
+            group.add_argument(
+                *flag.names,
+                dest=flag.dest,
+                metavar=flag.metavar,
+                help=flag.about,
+                nargs=None if flag.count == 1 else flag.count,
+                default=flag.default,
+            )
+            self._complete(flag.dest, flag.suggest, file=flag.file)
+        else:
+            group.add_argument(*flag.names, dest=flag.dest, action="store_true", help=flag.about)
+        if code is not None:
+            flag = copy(flag)
+            flag.code = code
+        for name in flag.names:
+            self.flags[name] = flag
+
+    def _add_word(self, word: Word) -> None:
+        self.add_argument(word.name, nargs="*" if word.many else "?", metavar=f"<{word.name}>", help=word.about)
+        self._complete(word.name, word.suggest, file=word.file)
+        if word.many:
+            self.many = word.name
+        else:
+            self.words.append(word.name)
+
+    def _complete(self, dest: str, suggest: Sequence[str] | str, *, file: bool) -> None:
+        self.completions[dest] = suggest
+        if file:
+            self.files.add(dest)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise for what argparse refuses although the scan accepted it."""
+        raise EngineError(ErrorCode.USAGE, message)
+
+    def own_help(self) -> str:
+        """The help without the global options, which have a topic of their own."""
+        self._action_groups.remove(self._global)
+        try:
+            return self.format_help()
+        finally:
+            self._action_groups.append(self._global)
+
+
+def unrecognised(flag: str, known: Iterable[str]) -> EngineError:
+    """The refusal of a flag that does not exist, with the most similar one."""
+    from clawperator.app.cli.parsing.suggest import closest_flag
+
+    nearest = closest_flag(flag, known)
+    meant = f". Did you mean '{nearest}'?" if nearest else ""
+    return EngineError(
+        ErrorCode.USAGE, f"unrecognized flag '{flag}'{meant}", extra={"suggestion": nearest} if nearest else None
+    )
+
+
+def read(parser: Parser, words: str, arguments: Sequence[str], after_dashes: Sequence[str] = ()) -> Namespace:
+    """The options of a command line from which ``find_command`` took the words.
+
+    Raises ``HelpWantedError``; ``EngineError`` (mostly USAGE) for everything that is not exactly a known flag with its value.
+    """
+    options = parser.parse_args([])
+    for name, value in _scan(parser, words, arguments).items():
+        setattr(options, name, value)
+    if parser.rest:
+        setattr(options, parser.rest, list(after_dashes))
+    elif after_dashes:
+        raise EngineError(ErrorCode.USAGE, f"clawperator {words} takes no arguments after '--'")
+    if options.json and options.output == "pretty":
+        raise EngineError(ErrorCode.USAGE, "--json and --output pretty cannot be combined")
+    for name, text in (("--device-id", options.device_id), ("--receiver-package", options.receiver_package)):
+        if text is not None and not text.strip():
+            raise EngineError(ErrorCode.USAGE, f"{name} value must not be blank")
+    options.timeout_ms = timeout_ms(options.timeout_ms)
+    for flag in dict.fromkeys(flag for flag in parser.flags.values() if flag.bounds):
+        setattr(options, flag.dest, _bounded(flag, getattr(options, flag.dest)))
+    options.speaks_flat = any(argument.partition("=")[0] in _FLAT_SPELLINGS for argument in arguments)
+    return options
+
+
+def _scan(parser: Parser, words: str, arguments: Sequence[str]) -> dict[str, object]:
+    """What the command line gives to which option, or a refusal."""
+    pending = deque(arguments)
+    given: dict[str, object] = {}
+    positionals: list[str] = []
+    while pending:
+        argument = pending.popleft()
+        if argument in HELP:
+            raise HelpWantedError(words)
+        if not looks_like_flag(argument):
+            positionals.append(argument)
+            continue
+        name, equals, inline = argument.partition("=")
+        flag = parser.flags.get(name)
+        if flag is None:
+            raise unrecognised(name, parser.flags)
+        if flag.count and flag.dest in given:
+            raise EngineError(flag.code, f"{name} must not appear more than once")
+        given[flag.dest] = _value(name, flag, [inline] if equals else take(pending, flag.count))
+    return given | _positionals(parser, positionals)
+
+
+def _positionals(parser: Parser, values: list[str]) -> dict[str, object]:
+    if len(values) > len(parser.words) and not parser.many:
+        hint = f"Usage: {parser.usage}"
+        raise EngineError(ErrorCode.USAGE, f"unexpected argument '{values[len(parser.words)]}'", hint=hint)
+    return {parser.many: values} if parser.many else dict(zip(parser.words, values, strict=False))
+
+
+def looks_like_flag(argument: str) -> bool:
+    """A lone dash is a value: it stands for stdin."""
+    return argument.startswith("-") and argument != "-"
+
+
+def take(pending: deque[str], count: int) -> list[str]:
+    """Up to ``count`` values from the front; a word that starts with a dash is never taken for one."""
+    values: list[str] = []
+    while len(values) < count and pending and not looks_like_flag(pending[0]):
+        values.append(pending.popleft())
+    return values
+
+
+def _value(name: str, flag: Flag, values: list[str]) -> object:
+    """What ``flag`` is set to; refuses missing values, spare ones, and ones outside its choices."""
+    if len(values) > flag.count:
+        raise EngineError(flag.code, f"{name} takes no value")
+    if len(values) < flag.count:
+        wanted = "a value" if flag.count == 1 else f"{flag.count} values"
+        hint = f"Write {name}=<value> for a value that starts with a dash." if flag.count == 1 else ""
+        raise EngineError(flag.code, f"{name} requires {wanted}", hint=hint)
+    if flag.choices and values[0] not in flag.choices:
+        raise EngineError(flag.code, f"{name} must be one of: {', '.join(flag.choices)}")
+    if not flag.count:
+        return True
+    return values[0] if flag.count == 1 else values
+
+
+def _bounded(flag: Flag, value: str | list[str] | int | None) -> object:
+    """The integer, or integers, of a flag with ``bounds``; what is no text is a default already."""
+    assert flag.bounds is not None
+    if isinstance(value, list):
+        return [integer(flag.names[0], text, *flag.bounds) for text in value]
+    return integer(flag.names[0], value, *flag.bounds) if isinstance(value, str) else value

@@ -1,0 +1,93 @@
+"""``--output pretty`` of ``devices …``, ``packages list`` and ``lock status``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clawperator.app.cli.pretty.toolbox import BAD, FAINT, GOOD, UNSURE, Data, Drawing, plain_table, safe_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clawperator.engine.adb.mdns import MdnsService
+    from clawperator.engine.adb.parse import DeviceEntry
+
+
+def devices(entries: Sequence[DeviceEntry]) -> Drawing:
+    if not entries:
+        yield safe_text("No devices. Connect one, or try `clawperator demo`.", UNSURE)
+        return
+    yield plain_table(
+        ("serial", "state", "model", "product", "connection"),
+        (
+            (
+                entry.serial,
+                (entry.state, GOOD if entry.usable else UNSURE),
+                entry.model,
+                entry.product,
+                (entry.usb or entry.detail, FAINT),
+            )
+            for entry in entries
+        ),
+    )
+
+
+def discovered(data: tuple[Sequence[DeviceEntry], Sequence[MdnsService]]) -> Drawing:
+    yield from devices(data[0])
+    yield from _announced(data[1])
+
+
+def _announced(services: Sequence[MdnsService]) -> Drawing:
+    """Draw the devices that ``devices pair`` and ``devices connect`` can discover."""
+    if not services:
+        yield safe_text("No devices discovered on the network.", UNSURE)
+        return
+    yield plain_table(
+        ("discovered", "type", "address"), ((service.name, service.kind, service.address) for service in services)
+    )
+
+
+def paired(data: Data) -> Drawing:
+    facts = data["paired"]
+    guid = f" ({facts['guid']})" if facts["guid"] else ""
+    yield safe_text(f"Paired with {facts['address']}{guid}", GOOD)
+    if data["device"]:
+        yield from connected(data["device"])
+    if problem := data.get("problem"):
+        yield safe_text(f"Not connected: {problem['message']}", BAD)
+    for action in data.get("nextActions", ()):
+        yield safe_text(f"Next: {action}", UNSURE)
+
+
+def connected(data: Data) -> Drawing:
+    verb = "Already connected" if data["alreadyConnected"] else "Connected"
+    usable = data["state"] == "device"
+    yield safe_text(f"{verb}: {data['serial']}" + ("" if usable else f" ({data['state']})"), GOOD if usable else UNSURE)
+
+
+def disconnected(data: Data) -> Drawing:
+    if not data["disconnected"]:
+        yield safe_text("No network devices were connected.", UNSURE)
+    for serial in data["disconnected"]:
+        yield safe_text(f"Disconnected: {serial}", GOOD)
+
+
+def packages(data: Data) -> Drawing:
+    yield from map(safe_text, data["packages"])
+
+
+def locks(data: Data) -> Drawing:
+    if not data["locks"]:
+        yield safe_text("No device is locked.", GOOD)
+        return
+    yield plain_table(
+        ("device", "state", "pid", "command", "source"),
+        (
+            (
+                lock["deviceId"],
+                (lock["state"], GOOD if lock["state"] == "free" else UNSURE),
+                *(lock.get(key, "") for key in ("pid", "commandId", "source")),
+            )
+            for lock in data["locks"]
+        ),
+    )

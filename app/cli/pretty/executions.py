@@ -1,0 +1,126 @@
+"""``--output pretty`` of executions, plans and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from clawperator.app.cli.output import visible
+from clawperator.app.cli.pretty.toolbox import (
+    BAD,
+    FAINT,
+    GOOD,
+    UNSURE,
+    Data,
+    Drawing,
+    as_json,
+    line,
+    plain_table,
+    safe_text,
+    warnings,
+)
+from clawperator.app.cli.pretty.trees import draw_view
+
+_LONG_VALUE = 160
+_STATUS_STYLES = {"succeeded": GOOD, "done": GOOD, "partial": UNSURE, "failed": BAD}
+_DRAWN = ("code", "message", "hint", "retryable", "outcome")
+
+
+def error(data: Data) -> Drawing:
+    yield line((data["code"], BAD), "  ", safe_text(data["message"], lines=True))
+    if data.get("hint"):
+        yield safe_text(f"  {data['hint']}", UNSURE)
+    if steps := data.get("outcome", {}).get("steps"):
+        yield _steps(steps, ())
+    for key, value in data.items():
+        if key not in _DRAWN and value not in ({}, [], ""):
+            yield safe_text(f"  {key}: {value if isinstance(value, str) else as_json(value)}", FAINT)
+
+
+def execution(data: Data) -> Drawing:
+    """Draw the verdict, a table of the steps, and long texts (UI trees) below it."""
+    envelope, outcome = data["envelope"], data["outcome"]
+    yield line(
+        (outcome["status"], _STATUS_STYLES.get(outcome["status"], BAD)),
+        f"  {envelope.get('commandId', '')} on {data['deviceId']}",
+        (f"  {data['executionId']}", FAINT),
+    )
+    if failure := outcome.get("error"):
+        yield safe_text(f"  {failure['code']}  {failure['message']}", BAD)
+        yield safe_text(f"  {failure['hint']}", UNSURE)
+    results = envelope.get("stepResults") or []
+    if outcome["steps"]:
+        yield _steps(outcome["steps"], results)
+    for step in results:
+        text = step.get("data", {}).get("text")
+        if isinstance(text, str) and _is_long(text):
+            yield safe_text(f"\n{step.get('id', '')}: {len(text.encode(errors='replace'))} bytes", FAINT, lines=True)
+            yield safe_text(text, lines=True)
+        if view := step.get("data", {}).get("view"):
+            yield Text("")
+            yield from draw_view(view)
+
+
+def _steps(steps: Sequence[Data], results: Sequence[Data]) -> Table:
+    """The steps of an outcome, with the data of their results in the envelope."""
+    data = {result.get("id"): result.get("data", {}) for result in results}
+    return plain_table(
+        ("step", "action", "result", "duration", "data"),
+        (
+            (
+                step["id"],
+                step["type"],
+                (
+                    f"{step['status'].replace('_', ' ')}{_after_space(step.get('code'))}",
+                    _STATUS_STYLES.get(step["status"], FAINT),
+                ),
+                ("" if step["durationMs"] is None else f"{step['durationMs']} ms", FAINT),
+                _short_data({**data.get(step["id"], {}), **_target(step.get("target", {}))}),
+            )
+            for step in steps
+        ),
+    )
+
+
+def _after_space(code: str | None) -> str:
+    return f" {code}" if code else ""
+
+
+def _target(target: Data) -> dict[str, str]:
+    """The node that a step acted on, if the step's own data do not name it."""
+    if "bounds" not in target:
+        return {}
+    name = target.get("resourceId") or target.get("text", "")
+    return {"node": f"{name} {target['bounds']}, {target['matched']} matched"}
+
+
+def _short_data(data: Mapping[str, object]) -> Text:
+    lines = [f"{key}: {'(below)' if _is_long(str(value)) else value}" for key, value in data.items()]
+    return safe_text("\n".join(map(visible, lines)), lines=True)
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > _LONG_VALUE or "\n" in text
+
+
+def validated(data: Data) -> Drawing:
+    for payload in data.get("executions") or [data["execution"]]:
+        yield line(("valid", GOOD), f"  {payload['commandId']}, {len(payload['actions'])} actions")
+        yield _actions(payload["actions"])
+    yield from warnings(data)
+
+
+def plan(data: Data) -> Drawing:
+    for steps in data.get("plans") or [data["plan"]]:
+        yield line(("dry run", GOOD), f"  {steps['commandId']} within {steps['timeoutMs']} ms")
+        yield _actions(steps["actions"])
+    yield from warnings(data)
+
+
+def _actions(actions: Sequence[Data]) -> Table:
+    return plain_table(
+        ("step", "action", "parameters"),
+        ((action["id"], action["type"], as_json(action.get("params", {}))) for action in actions),
+    )

@@ -1,0 +1,46 @@
+"""``--output pretty`` of ``record``."""
+
+from __future__ import annotations
+
+import shlex
+
+from clawperator.app.cli.pretty.toolbox import FAINT, GOOD, UNSURE, Data, Drawing, plain_table, safe_text
+
+
+def recording_pulled(data: Data) -> Drawing:
+    yield safe_text(f"{data['sessionId']}: {data['bytes']} bytes in {data['localPath']}", GOOD)
+    yield safe_text(f"Next: clawperator record draft --input {shlex.quote(data['localPath'])}", FAINT)
+
+
+def recording_parsed(data: Data) -> Drawing:
+    yield safe_text(f"{data['stepCount']} steps in {data['outputFile']}", GOOD)
+    yield from _warnings(data)
+
+
+def recording_drafted(data: Data) -> Drawing:
+    yield safe_text(f"{data['recipeId']}: {data['stepCount']} steps in {data['outputFile']}", GOOD)
+    for each in data["inputs"]:
+        yield safe_text(f"  input {each['name']}: {each['why']}")
+    yield from _warnings(data)
+    yield safe_text("Review the draft, then run: clawperator skills lint --file <file>", FAINT)
+
+
+def replayed(data: Data) -> Drawing:
+    yield plain_table(
+        ("", "step", "action", "result", "duration"),
+        (
+            (
+                step["number"],
+                step["id"],
+                (step["what"], FAINT),
+                (step["status"], GOOD if step["status"] == "done" else UNSURE),
+                f"{step['durationMs']} ms",
+            )
+            for step in data["steps"]
+        ),
+    )
+
+
+def _warnings(data: Data) -> Drawing:
+    for warning in data.get("warnings", ()):
+        yield safe_text(f"  {warning}", UNSURE)

@@ -1,0 +1,87 @@
+"""What every drawing of ``--output pretty`` is made of: styles, texts that are safe for a terminal, plain tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from clawperator.app.cli.output import is_terminal, visible
+
+GOOD, BAD, UNSURE, FAINT = "green", "bold red", "yellow", "dim"
+OK, FAIL, WARN = ("[OK]", GOOD), ("[FAIL]", BAD), ("[WARN]", UNSURE)
+_UNBOUNDED = 10_000_000
+"""Columns without a terminal: rows stay whole for ``grep``."""
+
+Data = Mapping[str, Any]
+Drawing = Iterator[RenderableType]
+Part = object
+"""Text with hidden characters (``visible`` spells them out), such text with a style, or text that is safe already."""
+
+
+def safe_text(value: object, style: str = "", *, lines: bool = False) -> Text:
+    """Return text with hidden characters spelled out; ``lines`` keeps line feeds and tabs."""
+    return Text(visible(value, lines=lines), style)
+
+
+def part(value: Part) -> Text:
+    """Return one part of a line, or one cell of a table."""
+    if isinstance(value, Text):
+        return value
+    return safe_text(*value) if isinstance(value, tuple) else safe_text(value)
+
+
+def line(*parts: Part) -> Text:
+    """Return the parts as one line."""
+    return Text.assemble(*map(part, parts))
+
+
+def plain_table(columns: Iterable[str], rows: Iterable[Iterable[Part]]) -> Table:
+    """Return a table without borders."""
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*map(part, row))
+    return table
+
+
+def warnings(data: Data) -> Drawing:
+    """Draw the warnings of a document."""
+    for warning in data.get("warnings", ()):
+        yield safe_text(f"warning: {warning.get('message', '')}", UNSURE)
+
+
+def as_json(value: object) -> str:
+    """Return compact JSON for people."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def cut(text: str, length: int) -> str:
+    """Return at most ``length`` characters, the last of which says that there are more."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def render(renderables: Iterable[RenderableType]) -> bytes:
+    """Return what is to be written to stdout; with colours only on a terminal that wants them."""
+    canvas = StringIO()
+    terminal = is_terminal()
+    console = Console(
+        file=canvas,
+        force_terminal=terminal,
+        width=None if terminal else _UNBOUNDED,
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )
+    for renderable in renderables:
+        console.print(renderable)
+    text = canvas.getvalue()
+    if not terminal:
+        text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    return text.encode(errors="backslashreplace")
