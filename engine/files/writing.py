@@ -12,13 +12,14 @@ from clawperator.engine.errors import NotPrivateError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
     from typing import BinaryIO
 
 PRIVATE = 0o600
 """The mode of everything that may show a screen, a payload or what was typed."""
 
 
-def open_regular(path: str) -> BinaryIO:
+def open_regular(path: str) -> BufferedReader:
     """Open the file ``path``, to which a link may lead, to read it.
 
     Raises ``OSError``, also for what is not a regular file: a FIFO waits for its other end, a device may never end.

@@ -1,30 +1,30 @@
-"""What an APK file says about itself, read without Google's tools: package, version, oldest Android, native code."""
+"""Read an APK file without Google's tools: package, version, minimum API level, native code."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from typing import BinaryIO
 
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.writing import open_regular
 from clawperator.engine.operator.axml import Attribute, AxmlError, elements
 from clawperator.engine.operator.zip_index import ZipEntry, ZipError, read_directory, read_entry
 
 MAX_APK = 1 << 30
 MAX_MANIFEST = 4 << 20
 MANIFEST = "AndroidManifest.xml"
-_BLOCK = 1 << 20
+
 _MAX_ABIS = 16
 _MAX_VERSION = 200
 _PACKAGE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _NATIVE = re.compile(r"lib/([A-Za-z0-9_-]{1,32})/[^/]+", re.ASCII)
 _VERSION_CODE, _VERSION_NAME, _VERSION_CODE_MAJOR, _MIN_SDK = 0x0101021B, 0x0101021C, 0x01010576, 0x0101020C
-_TELL_TALES = (
+_OTHER_FORMATS = (
     ("base/manifest/AndroidManifest.xml", "it is an app bundle (.aab), which devices cannot install"),
     ("BundleConfig.pb", "it is an app bundle (.aab), which devices cannot install"),
     ("toc.pb", "it is a set of APKs (.apks): unpack the universal APK"),
@@ -34,9 +34,9 @@ _TELL_TALES = (
 
 @dataclass(frozen=True, slots=True)
 class ApkFacts:
-    """``version_name`` is empty where it is a reference, ``version_code`` -1 and ``min_sdk`` 0 where absent.
+    """``version_name`` is empty for a resource reference, ``version_code`` -1 and ``min_sdk`` 0 if absent.
 
-    ``size`` is in bytes; ``abis`` names the architectures of its native code, sorted, empty for an app without any.
+    ``size`` is in bytes; ``abis`` are the sorted architectures of its native code.
     """
 
     path: str
@@ -48,14 +48,14 @@ class ApkFacts:
     abis: tuple[str, ...]
 
     def sha256(self) -> str:
-        """The digest of the file in lower case hex; reads all of it, now. Raises ``EngineError`` as ``read_apk``."""
+        """Return the digest of the file in lower-case hex. Raises as ``read_apk``."""
         return sha256_of(self.path)
 
 
 def read_apk(path: str) -> ApkFacts:
-    """Read the file's directory and manifest; blocks for as long as the disk takes.
+    """Read the file's central directory and manifest; blocks.
 
-    Raises ``EngineError``: OPERATOR_APK_NOT_FOUND where there is no such file, OPERATOR_INSTALL_FAILED for one that is no APK.
+    Raises ``EngineError``: OPERATOR_APK_NOT_FOUND for a missing file, OPERATOR_INSTALL_FAILED for one that is not an APK.
     """
     with _opened(path) as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -70,7 +70,7 @@ def read_apk(path: str) -> ApkFacts:
 
 
 def facts_of(stream: BinaryIO | bytes, *, path: str = "", size: int = -1) -> ApkFacts:
-    """The same from an open file or from bytes. Raises ``ZipError``, which says what is wrong with it."""
+    """Read an APK from an open file or from bytes. Raises ``ZipError``."""
     if isinstance(stream, bytes):
         size = len(stream)
         stream = BytesIO(stream)
@@ -79,7 +79,7 @@ def facts_of(stream: BinaryIO | bytes, *, path: str = "", size: int = -1) -> Apk
     entries = read_directory(stream)
     manifest = next((entry for entry in entries if entry.name == MANIFEST), None)
     if manifest is None:
-        raise ZipError(_what_else(entries))
+        raise ZipError(_other_format(entries))
     try:
         package, name, code, min_sdk = _read_manifest(read_entry(stream, manifest, limit=MAX_MANIFEST))
     except AxmlError as exc:
@@ -88,27 +88,21 @@ def facts_of(stream: BinaryIO | bytes, *, path: str = "", size: int = -1) -> Apk
 
 
 def sha256_of(path: str) -> str:
-    """The SHA-256 of a file in lower case hex. Raises ``EngineError`` as ``read_apk``."""
-    digest = hashlib.sha256()
+    """Return the SHA-256 of a file in lower-case hex. Raises as ``read_apk``."""
     with _opened(path) as stream:
         try:
-            while block := stream.read(_BLOCK):
-                digest.update(block)
+            return hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as exc:
             raise _unreadable(path, exc) from exc
-    return digest.hexdigest()
 
 
-def _opened(path: str) -> BinaryIO:
-    """The file, opened; nothing but a file is opened, because a pipe would wait for ever."""
+def _opened(path: str) -> BufferedReader:
     try:
-        if stat.S_ISDIR(os.stat(path).st_mode):
-            raise _not_found(path, ": it is a folder")
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise _not_found(path, ": it is not a regular file")
-        return open(path, "rb")
+        return open_regular(path)
     except FileNotFoundError as exc:
         raise _not_found(path) from exc
+    except IsADirectoryError as exc:
+        raise _not_found(path, ": it is a folder") from exc
     except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
         raise _unreadable(path, exc) from exc
 
@@ -123,7 +117,7 @@ def _unreadable(path: str, exc: Exception) -> EngineError:
 
 
 def refused(path: str, reason: str) -> EngineError:
-    """The error of a file that is there but cannot be installed; the device has not been touched."""
+    """Return the error for a file that cannot be installed; the device was not changed."""
     return EngineError(
         ErrorCode.OPERATOR_INSTALL_FAILED,
         f"{path} cannot be installed: {reason}",
@@ -132,9 +126,9 @@ def refused(path: str, reason: str) -> EngineError:
     )
 
 
-def _what_else(entries: Iterable[ZipEntry]) -> str:
+def _other_format(entries: Iterable[ZipEntry]) -> str:
     names = {entry.name for entry in entries}
-    known = next((words for name, words in _TELL_TALES if name in names), "")
+    known = next((reason for name, reason in _OTHER_FORMATS if name in names), "")
     if not known and any(name.endswith(".apk") for name in names):
         known = "it is an archive of APKs: unpack it first"
     return known or f"it is a ZIP archive, not an APK: {MANIFEST} is missing"
@@ -149,7 +143,7 @@ def _abis(entries: Iterable[ZipEntry]) -> tuple[str, ...]:
 
 
 def _read_manifest(data: bytes) -> tuple[str, str, int, int]:
-    """Package, versionName, versionCode and minSdkVersion. Raises ``AxmlError``."""
+    """Return package, versionName, versionCode and minSdkVersion. Raises ``AxmlError``."""
     found = elements(data)
     root = next(found, None)
     if root is None or root.name != "manifest":
@@ -169,7 +163,7 @@ def _read_manifest(data: bytes) -> tuple[str, str, int, int]:
 
 
 def _find(attributes: Iterable[Attribute], name: str, resource: int) -> str | int | None:
-    """By Android's id where the file has one (names may have been stripped), else by name."""
+    """Find an attribute by Android's resource id if the file has one (names may be stripped), else by name."""
     for attribute in attributes:
         if attribute.resource == resource if attribute.resource else attribute.name == name:
             return attribute.value

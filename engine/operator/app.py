@@ -1,4 +1,4 @@
-"""The Operator app on one device: installing it, granting what it needs, asking how it is."""
+"""The Operator app on one device: install it, grant its permissions, read its state."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class OperatorApp:
-    """``resolve`` finds the device, anew for each call; ``package`` is the chosen Operator app, '' for the installed one.
+    """``resolve`` finds the device at each call; ``package`` is the chosen Operator app, '' for the installed one.
 
-    ``hold`` keeps a device from executions while its app is replaced or its service is off, which would break them;
-    ``send`` dispatches a command to a serial and a package under the device's lock.
+    ``hold`` takes the device lock while the app is replaced or its service is off; ``send`` dispatches a command to a serial
+    and a package under the device lock.
 
-    All methods raise ``EngineError``; those of finding the device (NO_DEVICES …) leave as they come. What changes the
-    device raises READ_ONLY and CAPABILITY_DENIED where the policy does not allow it.
+    All methods raise ``EngineError``, also those of finding the device (NO_DEVICES …). Changes raise READ_ONLY and
+    CAPABILITY_DENIED if the policy does not allow them.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class OperatorApp:
         self._guard = guard or Guard(settings)
 
     async def setup(self, apk: str = "", *, sha256: str = "", tell: Tell = unreported) -> SetupReport:
-        """Check the file, install it, grant what it needs and look whether it is there (doctor.md#operator-setup).
+        """Check the file, install it, grant its permissions and verify the installation (doctor.md#operator-setup).
 
-        ``apk`` is a path (``~`` is the home folder); '' takes what lies in ``~/.clawperator/downloads``. ``sha256`` is the
-        hex digest that the file must have, '' for any. Nothing has touched the device before the file is found good.
+        ``apk`` is a path (``~`` is the home folder); '' uses an APK in ``~/.clawperator/downloads``. ``sha256`` is the hex digest
+        that the file must have, '' for any. The file is checked before the device is changed.
 
         Raises ``EngineError``: OPERATOR_APK_NOT_FOUND, OPERATOR_INSTALL_FAILED, OPERATOR_VERIFY_FAILED,
         OPERATOR_GRANT_FAILED, with ``receiverPackage`` and the objects of the phases reached in ``extra``;
@@ -72,9 +72,9 @@ class OperatorApp:
             )
 
     async def fetch(self, source: str, *, sha256: str = "", tell: Tell = unreported) -> FetchedApk:
-        """Fetch the APK from a path or an https URL into ``~/.clawperator/downloads``; no device is asked.
+        """Copy the APK from a path or an https URL to ``~/.clawperator/downloads``; uses no device.
 
-        ``sha256`` is the hex digest that it must have; '' takes it from ``<source>.sha256``. Errors as ``download.fetch``.
+        ``sha256`` is its expected hex digest; '' reads it from ``<source>.sha256``. Raises as ``download.fetch``.
         """
         with self._guard.acting(SETUP_OPERATOR, "fetch the Operator app"):
             from clawperator.engine.operator.download import fetch
@@ -83,14 +83,13 @@ class OperatorApp:
             return await fetch(source, checked_digest(sha256), self._settings.environment, tell)
 
     async def grant(self, *, force: bool = False, tell: Tell = unreported) -> GrantReport:
-        """Give the installed app its permissions (doctor.md#operator-setup), and return once it has answered a handshake.
+        """Grant the installed app its permissions (doctor.md#operator-setup) and wait until it answers a handshake.
 
-        A service that is enabled but does not run, as after a crash, is switched off and on again; ``force`` does so in any
-        case.
+        Restarts a service that is enabled but not running, as after a crash; ``force`` restarts it in any case.
 
-        Raises ``EngineError``: GRANT_DEVICE_PERMISSIONS_FAILED with all three objects in ``extra``, also where the app does
-        not answer afterwards; RECEIVER_NOT_INSTALLED; OPERATOR_VERIFY_FAILED where both variants are installed and none is
-        chosen; EXECUTION_CONFLICT_IN_FLIGHT while an execution has the device.
+        Raises ``EngineError``: GRANT_DEVICE_PERMISSIONS_FAILED with all three objects in ``extra``, also if the app does not
+        answer afterwards; RECEIVER_NOT_INSTALLED; OPERATOR_VERIFY_FAILED if both variants are installed and none is chosen;
+        EXECUTION_CONFLICT_IN_FLIGHT while an execution has the device.
         """
         with self._guard.acting(SETUP_OPERATOR, "grant permissions to the Operator app"):
             return await self._grant(force=force, tell=tell)
@@ -112,19 +111,19 @@ class OperatorApp:
             return await verification.verified(report, stopped, self._send)
 
     async def status(self) -> OperatorStatus:
-        """What is installed, granted, enabled and bound, in one round trip."""
+        """Return what is installed, granted, enabled and bound, in one round trip."""
         from clawperator.engine.operator.status import status
 
         return await status(await self._resolve(), self._package, accepted=self._settings.accepted_versions)
 
     async def crash_log(self, *, lines: int = 200) -> CrashLog:
-        """What the device wrote down about crashes of the app, newest first, at most ``lines`` lines in all."""
+        """Return the recorded crashes of the app, newest first, at most ``lines`` lines in all."""
         from clawperator.engine.operator.crashes import crash_log
 
         return await crash_log(await self._resolve(), self._package, lines=lines)
 
     async def compatibility(self, *, strict: bool = False) -> Compatibility:
-        """Whether the chosen app (else the one that the settings name) speaks this host's contract."""
+        """Check whether the chosen app, else the one in the settings, is supported."""
         from clawperator.engine.executions.compatibility import check_compatibility
 
         package = self._package or self._settings.receiver_package
@@ -132,7 +131,7 @@ class OperatorApp:
         return await check_compatibility(await self._resolve(), package, strict=strict, accepted=accepted)
 
     def grant_commands(self, serial: str, package: str) -> tuple[str, ...]:
-        """The adb lines that granting comes to, for showing them before (``<current>`` is what the list holds then)."""
+        """Return the adb commands that granting runs, for a preview; ``<current>`` stands for the current list."""
         from clawperator.engine.operator.grants import command_lines
 
         return command_lines(serial, package)

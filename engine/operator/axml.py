@@ -1,8 +1,4 @@
-"""Android's binary XML, as far as a manifest needs it: its elements with their attributes, in the order of the file.
-
-Written from the layout of the format's chunks: a header, a pool of strings, the resource ids of attribute names, then one
-chunk per event. Nothing is built from it, so neither depth nor number of elements costs memory.
-"""
+"""Parse Android's binary XML as a stream of elements: a header, a string pool, resource ids, then one chunk per event."""
 
 from __future__ import annotations
 
@@ -20,17 +16,17 @@ _POOL = struct.Struct("<5L")
 _ELEMENT = struct.Struct("<LL6H")
 _ATTRIBUTE = struct.Struct("<3LHBBL")
 _LONGEST_STRING = 4_096
-"""Characters; longer ones are cut: nothing that is asked for is as long."""
+"""Characters; longer strings are cut."""
 
 _TYPE_STRING, _TYPE_FIRST_INT, _TYPE_LAST_INT = 0x03, 0x10, 0x1F
 
 
 class AxmlError(Exception):
-    """The bytes are no binary XML; the text says why, for people."""
+    """The bytes are not binary XML; the text is a human-readable reason."""
 
 
 class Attribute(NamedTuple):
-    """``resource`` is the id of Android's own attributes, 0 for others. ``value``: text, a number, or ``None`` (a reference)."""
+    """``resource`` is the id of an Android attribute, else 0. ``value``: text, a number, or ``None`` (a reference)."""
 
     name: str
     resource: int
@@ -46,7 +42,7 @@ class Element(NamedTuple):
 
 
 def elements(data: bytes) -> Iterator[Element]:
-    """Every start tag. Raises ``AxmlError`` while iterating."""
+    """Yield every start tag. Raises ``AxmlError``."""
     if len(data) < _HEADER.size or _HEADER.unpack_from(data)[0] != _XML:
         raise AxmlError("is text instead of binary XML" if data.lstrip()[:1] == b"<" else "is not binary XML")
     _, header_size, size = _HEADER.unpack_from(data)
@@ -70,7 +66,7 @@ def elements(data: bytes) -> Iterator[Element]:
 
 
 def _chunks(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, bytes]]:
-    """Kind, header size and bytes of each chunk."""
+    """Yield kind, header size and bytes of each chunk."""
     while at + _HEADER.size <= end:
         kind, head, size = _HEADER.unpack_from(data, at)
         if size < max(head, _HEADER.size) or at + size > end:
@@ -103,7 +99,7 @@ def _attribute(chunk: bytes, at: int, strings: _Strings, resources: bytes) -> At
 
 
 class _Strings:
-    """The pool, read string by string as they are asked for."""
+    """The string pool, decoded on demand."""
 
     def __init__(self, chunk: bytes) -> None:
         self._chunk = chunk
@@ -120,7 +116,7 @@ class _Strings:
             raise AxmlError("has an invalid string count")
 
     def at(self, index: int) -> str:
-        """The string of that number; empty for none. Raises ``AxmlError`` for one that lies outside."""
+        """Return the string at ``index``; empty for no string. Raises ``AxmlError`` for an invalid index."""
         if index == _NONE:
             return ""
         if index >= self._count:

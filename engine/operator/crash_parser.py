@@ -1,4 +1,4 @@
-"""Crashes in the texts that a device keeps of them: logcat's crash buffer, the drop box, tombstones. Pure, and never raises."""
+"""Parse crashes from logcat's crash buffer, the drop box and tombstones. Pure; never raises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_BLOCK_LINES = 2_000
 _LONGEST_LINE = 2_000
 _LONGEST_SUMMARY = 300
 _SAME_CRASH_SECONDS = 5.0
-"""The drop box writes a crash down a moment after the log."""
+"""The drop box records a crash shortly after the log."""
 
 _PROCESS = re.compile(r"Process: ([\w.:/-]{1,300})(?:, PID: (\d{1,9}))?", re.ASCII)
 _PID = re.compile(r"PID: (\d{1,9})", re.ASCII)
@@ -32,7 +32,7 @@ _RULER = re.compile(r"^={20,}[ \t]*\r?$", re.MULTILINE)
 
 @dataclass(slots=True)
 class _Block:
-    """One crash while its lines are being gathered."""
+    """One crash while its lines are collected."""
 
     at: str
     kind: str
@@ -44,7 +44,7 @@ class _Block:
 
 
 def from_log(data: bytes) -> list[CrashReport]:
-    """Crashes in ``logcat -b crash -v threadtime`` (with or without year), in the order of their beginning.
+    """Return the crashes in ``logcat -b crash -v threadtime`` (with or without year), oldest first.
 
     Lines of several processes may be interleaved: those of one thread belong together.
     """
@@ -75,7 +75,7 @@ def _begins(tag: str, text: str) -> bool:
 
 
 def from_dropbox(text: str) -> list[CrashReport]:
-    """Crashes in ``dumpsys dropbox --print TAG``, in its order (oldest first)."""
+    """Return the crashes in ``dumpsys dropbox --print TAG``, oldest first."""
     found: list[CrashReport] = []
     for piece in _RULER.split(text)[1:][-MAX_BLOCKS:]:
         head, _, body = piece.strip().partition("\n")
@@ -91,8 +91,8 @@ def from_dropbox(text: str) -> list[CrashReport]:
 
 
 def _report(block: _Block, source: str) -> CrashReport | None:
-    """``None`` where no process is named: nobody could tell whose crash it is."""
-    process, pid = _whose(block)
+    """Return the report of a block; ``None`` if it names no process."""
+    process, pid = _process(block)
     if not process:
         return None
     lines = block.lines
@@ -101,7 +101,7 @@ def _report(block: _Block, source: str) -> CrashReport | None:
     return CrashReport(block.at, block.kind, source, process, pid, _summary(block), tuple(lines))
 
 
-def _whose(block: _Block) -> tuple[str, int]:
+def _process(block: _Block) -> tuple[str, int]:
     process, pid = "", 0
     for line in block.lines[:60]:
         if (native := _NATIVE.search(line)) is not None:
@@ -114,7 +114,7 @@ def _whose(block: _Block) -> tuple[str, int]:
 
 
 def _summary(block: _Block) -> str:
-    """The exception with its message, or the signal with the words of whoever aborted."""
+    """Return the exception with its message, or the signal with the abort message."""
     if block.kind == "native":
         found = [
             match[0] for pattern in (_SIGNAL, _ABORT) for line in block.lines if (match := pattern.match(line.strip()))
@@ -130,14 +130,14 @@ def _summary(block: _Block) -> str:
 
 
 def of_packages(reports: Iterable[CrashReport], packages: Sequence[str]) -> Iterator[CrashReport]:
-    """Those of exactly these packages, and of processes that belong to them (``package:name``)."""
+    """Yield the reports of these packages and of their processes (``package:name``)."""
     for report in reports:
         if report.process.partition(":")[0] in packages:
             yield report
 
 
 def merged(logged: Iterable[CrashReport], dropped: Iterable[CrashReport], year: int) -> list[CrashReport]:
-    """Newest first, without what the drop box repeats; ``year`` stands in where the log names none."""
+    """Return all reports, newest first, without duplicates of the drop box; ``year`` is the default of log lines."""
     kept = list(logged)
     kept += [report for report in dropped if not any(_same(report, known, year) for known in kept)]
     return sorted(kept, key=lambda report: moment(report.at, year), reverse=True)
@@ -153,7 +153,7 @@ def _same(one: CrashReport, other: CrashReport, year: int) -> bool:
 
 
 def moment(stamp: str, year: int) -> datetime:
-    """A stamp of the device in its own time; the beginning of time where it cannot be read."""
+    """Parse a timestamp of the device, in its own time zone; year 1 if it is invalid."""
     found = _STAMP.match(stamp)
     try:
         return datetime.fromisoformat(f"{found[1] or f'{year:04d}'}-{found[2]}+00:00") if found else _NEVER

@@ -1,4 +1,4 @@
-"""What a device wrote down about crashes of the Operator app: logcat's crash buffer and the drop box, in one round trip."""
+"""Read the recorded crashes of the Operator app: logcat's crash buffer and the drop box, in one round trip."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from clawperator.engine.operator.reports import CrashLog, CrashReport
 MAX_LINES = 100_000
 _LOG_LINES = "8000"
 _DROP_BYTES = "600000"
-"""Of the end of the drop box: the newest crashes are last."""
+"""Read from the end of the drop box, where the newest crashes are."""
 _LOG = "logcat -b crash -d -t {lines} -v threadtime -v year || logcat -b crash -d -t {lines} -v threadtime"
-"""Android before 7 does not know the year."""
+"""Android before 7 does not support ``-v year``."""
 _DROP = "dumpsys dropbox --print {tag} | tail -c {size}"
 _TAGS = ("data_app_crash", "data_app_native_crash")
 _LONGEST_TROUBLE = 500
 
 
 async def crash_log(device: AdbDevice, package: str, *, lines: int = 200) -> CrashLog:
-    """Crashes of ``package``, or of both Operator apps where it is '' (a crash outlives the app), newest first.
+    """Return the crashes of ``package``, '' for both Operator apps, newest first.
 
-    At most ``lines`` lines of their texts in all: the newest crash is cut, older ones are left out.
+    The reports have at most ``lines`` lines in all: the newest crash is cut, older ones are omitted.
 
-    Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE where neither place can be read.
+    Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE if neither source can be read.
     """
     packages = (package,) if package else OPERATOR_PACKAGES
     log, year, *drops = await run_scripts(
@@ -51,7 +51,7 @@ async def crash_log(device: AdbDevice, package: str, *, lines: int = 200) -> Cra
 
 
 def _trouble(log: BatchOutput, drop: BatchOutput) -> dict[str, str]:
-    """What could not be read. The drop box fails in words only: its exit code is that of the command behind it."""
+    """Return the errors by source. The exit code of the drop box is that of ``tail``, so its output is checked."""
     trouble: dict[str, str] = {}
     if not log.ok:
         trouble["crash-buffer"] = log.text.strip()[:_LONGEST_TROUBLE] or f"exit code {log.exit_code}"

@@ -1,9 +1,8 @@
-"""Fetch the Operator's APK from a file or over https: only when asked to, and only with a known SHA-256."""
+"""Fetch the Operator's APK from a file or over https, only on request and only with a known SHA-256."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import re
 import ssl
@@ -18,8 +17,8 @@ from urllib.parse import urlsplit
 
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, OPERATOR_PACKAGES
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable, not_writable
-from clawperator.engine.files.writing import PRIVATE, check_target, private_folder
-from clawperator.engine.operator.apk import MAX_APK, read_apk, refused
+from clawperator.engine.files.writing import PRIVATE, check_target, open_regular, private_folder
+from clawperator.engine.operator.apk import MAX_APK, read_apk, refused, sha256_of
 from clawperator.engine.operator.local_apks import DEBUG_FILE, RELEASE_FILE, folder
 from clawperator.engine.progress import JobProgress, Tell
 
@@ -33,7 +32,7 @@ _DIGEST = re.compile(r"\b[0-9a-fA-F]{64}\b")
 
 @dataclass(frozen=True, slots=True)
 class FetchedApk:
-    """The file in the downloads folder, checked; ``resumed_at`` is the byte where an earlier download had stopped."""
+    """The verified file in the downloads folder; ``resumed_at`` is the byte at which a previous download was resumed."""
 
     path: str
     package: str
@@ -57,8 +56,8 @@ class FetchedApk:
 async def fetch(source: str, digest: str, env: Mapping[str, str], tell: Tell) -> FetchedApk:
     """Copy ``source``, a path or an https URL, into the downloads folder, where ``operator setup`` finds it.
 
-    Its SHA-256 must be ``digest``, or where that is empty the one in ``<source>.sha256``. An interrupted download goes on
-    where it stopped. An older file is replaced only by one that is whole, has this digest and is the Operator's APK.
+    Its SHA-256 must be ``digest``, else the one in ``<source>.sha256``. An interrupted download is resumed. An older file is
+    replaced only by a complete Operator APK with this digest.
 
     Raises ``EngineError``: USAGE for another scheme than https, OPERATOR_FETCH_FAILED, OPERATOR_INSTALL_FAILED for a file that
     is not the Operator's APK, FILE_NOT_WRITABLE, DISK_FULL.
@@ -78,7 +77,7 @@ async def fetch(source: str, digest: str, env: Mapping[str, str], tell: Tell) ->
 
 
 class _Fetch:
-    """One download; blocks, and ends at the next block once ``stop`` is set."""
+    """One download; blocks, and ends at the next block after ``stop`` is set."""
 
     def __init__(
         self, source: str, digest: str, target: str, progress: Callable[[int, int], None], stop: threading.Event
@@ -153,16 +152,14 @@ class _Fetch:
         if not self._is_url:
             path = os.path.expanduser(source)
             try:
-                if not os.path.isfile(path):
-                    raise FileNotFoundError(2, "it is not a file")
-                return open(path, "rb")
+                return open_regular(path)
             except (OSError, ValueError) as exc:
                 raise not_readable(path, exc) from exc
         request = urllib.request.Request(source, headers={"Range": f"bytes={start}-"} if start else {})  # noqa: S310 -- https only
         try:
             return cast("IO[bytes]", _opener().open(request, timeout=_SECONDS))
         except urllib.error.HTTPError as exc:
-            if start and exc.code == _NOTHING_LEFT:  # all of it was there already
+            if start and exc.code == _NOTHING_LEFT:  # the download was complete
                 return cast("IO[bytes]", exc)
             exc.close()
             raise _failed(f"{source} cannot be downloaded: HTTP {exc.code} {exc.reason}") from exc
@@ -170,11 +167,9 @@ class _Fetch:
             raise _failed(f"{source} cannot be downloaded: {getattr(exc, 'reason', None) or exc}") from exc
 
     def _keep(self, part: str, digest: str, resumed_at: int) -> FetchedApk:
-        """Give the file its name, if it is what it should be; what is not, is removed."""
-        with open(part, "rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
+        """Verify the download and give it its name; an invalid one is removed."""
         try:
-            if found != digest:
+            if (found := sha256_of(part)) != digest:
                 raise refused(self._source, f"its SHA-256 is {found}, not {digest}")
             facts = read_apk(part)
             if facts.package not in OPERATOR_PACKAGES:
@@ -202,7 +197,7 @@ class _StayHttps(urllib.request.HTTPRedirectHandler):
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """Nothing but https, whose certificates are verified: an ordinary opener would also read local files."""
+    """Return an opener for https alone, with verified certificates: the default one also reads local files."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),

@@ -1,4 +1,4 @@
-"""The three grants that the Operator app needs, in their order, all attempted (doctor.md#operator-setup)."""
+"""The three permissions of the Operator app, granted in order, each attempted (doctor.md#operator-setup)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LISTENERS = "enabled_notification_listeners"
 SWITCH = "accessibility_enabled"
 POST_NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
 OFF_SECONDS = 0.5
-"""How long the service stays switched off under ``force``: Android must have let go of it (doctor.md#operator-setup)."""
+"""How long ``force`` keeps the service switched off, for Android to unbind it (doctor.md#operator-setup)."""
 RESTORE_SECONDS = 5.0
 _NO_SUCH_RIGHT = ("unknown permission", "not a changeable permission type", "already granted")
 _LONGEST_ERROR = 1_000
@@ -34,13 +34,13 @@ _FAILURE = re.compile(
     r"\s*(?:Error\b|Exception\b|Security exception|java\.|android\.|cmd: |Can't find service|Failure\b|Failed\b|usage:|/system/)",
     re.IGNORECASE,
 )
-"""How tools of the device begin to say that they failed, although their exit code says nothing."""
+"""The start of error output of tools whose exit code is 0."""
 
 
 def settings_value(answer: BatchOutput) -> str:
-    """What ``settings get`` answered, to the last character: only the line end that it adds itself is taken off.
+    """Return the value that ``settings get`` printed, without the line end that it adds.
 
-    Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) for an answer that is no value: a failure, or bytes that are no text.
+    Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) for a failure, and for bytes that are not UTF-8.
     """
     if not answer.ok:
         raise _unreadable(answer.text.strip() or f"exit code {answer.exit_code}")
@@ -70,7 +70,7 @@ def _post(package: str) -> tuple[str, ...]:
 
 
 def command_lines(serial: str, package: str) -> tuple[str, ...]:
-    """The adb lines that granting comes to; ``<current>`` is what the list holds then, and is not there where it is empty."""
+    """Return the adb commands that granting runs; ``<current>`` stands for the current list."""
     lines = (
         _get(SERVICES),
         _put(SWITCH, "1"),
@@ -82,11 +82,8 @@ def command_lines(serial: str, package: str) -> tuple[str, ...]:
     return tuple(adb_line(serial, "shell", *words) for words in lines)
 
 
-# -- the stand-alone command
-
-
 async def grant_alone(device: AdbDevice, package: str, *, force: bool, tell: Tell = unreported) -> GrantReport:
-    """``grant-device-permissions``: choose the package, grant. Raises as ``OperatorApp.grant``."""
+    """Run ``grant-device-permissions``: choose the package and grant. Raises as ``OperatorApp.grant``."""
     with JobProgress("grant", tell).stage("permissions"):
         (listed,) = await run_commands(device, [list_command(package)])
         chosen = choose(package, installed(listed, device.serial), device.serial)
@@ -97,16 +94,13 @@ async def grant_alone(device: AdbDevice, package: str, *, force: bool, tell: Tel
     return GrantReport(device.serial, chosen, permissions)
 
 
-# -- the grants
-
-
 async def grant(device: AdbDevice, package: str, *, force: bool = False) -> Permissions:
-    """Give ``package`` what it lacks: one round trip to look, one to write what is missing.
+    """Grant ``package`` its missing permissions: one round trip to read, one to write.
 
-    A failing grant does not keep the others from being tried; neither does a list that cannot be read. ``force`` takes the
-    accessibility service out of its list first and puts it back half a second later, also where it was there and running.
+    A failing grant does not prevent the others. ``force`` first removes the accessibility service from its list, and adds it
+    again half a second later.
 
-    Raises ``EngineError`` only where the device is gone before anything was attempted.
+    Raises ``EngineError`` only if the device is gone before anything was attempted.
     """
     answers = await run_commands(device, [_get(SERVICES), _get(SWITCH), _get(LISTENERS)])
     services = _List(SERVICES, service_of(package), answers[0])
@@ -132,9 +126,9 @@ async def grant(device: AdbDevice, package: str, *, force: bool = False) -> Perm
 
 @asynccontextmanager
 async def _switched_off(device: AdbDevice, services: _List, *, force: bool) -> AsyncIterator[None]:
-    """Under ``force``, the body runs half a second after the service was taken out of its list, and puts it back.
+    """With ``force``, remove the service from its list and run the block, which adds it again, half a second later.
 
-    Should it not come to that, the list is put back here. What others have written meanwhile stays.
+    An exception restores the list. Changes by other programs in the meantime are kept.
     """
     if not force or not services.listed:
         yield
@@ -153,20 +147,20 @@ async def _switched_off(device: AdbDevice, services: _List, *, force: bool) -> A
 
 
 async def _let_go() -> None:
-    """Nothing tells when Android has unbound a service on every release of it: the contract says half a second."""
+    """Wait for Android to unbind the service: not every release has an event for it."""
     await asyncio.sleep(OFF_SECONDS)
 
 
 async def _restore(device: AdbDevice, services: _List) -> None:
-    """Put the list back, even while being cancelled: other apps' services are in it, and ours was."""
+    """Restore the list, even when cancelled: it contains the services of other apps."""
     restoring = asyncio.ensure_future(device.shell(_put(SERVICES, services.text), timeout=RESTORE_SECONDS))
     await asyncio.wait([restoring])
     if not restoring.cancelled():
-        restoring.exception()  # heard: nothing else can be done about a device that is gone
+        restoring.exception()  # retrieved, so that asyncio does not log it
 
 
 class _List:
-    """One of the secure lists as it was found, and what is to be written because of it."""
+    """One of the secure lists, and the commands that add an entry to it."""
 
     def __init__(self, name: str, entry: str, answer: BatchOutput) -> None:
         self.name = name
@@ -183,7 +177,7 @@ class _List:
         return not self.error and secure_list.contains(self.text, self.entry)
 
     def commands(self, *, switch: bool = False, force: bool = False) -> list[tuple[str, ...]]:
-        """What has to be run, the reading back of the list last; nothing where nothing is missing, or nothing is known."""
+        """Return the commands to run, reading the list back at the end; none if nothing is missing or the list is unknown."""
         if self.error or (self.listed and not switch and not force):
             return []
         found = [_put(SWITCH, "1")] if self.name == SERVICES else []
@@ -192,7 +186,7 @@ class _List:
         return [*found, _get(self.name)]
 
     def outcome(self, done: list[BatchOutput], *, untouched: bool) -> ListGrant:
-        """What came of ``commands``; ``untouched``: an entry that was there needed nothing else either."""
+        """Return the result of ``commands``; ``untouched``: nothing else had to be changed for an existing entry."""
         if self.error:
             return ListGrant(ok=False, error=self.error)
         if not done:

@@ -1,4 +1,4 @@
-"""Sending an APK to a device, and what the package manager's refusals mean (doctor.md#operator-setup)."""
+"""Install an APK on a device and explain the package manager's errors (doctor.md#operator-setup)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clawperator.engine.text.suggestions import adb_line
 
 INSTALL_SECONDS = 180.0
 EXIT_REFUSED = 1
-"""What ``adb install`` ends with when the package manager refuses."""
+"""The exit code of ``adb install`` when the package manager rejects the APK."""
 _LONGEST_ERROR = 2_000
 _DEVICE_ERRORS = frozenset(
     {
@@ -22,7 +22,7 @@ _DEVICE_ERRORS = frozenset(
         ErrorCode.ADB_SERVER_FAILED,
     }
 )
-"""Of a device that vanished or was never usable: they leave as they are, nothing has been installed."""
+"""Errors of a device that is gone or unusable, which are raised unchanged: nothing was installed."""
 
 _UNINSTALL = "Uninstall the installed app first (its data is lost): {uninstall}"
 _ADVICE: dict[str, tuple[str, str]] = {
@@ -83,7 +83,7 @@ _ADVICE: dict[str, tuple[str, str]] = {
     "MISSING_SHARED_LIBRARY": ("the device lacks a required library", "Use another device."),
     "INTERNAL_ERROR": ("the device's package manager failed", "Reboot the device, then run setup again."),
 }
-"""The end of Android's constant → what it means, what to do. ``{uninstall}``, ``{abis}``, ``{min_sdk}`` are filled in."""
+"""The end of Android's constant → meaning and hint, with ``{uninstall}``, ``{abis}`` and ``{min_sdk}`` to fill in."""
 _TEXTS = (
     ("can't find service", "INTERNAL_ERROR"),
     ("is the system running", "INTERNAL_ERROR"),
@@ -92,7 +92,7 @@ _TEXTS = (
     ("user restricted", "USER_RESTRICTED"),
     ("canceled by user", "USER_RESTRICTED"),
 )
-"""Words of refusals without a constant."""
+"""Texts of errors without a constant."""
 
 
 async def install(device: AdbDevice, apk: ApkFacts, stage: StageProgress, *, seconds: float = INSTALL_SECONDS) -> None:
@@ -121,18 +121,14 @@ async def install(device: AdbDevice, apk: ApkFacts, stage: StageProgress, *, sec
 
 
 def refusal(result: InstallResult, apk: ApkFacts, serial: str) -> EngineError:
-    """The package manager's refusal with what it means and what to do."""
+    """Return the package manager's error with its meaning and a hint."""
     reason, advice = _advice(result)
     uninstall = adb_line(serial, "uninstall", apk.package)
     abis = f" ({', '.join(apk.abis)})" if apk.abis else ""
     min_sdk = f": it needs API level {apk.min_sdk}" if apk.min_sdk else ""
     said = ": ".join(dict.fromkeys(text for text in (result.code, result.message) if text))[:_LONGEST_ERROR]
     meaning = reason.format(abis=abis, min_sdk=min_sdk)
-    message = (
-        f"{apk.package} was not installed: {meaning} ({said})"
-        if meaning
-        else f"{apk.package} was not installed: {said}"
-    )
+    message = f"{apk.package} was not installed: {f'{meaning} ({said})' if meaning else said}"
     return _failed(message, said, hint=advice.format(uninstall=uninstall), code=result.code, exit_code=EXIT_REFUSED)
 
 

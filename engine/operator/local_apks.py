@@ -1,4 +1,4 @@
-"""The Operator's APKs that lie on this computer, and where they come from (doctor.md#versions). Nothing is downloaded by itself."""
+"""The Operator APKs on this computer, and where to download them (doctor.md#versions)."""
 
 from __future__ import annotations
 
@@ -23,31 +23,28 @@ MAX_READ = 50
 
 @dataclass(frozen=True, slots=True)
 class ApkProblem:
-    """A file that calls itself an APK and is none, or not the Operator's."""
+    """A file named ``*.apk`` that is not an Operator APK."""
 
     path: str
     error: EngineError
 
 
 def folder(env: Mapping[str, str]) -> str:
-    """``~/.clawperator/downloads``."""
+    """Return ``~/.clawperator/downloads``."""
     return os.path.join(home_folder(env), "downloads")
 
 
 def found_apks(env: Mapping[str, str]) -> tuple[ApkFacts | ApkProblem, ...]:
-    """Every ``*.apk`` of the folder, newest first, with what is wrong with those that cannot be installed.
-
-    Reads the disk: call it in a thread. Never raises; a folder that is not there or cannot be read is empty.
-    """
+    """Return every ``*.apk`` of the folder, newest first; blocks. Never raises: a missing folder is empty."""
     return tuple(_read(path) for path in islice(_newest_first(folder(env)), MAX_READ))
 
 
 def choose_apk(env: Mapping[str, str], package: str = "") -> ApkFacts:
-    """The file to install where none is named: ``operator.apk``, then ``operator-debug.apk``, then the newest other one.
+    """Return the default APK: ``operator.apk``, then ``operator-debug.apk``, then the newest other one; blocks.
 
-    ``package`` wants the APK of that Operator app; for the debug one, its file comes first. Reads the disk: call it in a thread.
+    ``package`` requires the APK of that app; for the debug package, ``operator-debug.apk`` comes first.
 
-    Raises ``EngineError``: OPERATOR_APK_NOT_FOUND that says where the app comes from; that of the first file, if it is broken.
+    Raises ``EngineError``: OPERATOR_APK_NOT_FOUND with the download URLs, or the error of an invalid file of these names.
     """
     paths = list(islice(_newest_first(folder(env)), MAX_READ))
     order = (DEBUG_FILE, RELEASE_FILE) if package == DEBUG_PACKAGE else (RELEASE_FILE, DEBUG_FILE)

@@ -1,4 +1,4 @@
-"""Which of the installed Operator apps is meant (doctor.md#operator-setup, package choice)."""
+"""Choose between the installed Operator apps (doctor.md#operator-setup)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LONGEST_QUOTE = 1_000
 
 
 def list_command(package: str = "") -> tuple[str, ...]:
-    """The question whose answer :func:`installed` reads: it lists both variants, and more (the filter is a piece of a name)."""
+    """Return the command whose output :func:`installed` reads: it lists at least both variants."""
     return ("pm", "list", "packages", (package or RELEASE_PACKAGE).removesuffix(".dev"))
 
 
 def installed(answer: BatchOutput, serial: str) -> frozenset[str]:
-    """The listed packages. Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) where the package manager refuses."""
+    """Return the listed packages. Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) if the package manager failed."""
     if not answer.ok:
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
@@ -30,9 +30,9 @@ def installed(answer: BatchOutput, serial: str) -> frozenset[str]:
 
 
 def choose(wanted: str, listed: Collection[str], serial: str) -> str:
-    """``wanted`` if it is installed; '' takes the single installed variant.
+    """Return ``wanted`` if it is installed; '' chooses the only installed variant.
 
-    Raises ``EngineError``: RECEIVER_NOT_INSTALLED, or OPERATOR_VERIFY_FAILED where both are installed and none is chosen.
+    Raises ``EngineError``: RECEIVER_NOT_INSTALLED, or OPERATOR_VERIFY_FAILED if both are installed.
     """
     found = [package for package in OPERATOR_PACKAGES if package in listed]
     if wanted:
@@ -55,7 +55,7 @@ def choose(wanted: str, listed: Collection[str], serial: str) -> str:
 
 
 def ambiguous(found: Collection[str], serial: str) -> EngineError:
-    """Several variants are there, and nobody said which one is meant."""
+    """Return the error for several installed variants."""
     flags = " or ".join(f"--receiver-package {package}" for package in found)
     return EngineError(
         ErrorCode.OPERATOR_VERIFY_FAILED,

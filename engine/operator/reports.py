@@ -1,4 +1,4 @@
-"""What setting up, granting and asking answer, in the shapes of cli.md#commands."""
+"""The results of setup, grants, status and crash log, in the shapes of cli.md#commands."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from clawperator.engine.executions.compatibility import Compatibility
 
 UNKNOWN_PACKAGE = "<unknown>"
-"""Stands for the package in an error before it is known (cli.md#commands)."""
+"""The package in an error before it is known (cli.md#commands)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListGrant:
-    """A component in one of the secure lists. ``already_enabled``: nothing had to be written. ``error`` is empty when ``ok``."""
+    """A component in one of the secure lists. ``already_enabled``: nothing was written. ``error`` is empty when ``ok``."""
 
     ok: bool
     already_enabled: bool = False
@@ -27,7 +27,7 @@ class ListGrant:
 
 @dataclass(frozen=True, slots=True)
 class NotificationGrant:
-    """The right to post notifications. ``skipped``: this Android has no such right to give; ``error`` is what it said."""
+    """The permission to post notifications. ``skipped``: this Android version does not have it; ``error`` is its message."""
 
     ok: bool
     skipped: bool = False
@@ -40,7 +40,7 @@ class NotificationGrant:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The three grants, in the order in which they are attempted (doctor.md#operator-setup)."""
+    """The three permissions in the order in which they are granted (doctor.md#operator-setup)."""
 
     accessibility: ListGrant
     notification: NotificationGrant
@@ -52,13 +52,13 @@ class Permissions:
 
     @property
     def error(self) -> str:
-        """What the first failing grant says; empty when all succeeded."""
+        """Return the error of the first failing grant; empty when all succeeded."""
         grants = (self.accessibility, self.notification, self.notification_listener)
         return next((grant.error or "rejected without a reason" for grant in grants if not grant.ok), "")
 
     @property
     def already_enabled(self) -> bool:
-        """Nothing was missing before."""
+        """Return whether nothing was missing before."""
         listed = self.accessibility.already_enabled and self.notification_listener.already_enabled
         return listed and not self.notification.skipped
 
@@ -72,10 +72,7 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True)
 class GrantReport:
-    """The answer of ``grant-device-permissions``, given once the app has answered a handshake.
-
-    ``repaired``: its service was enabled but did not run, and was switched off and on again.
-    """
+    """The result of ``grant-device-permissions``. ``repaired``: the service was enabled but not running, and was restarted."""
 
     device_id: str
     package: str
@@ -103,7 +100,7 @@ class GrantReport:
 
 @dataclass(frozen=True, slots=True)
 class SetupReport:
-    """The answer of ``operator setup``; every phase succeeded. ``apk`` is the path of the file that was installed."""
+    """The result of a successful ``operator setup``. ``apk`` is the path of the installed file."""
 
     device_id: str
     package: str
@@ -132,7 +129,7 @@ class SetupReport:
 
 @dataclass(frozen=True, slots=True)
 class InstalledVariant:
-    """One of the two Operator packages on the device; ``version_name`` empty and ``version_code`` -1 where unreadable."""
+    """One of the two Operator packages on the device; ``version_name`` '' and ``version_code`` -1 if unreadable."""
 
     package: str
     version_name: str = ""
@@ -145,11 +142,11 @@ class InstalledVariant:
 
 @dataclass(frozen=True, slots=True)
 class OperatorStatus:
-    """How the Operator app on a device is. ``package`` is the variant that the rest is about.
+    """The state of the Operator app ``package`` on a device.
 
-    ``listed`` is its accessibility service in the secure list, ``enabled`` the same with accessibility switched on,
-    ``bound`` whether the service runs, ``None`` where Android does not tell. ``notifications`` is ``None`` where there is
-    no such right. ``suspended``: a test client holds UiAutomation, which stops accessibility services meanwhile.
+    ``listed``: its service is in the secure list; ``enabled``: and accessibility is switched on; ``bound``: the service is
+    running, ``None`` if unknown. ``notifications`` is ``None`` on Android versions without that permission. ``suspended``: a
+    test client holds UiAutomation, which stops accessibility services.
     """
 
     device_id: str
@@ -165,12 +162,12 @@ class OperatorStatus:
 
     @property
     def ready(self) -> bool:
-        """Commands can be expected to work: it fits, and nothing says that its service does not run."""
+        """Return whether the app is supported and enabled, and its service is not known to be stopped."""
         return self.compatibility.compatible and self.enabled and self.bound is not False
 
     @property
     def message(self) -> str:
-        """The most important finding, with the next step."""
+        """Return the most important problem with the next step."""
         if self.compatibility.error is not None:
             steps = " ".join(self.compatibility.remediation[:1])
             return f"{self.compatibility.error.message}. {steps}".strip()
@@ -204,10 +201,10 @@ class OperatorStatus:
 
 @dataclass(frozen=True, slots=True)
 class CrashReport:
-    """One crash as the device wrote it down. ``at`` is the device's own local time, as far as it told it.
+    """One recorded crash. ``at`` is the device's local time, as recorded.
 
-    ``kind`` is ``java`` or ``native``, ``source`` ``crash-buffer`` or ``dropbox``; ``pid`` is 0 where it is not told. ``cut``
-    counts lines that were left out at the end.
+    ``kind`` is ``java`` or ``native``, ``source`` ``crash-buffer`` or ``dropbox``; ``pid`` is 0 if unknown. ``cut`` counts
+    lines that were omitted at the end.
     """
 
     at: str
@@ -234,9 +231,9 @@ class CrashReport:
 
 @dataclass(frozen=True, slots=True)
 class CrashLog:
-    """Crashes of the Operator app, newest first; ``left_out`` counts older ones beyond the limit of lines.
+    """Crashes of the Operator app, newest first; ``left_out`` counts older ones beyond the line limit.
 
-    ``trouble`` maps a place of the device that could not be read to what it said.
+    ``trouble`` maps a source that could not be read to its error.
     """
 
     device_id: str

@@ -1,4 +1,4 @@
-"""``operator setup``: check, install, grant, verify (doctor.md#operator-setup). No phase runs after one that failed."""
+"""Run ``operator setup``: check, install, grant, verify; a failed phase ends it (doctor.md#operator-setup)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def set_up(
     hold: Callable[[str], AbstractAsyncContextManager[object]] = nullcontext,
     seconds: float = INSTALL_SECONDS,
 ) -> SetupReport:
-    """See ``OperatorApp.setup``; ``package`` is the chosen Operator app, '' for whichever the file holds."""
+    """Set up the Operator app as ``OperatorApp.setup`` does; ``package`` '' accepts either variant."""
     wanted = checked_digest(sha256)
     with JobProgress("setup", tell).stage("check"):
         try:
@@ -71,11 +71,8 @@ async def _install_and_grant(device: AdbDevice, facts: ApkFacts, tell: Tell, sec
     return SetupReport(device.serial, facts.package, facts.path, facts.version_name, permissions)
 
 
-# -- the file
-
-
 def checked_digest(text: str) -> str:
-    """Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for what is no SHA-256 in hex."""
+    """Return a SHA-256 in lower-case hex, or ''. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
     digest = text.strip().lower().removeprefix("sha256:")
     if not digest or _DIGEST.fullmatch(digest):
         return digest
@@ -88,7 +85,7 @@ def checked_digest(text: str) -> str:
 
 
 def _checked(apk: str, package: str, digest: str, env: Mapping[str, str]) -> ApkFacts:
-    """The file to install, found good. Blocks on the disk; raises ``EngineError`` (OPERATOR_APK_NOT_FOUND, OPERATOR_INSTALL_FAILED)."""
+    """Return the verified file to install; blocks. Raises ``EngineError`` (OPERATOR_APK_NOT_FOUND, OPERATOR_INSTALL_FAILED)."""
     facts = read_apk(os.path.abspath(_expanded(apk, env))) if apk else choose_apk(env, package)
     if package and facts.package != package:
         error = refused(facts.path, f"it is {facts.package}, but --receiver-package says {package}")
@@ -105,18 +102,15 @@ def _checked(apk: str, package: str, digest: str, env: Mapping[str, str]) -> Apk
 
 
 def _expanded(path: str, env: Mapping[str, str]) -> str:
-    """``~`` is the home folder of the surroundings that we were given."""
+    """Expand ``~`` by the HOME of ``env``."""
     home = env.get("HOME", "")
     if home and (path == "~" or path.startswith("~/")):
         return home + path[1:]
     return os.path.expanduser(path)
 
 
-# -- the phases
-
-
 async def _verify(device: AdbDevice, package: str, permissions: Permissions | None = None) -> None:
-    """Whether the device lists the app under exactly this name. Raises ``EngineError`` (OPERATOR_VERIFY_FAILED)."""
+    """Check that ``package`` is installed. Raises ``EngineError`` (OPERATOR_VERIFY_FAILED)."""
     try:
         (listed,) = await run_commands(device, [list_command(package)])
         found = installed(listed, device.serial)
@@ -134,7 +128,7 @@ async def _verify(device: AdbDevice, package: str, permissions: Permissions | No
 def _phase_error(
     code: ErrorCode, message: str, package: str, permissions: Permissions | None, *, verified: bool = True
 ) -> EngineError:
-    """An error after the installation, with the objects of the phases reached (cli.md#commands)."""
+    """Return an error after the installation, with the objects of the completed phases (cli.md#commands)."""
     extra: dict[str, Any] = {"receiverPackage": package, "install": _INSTALLED}
     if permissions is not None:
         extra["permissions"] = permissions.to_dict()
@@ -144,7 +138,7 @@ def _phase_error(
 
 
 def _with_phases(exc: EngineError, package: str, phase: Mapping[str, Any] | None = None) -> EngineError:
-    """The same error with the package, and with the object of its phase where it has none yet."""
+    """Return the error with the package and the object of its phase."""
     extra: dict[str, Any] = {"receiverPackage": package}
     if phase is not None and exc.code is ErrorCode.OPERATOR_INSTALL_FAILED:
         extra["install"] = phase

@@ -1,4 +1,4 @@
-"""How the Operator app on a device is: installed, granted, enabled, bound. One round trip, read-only."""
+"""Read the state of the Operator app on a device in one round trip: installed, granted, enabled, bound."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _FIRST_WITH_RIGHT = 33
 
 
 async def status(device: AdbDevice, package: str, *, accepted: Collection[str] = ()) -> OperatorStatus:
-    """``package`` '' reports on the installed variant, of several on the release one.
+    """Return the state of ``package``; '' is the installed variant, of both the release one.
 
-    Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE where the device or its package manager does not answer.
+    Raises ``EngineError``: DEVICE_SHELL_UNAVAILABLE if the device or its package manager does not answer.
     """
     known = tuple(dict.fromkeys([*([package] if package else []), *OPERATOR_PACKAGES]))
     listed, sdk, services, switch, listeners, dump, *dumps = await run_commands(
@@ -70,7 +70,7 @@ async def status(device: AdbDevice, package: str, *, accepted: Collection[str] =
 
 
 def _entries(answer: BatchOutput) -> str:
-    """The list; empty where the device does not tell it."""
+    """Return the list; empty if it cannot be read."""
     try:
         return settings_value(answer)
     except EngineError:
@@ -83,7 +83,7 @@ def _variant(package: str, dump: BatchOutput) -> InstalledVariant:
 
 
 def _may_notify(dump: str, sdk: str) -> bool | None:
-    """``None`` on Android before 13, which has no such right, and where the dump does not tell."""
+    """Return whether the app may post notifications; ``None`` before Android 13, and if the dump does not say."""
     level = sdk.strip()
     if not (level.isascii() and level.isdigit() and len(level) < 4) or int(level) < _FIRST_WITH_RIGHT:
         return None

@@ -1,4 +1,4 @@
-"""Whether the Operator really works after its permissions were granted: the service runs, and the app answers."""
+"""Verify the Operator app after its permissions were granted: the service is running and the app responds."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _PAUSE_SECONDS = 0.2
 
 
 async def stopped_service(device: AdbDevice, package: str, *, wait: bool) -> Check | None:
-    """Return the check that says why the service does not run; ``None`` where it runs, or where Android does not say.
+    """Return the check that explains why the service is not running; ``None`` if it is running, or if that is unknown.
 
-    ``wait`` gives a service that was just enabled time to start: Android has no event for it, so its state is polled.
+    ``wait`` polls until a service that was just enabled has started: Android has no event for it.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + (START_SECONDS if wait else 0.0)
@@ -37,7 +37,7 @@ async def stopped_service(device: AdbDevice, package: str, *, wait: bool) -> Che
 async def verified(
     report: GrantReport, stopped: Check | None, send: Callable[[str, str, Command], Awaitable[Envelope]]
 ) -> GrantReport:
-    """Return ``report`` with the time of a handshake. ``stopped`` is a service that is known not to run.
+    """Return ``report`` with the duration of a handshake. ``stopped`` is the check of a stopped service.
 
     Raises ``EngineError``: GRANT_DEVICE_PERMISSIONS_FAILED, or EXECUTION_CONFLICT_IN_FLIGHT while an execution has the device.
     """

@@ -1,7 +1,6 @@
-"""The directory of a ZIP file and one entry of it, with bounds: an APK from anywhere must not cost memory or time.
+"""Read the central directory of a ZIP file and single entries within limits, which ``zipfile`` does not have.
 
-The few fields that an APK has; no ZIP64, no encryption, no spanning — Android installs none of those either. ``zipfile`` would
-read a directory of any size and any number of entries.
+Without ZIP64, encryption and multi-part archives, which Android does not install either.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ _STORED, _DEFLATED = 0, 8
 
 
 class ZipError(Exception):
-    """The file is no ZIP that can be read; the text says why, for people."""
+    """The file is not a readable ZIP; the text is a human-readable reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ZipEntry:
-    """One file of the archive, as its directory tells; sizes in bytes."""
+    """One file of the archive; sizes in bytes."""
 
     name: str
     method: int
@@ -41,7 +40,7 @@ class ZipEntry:
 
 
 def read_directory(stream: BinaryIO) -> tuple[ZipEntry, ...]:
-    """Every entry, in the order of the directory. Raises ``ZipError``; ``OSError`` from the stream."""
+    """Return every entry. Raises ``ZipError``, and ``OSError`` of the stream."""
     total = stream.seek(0, os.SEEK_END)
     tail_at = max(0, total - _LONGEST_COMMENT - _END.size)
     stream.seek(tail_at)
@@ -78,7 +77,7 @@ def _entries(directory: bytes, count: int) -> Iterator[ZipEntry]:
 
 
 def read_entry(stream: BinaryIO, entry: ZipEntry, *, limit: int) -> bytes:
-    """The content of one entry, at most ``limit`` bytes. Raises ``ZipError``; ``OSError`` from the stream."""
+    """Return the content of one entry, at most ``limit`` bytes. Raises ``ZipError``, and ``OSError`` of the stream."""
     if entry.encrypted:
         raise ZipError(f"its {entry.name} is encrypted")
     if entry.size > limit or entry.packed_size > limit:
