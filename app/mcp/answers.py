@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
 from clawperator.app.hints import MATCH_COMMAND, worded
+from clawperator.app.serve.answers import encode
 from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.errors import EngineError
 from clawperator.engine.follow.trees import viewed
@@ -49,11 +50,11 @@ class Reply(NamedTuple):
 
 def result_of(reply: Reply) -> CallToolResult:
     """For the wire, on which lone surrogates, which a device can well send, have no form: they are replaced."""
-    text = json.dumps(reply.document, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(reply.document, ensure_ascii=False)
     document: Any = reply.document
     if not _is_sound(text):
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        document = json.loads(text)
+        document = json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    text = encode(document).decode()
     content: list[ContentBlock] = [TextContent(text=text), *reply.more]
     return CallToolResult(content=content, structured_content=document, is_error=reply.failed)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
@@ -16,6 +15,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from clawperator.app.serve.answers import encode
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.errors import EngineError
@@ -143,7 +143,7 @@ def _described(name: str) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return encode(value).decode()
 
 
 def sound(text: str) -> str:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from clawperator.app.hints import MATCH_COMMAND, worded
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.text.invisible import reveal
 
 JSON = "application/json"
 _ROUTE_WORDS = {
@@ -23,12 +24,12 @@ RETRY_AFTER = _SOON | {ErrorCode.EXECUTION_CONFLICT_IN_FLIGHT}
 """The codes of answers that may carry ``Retry-After``."""
 
 
-def encode(document: Mapping[str, Any]) -> bytes:
-    """Compact JSON as UTF-8; lone surrogates, which UTF-8 has not, as escapes."""
-    try:
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(document, separators=(",", ":")).encode()
+def encode(document: object) -> bytes:
+    """Return compact JSON as UTF-8; hidden characters, and lone surrogates, which UTF-8 has not, as JSON's own escapes."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    if text.isascii() and "\x7f" not in text:
+        return text.encode()
+    return reveal(text, lambda character: json.dumps(character)[1:-1]).encode()
 
 
 def answer(document: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -8,13 +8,11 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import pytest
-
 from clawperator.engine.filters.pattern_budget import ALLOWANCE
 from clawperator.engine.history.store import History
 from tests.app.cli.conftest import Cli
-from tests.app.console.test_history_screen import console, flat
 from tests.app.console.support import until
+from tests.app.console.test_history_screen import console, flat
 from tests.app.http.conftest import Serve, serve
 from tests.past_runs import a_run, put
 from tests.support import patience
