@@ -52,7 +52,7 @@ async def test_the_console(tmp_path: Path) -> None:
     began = time.process_time()
     async with console(tmp_path / "history.db") as (app, pilot, _):
         await pilot.press("slash")
-        app.screen.focused.value = SLOW  # type: ignore[union-attr, attr-defined]
+        app.screen.focused.value = SLOW  # type: ignore[union-attr]
         await pilot.press("enter")
         await until(pilot, lambda: "was stopped" in flat(app))
     assert time.process_time() - began < patience(4 * MOST_SECONDS), "with the console itself"
