@@ -1,17 +1,14 @@
-"""``compile-artifact``: a skill's JSON template or Markdown recipe as executions (skills.md#json-templates and skills.md#recipes).
-
-Only the files of the registry are read. What is in them and the variables decide the result, and nothing else.
-"""
+"""Compile a skill's JSON template or Markdown recipe into executions (skills.md#json-templates, skills.md#recipes)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.writing import read_file
 from clawperator.engine.skills.compiled import Compiled
 from clawperator.engine.skills.registry import Registry
 from clawperator.engine.skills.variables import parse_vars
@@ -23,13 +20,13 @@ if TYPE_CHECKING:
 TEMPLATE = ".recipe.json"
 RECIPE = ".recipe.md"
 MAX_ARTIFACT_BYTES = 1024 * 1024
-"""Far above the 64,000 bytes of an execution; recipes have a limit of their own."""
+"""Recipes have a lower limit."""
 _NAME_SHOWN = 200
 _NAMES_SHOWN = 20
 
 
 class Artifact(NamedTuple):
-    """An artifact of a skill: its name without suffix, its path below the registry's root, and the kind of file."""
+    """An artifact of a skill: its name without suffix, its path below the registry's root, and its suffix."""
 
     skill_id: str
     name: str
@@ -45,10 +42,10 @@ def compile_artifact(
     *,
     profile: Profile | None = None,
 ) -> Compiled:
-    """Compile the ``artifact`` of a skill with the variables of ``vars_json``; ``profile`` is the policy to obey.
+    """Compile the ``artifact`` of a skill with the variables of ``vars_json`` under the policy ``profile``.
 
     Raises ``EngineError``, in this order: SKILL_NOT_FOUND, ARTIFACT_NOT_FOUND, COMPILE_VARS_PARSE_FAILED, REGISTRY_READ_FAILED,
-    then whatever ``compile_template`` or ``compile_recipe`` find; ``details`` name the skill and the artifact.
+    and the errors of ``compile_template`` or ``compile_recipe``; ``details`` name the skill and the artifact.
     """
     with registry.named_in_errors(skill_id):
         compiled = _compile(registry, find_artifact(registry, skill_id, artifact), vars_json, profile)
@@ -73,9 +70,9 @@ def _compile(registry: Registry, found: Artifact, vars_json: str | None, profile
 
 
 def describe_inputs(registry: Registry, skill_id: str, artifact: str) -> tuple[Input, ...]:
-    """What to ask for before an artifact is compiled: a recipe's inputs, or a template's placeholders in file order.
+    """Return the inputs of an artifact: those of a recipe, or a template's placeholders in file order.
 
-    Raises ``EngineError`` as ``compile_artifact``, so far as no variables are needed.
+    Raises the errors of ``compile_artifact`` that do not depend on variables.
     """
     found = find_artifact(registry, skill_id, artifact)
     text = _read(registry, found)
@@ -90,8 +87,21 @@ def describe_inputs(registry: Registry, skill_id: str, artifact: str) -> tuple[I
     return inputs_of(read_recipe(read_source(text, found.path)))
 
 
+def required_inputs(registry: Registry, skill_id: str, artifact: str) -> list[Input]:
+    """Return the inputs that need a value. Raises as ``describe_inputs``."""
+    inputs = describe_inputs(registry, skill_id, artifact)
+    return [item for item in inputs if item.required and item.default in (None, "")]
+
+
+def sample_variables(registry: Registry, skill_id: str, artifact: str) -> dict[str, Any]:
+    """Return a value of the right type for every required input. Raises as ``describe_inputs``."""
+    samples = {"integer": 1, "number": 1, "boolean": True}
+    needed = required_inputs(registry, skill_id, artifact)
+    return {item.name: item.values[0] if item.values else samples.get(item.type, "value") for item in needed}
+
+
 def find_artifact(registry: Registry, skill_id: str, name: str) -> Artifact:
-    """The artifact called ``name``, with its suffix or without; without, a template goes before a recipe.
+    """Return the artifact ``name``, with or without suffix; without, a template precedes a recipe.
 
     Raises ``SKILL_NOT_FOUND``, and ``ARTIFACT_NOT_FOUND`` with ``details.{skillId, artifactName, artifacts}``.
     """
@@ -118,7 +128,7 @@ def find_artifact(registry: Registry, skill_id: str, name: str) -> Artifact:
 
 
 def _split(name: str) -> tuple[str, tuple[str, ...]]:
-    """The name without suffix, and the suffixes to look for in their order."""
+    """Return the name without suffix, and the suffixes to try in order."""
     for suffix in (TEMPLATE, RECIPE):
         if name.lower().endswith(suffix):
             return name[: -len(suffix)], (suffix,)
@@ -126,17 +136,11 @@ def _split(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _read(registry: Registry, artifact: Artifact) -> str:
-    """The file's text. Raises ``REGISTRY_READ_FAILED``; a recipe's size is judged by whoever reads recipes."""
+    """Return the file's text. Raises ``REGISTRY_READ_FAILED``."""
     try:
-        place = registry.place(artifact.skill_id, artifact.path)
-        with open_regular(place) as file:
-            content = file.read(MAX_ARTIFACT_BYTES + 1)
-    except (OSError, ValueError) as exc:
-        raise _unreadable(artifact, getattr(exc, "strerror", None) or str(exc)) from exc
-    if len(content) > MAX_ARTIFACT_BYTES:
-        raise _unreadable(artifact, f"it is larger than {MAX_ARTIFACT_BYTES} bytes")
-    try:
-        return content.decode("utf-8-sig")
+        return read_file(registry.place(artifact.skill_id, artifact.path), MAX_ARTIFACT_BYTES).decode("utf-8-sig")
+    except OSError as exc:
+        raise _unreadable(artifact, exc.strerror or str(exc)) from exc
     except UnicodeDecodeError as exc:
         raise _unreadable(artifact, f"it is not UTF-8 at byte {exc.start}") from exc
 

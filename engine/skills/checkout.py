@@ -1,7 +1,7 @@
-"""Changing a checkout all at once: the work is done on a copy beside it, and the two change places in one step.
+"""Replace a checkout atomically: changes are made in a copy next to it, and the two are exchanged in one step.
 
-So whatever fails, is cancelled or killed: the folder holds the old checkout or the new one, complete. What a killed run leaves
-behind lies in one folder beside it, and the next run takes it away. Everything here blocks; ``sync.py`` calls it in threads.
+The folder contains the complete old or new checkout at any time, even after a kill; the next run removes left-over copies.
+Everything here blocks; ``sync.py`` calls it in threads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _AT_FDCWD = -100
 _EXCHANGE = 2
 """``RENAME_EXCHANGE`` of Linux, ``RENAME_SWAP`` of macOS."""
 _NOT_HERE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
-"""How systems say that they, or this file system, cannot exchange two names."""
+"""Errors of systems and file systems that cannot exchange two names."""
 
 
 class StoppedError(Exception):
@@ -25,7 +25,7 @@ class StoppedError(Exception):
 
 
 class StagedCheckout:
-    """The folder beside the checkout ``folder`` in which the next one is made; one run at a time may use it."""
+    """The copy of the checkout ``folder`` that is prepared next to it; used by one run at a time."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -37,14 +37,14 @@ class StagedCheckout:
         self.stop = threading.Event()
 
     def open(self) -> None:
-        """Make room, and repair what a killed run has left. Raises ``OSError``."""
+        """Create the folder of the copy and repair the state after a killed run. Raises ``OSError``."""
         if not os.path.lexists(self.folder) and os.path.isdir(self._old):  # killed between two renames
             os.rename(self._old, self.folder)
         self.clear()
         os.makedirs(self._place, mode=0o700)
 
     def is_checkout(self) -> bool:
-        """Whether there is one already. Raises ``FileExistsError`` where something else is in its place."""
+        """Return whether a checkout exists. Raises ``FileExistsError`` for another file or folder in its place."""
         if os.path.isdir(os.path.join(self.folder, ".git")):
             return True
         if os.path.lexists(self.folder) and not (os.path.isdir(self.folder) and not os.listdir(self.folder)):
@@ -54,20 +54,20 @@ class StagedCheckout:
         return False
 
     def copy(self) -> None:
-        """Copy the checkout, with everything that lies in it. Raises ``OSError``, and ``StoppedError`` after ``stop``."""
+        """Copy the checkout with all of its files. Raises ``OSError``, and ``StoppedError`` after ``stop``."""
         shutil.copytree(self.folder, self.new, symlinks=True, copy_function=self._copy)
 
     def _copy(self, source: str, target: str) -> None:
         if self.stop.is_set():
             raise StoppedError
-        if f"{os.sep}.git{os.sep}objects{os.sep}" in source:  # git never changes one: it only adds and removes
+        if f"{os.sep}.git{os.sep}objects{os.sep}" in source:  # git never modifies objects
             with suppress(OSError):
                 os.link(source, target)
                 return
         shutil.copy2(source, target, follow_symlinks=False)
 
     def replace(self) -> None:
-        """Put the new checkout where the old one is, and take the old one away. Raises ``OSError``: then nothing has changed."""
+        """Replace the old checkout with the new one. Raises ``OSError``, in which case nothing has changed."""
         if not os.path.lexists(self.folder) or not os.listdir(self.folder):
             os.rename(self.new, self.folder)
         elif not _exchange(self.new, self.folder):
@@ -80,12 +80,12 @@ class StagedCheckout:
         self.clear()
 
     def clear(self) -> None:
-        """Take everything away but the checkout; what cannot be removed now is tried again next time."""
+        """Remove everything but the checkout; what cannot be removed is retried at the next run."""
         shutil.rmtree(self._place, ignore_errors=True)
 
 
 def _exchange(one: str, other: str) -> bool:
-    """Let two folders change places in one step; false where the system cannot. Raises ``OSError``."""
+    """Exchange two folders in one step; return false if the system cannot. Raises ``OSError``."""
     import ctypes
 
     library = ctypes.CDLL(None, use_errno=True)

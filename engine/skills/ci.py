@@ -1,4 +1,4 @@
-"""Every check that a repository of skills should pass, in one go (skills.md#validating). Touches no device and writes nothing."""
+"""Run all checks of a skills repository (skills.md#validating). Uses no device and writes nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.skills.artifact import RECIPE, TEMPLATE, compile_artifact, describe_inputs
+from clawperator.engine.skills.artifact import RECIPE, TEMPLATE, compile_artifact, required_inputs, sample_variables
 from clawperator.engine.skills.index import GENERATED, SKILL_JSON, check_index
 from clawperator.engine.skills.lint import SEVERITIES, Finding, LintRules, has_errors, lint_registered
 from clawperator.engine.skills.registry import FOLDER, Registry
@@ -31,14 +31,14 @@ CHECKS: Mapping[str, str] = {
     POLICY: "the policy allows the declared capabilities",
     LINT: "the other lints",
 }
-"""Every check with what it says when it passes, in the order of the report."""
+"""Every check with its description, in the order of the report."""
 _STALE, _UNSTABLE, _NOT_ASKED = "INDEX_DIFFERS", "COMPILE_NOT_DETERMINISTIC", "INPUT_NOT_REQUIRED"
 _ABSENT = "INDEX_ABSENT"
 
 
 @dataclass(frozen=True, slots=True)
 class CiCheck:
-    """One check and what it found; it fails on any error."""
+    """One check and its findings; it fails on any error."""
 
     id: str
     findings: tuple[Finding, ...]
@@ -53,7 +53,7 @@ class CiCheck:
 
 
 def run_ci(registry: Registry, rules: LintRules) -> list[CiCheck]:
-    """All checks of the registry and its skills. Blocks for as long as reading every file takes."""
+    """Run all checks of the registry and its skills; blocks."""
     report: dict[str, list[Finding]] = {check: [] for check in CHECKS}
 
     def put(check: str, file: str, code: str, message: str, line: int = 0) -> None:
@@ -63,7 +63,7 @@ def run_ci(registry: Registry, rules: LintRules) -> list[CiCheck]:
     _unregistered(registry, put)
     _index(registry, report[INDEX], put)
     for skill_id in _ids(registry):
-        if skill_id in broken:  # nothing can be said about files that are not there
+        if skill_id in broken:  # its files cannot be read
             continue
         for finding in lint_registered(registry, skill_id, rules):
             report[_check_of(finding.code)].append(finding)
@@ -82,7 +82,7 @@ def _ids(registry: Registry) -> Iterator[str]:
 
 
 def _metadata(registry: Registry, put: Put) -> set[str]:
-    """What ``skills validate --all`` finds, by where it belongs; answers the ids of skills whose files cannot be looked at."""
+    """Report what ``skills validate --all`` finds; return the ids of skills whose files cannot be read."""
     try:
         validate_all(registry)
     except EngineError as exc:
@@ -96,19 +96,19 @@ def _metadata(registry: Registry, put: Put) -> set[str]:
 
 def _failed(registry: Registry, failure: Mapping[str, Any], put: Put) -> bool:
     details, code, name = failure.get("details", {}), failure["code"], failure["skillId"]
-    told = False
+    reported = False
     for problem in details.get("problems", ()):
         _put_problem(registry, problem, code, put)
-        told = True
+        reported = True
     for file in details.get("missingFiles", ()):
         put(FILES, file, code, f"{name}: the file is missing")
-        told = True
+        reported = True
     for field in details.get("mismatchFields", ()):
         put(METADATA, SKILL_JSON, code, f"{name}: {field} differs from the registry")
-        told = True
-    if not told:
+        reported = True
+    if not reported:
         put(REGISTRY, _relative(registry, registry.path), code, failure["message"])
-    return not told or bool(details.get("missingFiles"))
+    return not reported or bool(details.get("missingFiles"))
 
 
 def _put_problem(registry: Registry, problem: Mapping[str, str], code: str, put: Put) -> None:
@@ -137,7 +137,7 @@ def _index(registry: Registry, report: list[Finding], put: Put) -> None:
         put(INDEX, _relative(registry, registry.path), exc.code, exc.message)
 
 
-# -- what stands in the files
+# -- files
 
 
 def _check_of(code: str) -> str:
@@ -169,7 +169,7 @@ def _compile(registry: Registry, skill_id: str, put: Put) -> None:
 
 
 def _twice(registry: Registry, skill_id: str, path: str, put: Put, *, strict: bool) -> None:
-    """A template may refuse the values that stand for real ones; a recipe, which says what they are, may not."""
+    """Compile twice and compare. A template may reject sample values; a recipe, which declares its inputs, may not."""
     outcomes: list[str] = []
     for _ in range(2):
         try:
@@ -187,29 +187,17 @@ def _twice(registry: Registry, skill_id: str, path: str, put: Put, *, strict: bo
 
 
 def _required(registry: Registry, skill_id: str, path: str, put: Put) -> None:
-    """Without its required inputs a recipe must be refused for that very reason."""
+    """Check that a recipe does not compile without its required inputs."""
     name = path.rpartition("/")[2]
     try:
-        if not _needed(registry, skill_id, name):
+        if not required_inputs(registry, skill_id, name):
             return
         compile_artifact(registry, skill_id, name, "{}")
     except EngineError as exc:
         if exc.code is ErrorCode.RECIPE_INPUT_INVALID:
             put(INPUTS, path, exc.code.value, exc.message)
-        return  # missing, as it should be; what else is wrong is found by compiling
+        return  # other errors are found by compiling
     put(INPUTS, path, _NOT_ASKED, "the recipe compiles without a required input")
-
-
-def _needed(registry: Registry, skill_id: str, name: str) -> list[Any]:
-    inputs = describe_inputs(registry, skill_id, name)
-    return [item for item in inputs if item.required and item.default in (None, "")]
-
-
-def sample_variables(registry: Registry, skill_id: str, name: str) -> dict[str, Any]:
-    """A value for every input of an artifact that needs one. Raises what ``describe_inputs`` raises."""
-    plain = {"integer": 1, "number": 1, "boolean": True}
-    needed = _needed(registry, skill_id, name)
-    return {item.name: item.values[0] if item.values else plain.get(item.type, "value") for item in needed}
 
 
 def _relative(registry: Registry, path: str) -> str:

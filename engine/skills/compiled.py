@@ -1,4 +1,4 @@
-"""What an artifact compiles into: the executions, and what whoever runs them has to check and to report afterwards."""
+"""The result of compiling an artifact: executions, and what to check and report after running them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 STAND_IN = {"resourceId": "chosen:id/node"}
-"""The matcher that an action is checked with while its own is still to be chosen."""
+"""A placeholder with which an action is validated until its node is chosen."""
 
 
 def is_compiled(document: object) -> bool:
-    """Whether ``document`` is an answer of ``compile-artifact`` rather than an execution."""
+    """Return whether ``document`` is the output of ``compile-artifact`` rather than an execution."""
     return isinstance(document, dict) and not document.keys().isdisjoint(("execution", "executions"))
 
 
@@ -54,7 +54,7 @@ class Confirm:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How the node of the step ``step_id`` is chosen: ``selector`` is the recipe's, its inputs filled in."""
+    """The ``selector`` by which the node of a step is chosen at run time, with inputs filled in."""
 
     step_id: str
     selector: Mapping[str, Any]
@@ -64,7 +64,7 @@ class Choice:
 
 
 def with_matcher(execution: Mapping[str, Any], matcher: Mapping[str, str] | None) -> dict[str, Any]:
-    """``execution`` with ``matcher`` as that of its first action, or without any."""
+    """Return ``execution`` with ``matcher`` in its first action, or with none."""
     first, *others = execution["actions"]
     params = {key: value for key, value in first.get("params", {}).items() if key != "matcher"}
     params |= {} if matcher is None else {"matcher": dict(matcher)}
@@ -73,15 +73,13 @@ def with_matcher(execution: Mapping[str, Any], matcher: Mapping[str, str] | None
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A compiled artifact; equal sources and variables make it equal, byte for byte once written as JSON.
+    """A compiled artifact; equal sources and variables give the same JSON, byte for byte.
 
-    ``executions`` are normalised payloads, in the order in which they run: one, or several where steps are ``optional`` (skills.md#optional-steps).
-    An execution that holds an optional step holds nothing else but what belongs to it. ``recipe`` is ``{id, version, type}``,
-    and ``None`` for a JSON template, which has no outputs, confirms and capabilities of its own. ``fallback`` is what a failed run
-    says besides: the skill's ``fallback_instructions_path``, if it names one.
+    ``executions`` are normalised payloads in order: one, or several if steps are ``optional`` (skills.md#optional-steps); an
+    optional step has an execution of its own. ``recipe`` is ``{id, version, type}``, ``None`` for a JSON template, which has no
+    outputs, confirms and capabilities. ``fallback`` is the skill's ``fallback_instructions_path``, reported by a failed run.
 
-    The step of a choice is the first action of its execution and has no matcher, so that the execution is refused unless
-    the choice has been made.
+    The step of a choice is the first action of its execution and has no matcher, so that the execution is invalid without it.
     """
 
     skill_id: str
@@ -98,23 +96,23 @@ class Compiled:
 
     @property
     def execution(self) -> dict[str, Any]:
-        """The first execution; the only one unless steps are optional or choose."""
+        """Return the first execution; the only one unless steps are optional or have choices."""
         return self.executions[0]
 
     def choice(self, execution: Mapping[str, Any]) -> Choice | None:
-        """The choice to make before ``execution``."""
+        """Return the choice to make before ``execution``."""
         return next((one for one in self.choices if one.step_id == execution["actions"][0]["id"]), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer of ``compile-artifact``: of a JSON template (skills.md#json-templates; warnings only where there are any), or of a recipe (skills.md#compilation).
+        """Return the output of ``compile-artifact`` for a JSON template (skills.md#json-templates) or a recipe (skills.md#compilation).
 
-        ``execution`` is there where it is the only one and complete, ``executions`` where there are several or choices.
+        ``execution`` is present for a single one without a choice, else ``executions``.
         """
         warnings = [dict(warning) for warning in self.warnings]
         if self.recipe is None:
             return {"execution": self.execution} | ({"warnings": warnings} if warnings else {})
         answer: dict[str, Any] = {"execution": self.execution}
-        if len(self.executions) > 1 or self.choices:  # no "execution": what takes that alone would lose the rest
+        if len(self.executions) > 1 or self.choices:  # no "execution": its readers would ignore the rest
             answer = {"executions": list(self.executions), "optional": list(self.optional)}
         if self.choices:
             answer["choices"] = [choice.to_dict() for choice in self.choices]

@@ -1,6 +1,6 @@
-"""Read back what ``compile-artifact`` prints, so that a compiled artifact can be kept in a file and executed later."""
+"""Read the output of ``compile-artifact``, to execute a compiled artifact from a file."""
 
-# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+# No postponed annotations: pydantic would have to evaluate them again, which slows commands down.
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from clawperator.engine.skills.recipe.steps import CHOOSING, Expect
 from clawperator.engine.skills.recipe.yaml_bounded import MAX_DEPTH
 
 _MOST = 50
-"""Executions of one artifact: as many as a recipe can have actions."""
+"""Executions of one artifact, by the limit on actions of a recipe."""
 _HINT = "Pass the complete output of `clawperator skills compile-artifact`."
 
 
@@ -94,9 +94,9 @@ class _Document(Strict):
 
 
 def read_compiled(document: object, *, timeout_ms: object = None) -> Compiled:
-    """Return the compiled artifact in ``document``, its executions validated, each with ``timeout_ms`` where given.
+    """Return the compiled artifact in ``document`` with validated executions, each with ``timeout_ms`` if given.
 
-    Raises ``EXECUTION_VALIDATION_FAILED`` (``details.path`` leads to the place), and what ``validate`` raises.
+    Raises ``EXECUTION_VALIDATION_FAILED`` with ``details.path``, and what ``validate`` raises.
     """
     try:
         read = _Document.model_validate(document)
@@ -139,7 +139,7 @@ def read_compiled(document: object, *, timeout_ms: object = None) -> Compiled:
 
 
 def _checked(execution: dict[str, Any], choices: list[Choice], timeout_ms: object) -> dict[str, Any]:
-    """``execution`` as a payload, without a matcher where that is to be chosen."""
+    """Return ``execution`` as a payload, without the matcher of a choice."""
     actions = execution.get("actions")
     first = actions[0] if isinstance(actions, list) and actions else None
     if not isinstance(first, dict) or not isinstance(first.get("params", {}), dict):
@@ -167,18 +167,18 @@ def _check_choices(choices: list[Choice], executions: list[dict[str, Any]]) -> N
 
 
 def checked(compiled: Compiled) -> dict[str, Any]:
-    """What a check of a compiled artifact answers: its executions, normalised, and what is to be known about them."""
+    """Return the JSON result of validating a compiled artifact."""
     answer: dict[str, Any] = {"ok": True, "validated": True, "executions": list(compiled.executions)}
     return answer | remarks(compiled)
 
 
 def remarks(compiled: Compiled) -> dict[str, Any]:
-    """Choices and warnings of a compiled artifact as JSON data, where there are any."""
+    """Return choices and warnings of a compiled artifact as JSON data, if any."""
     choices = {"choices": [choice.to_dict() for choice in compiled.choices]} if compiled.choices else {}
     return choices | ({"warnings": list(compiled.warnings)} if compiled.warnings else {})
 
 
 def admit_compiled(profile: Profile, compiled: Compiled) -> None:
-    """Raise ``CAPABILITY_DENIED`` for a declared capability that the policy denies: actions do not show a purchase."""
+    """Raise ``CAPABILITY_DENIED`` for a declared capability that the policy denies: actions do not reveal a purchase."""
     recipe_id = (compiled.recipe or {}).get("id", "")
     admit_recipe(profile, capabilities=compiled.capabilities, application_id="", recipe_id=recipe_id)

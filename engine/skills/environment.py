@@ -1,4 +1,4 @@
-"""The environment of a skill's script (settings.md#environment): the caller's, and what both generations of skills look for."""
+"""The environment of a skill's script: the caller's, and the variables of both generations of skills (settings.md#environment)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _DEVICE = ("CLAWPERATOR_DEVICE_ID", "DEVICE_ID")
 def script_environment(
     settings: Settings, registry: Registry, skill_id: str, command: str, device_id: str | None
 ) -> dict[str, str]:
-    """The variables of the script of ``skill_id``, which calls back by ``command``.
+    """Return the variables of the script of ``skill_id``, which runs Clawperator by ``command``.
 
-    What was chosen here, by flags too, holds for the calls that the script makes: device, package, policy, logs, registry. The
-    profile of the policy binds them whatever they choose. Raises ``EngineError`` where the policy cannot be used.
-    Where no device is chosen, the caller's own variables stay as they are.
+    The settings of this call, from flags too, apply to the calls of the script: device, package, policy, logs, registry. The
+    policy profile cannot be changed by them. Without a device, the caller's variables are kept. Raises ``EngineError`` for
+    an unusable policy.
     """
     chosen: dict[str, str] = {
         **dict.fromkeys(_COMMAND, command),
@@ -43,7 +43,7 @@ def script_environment(
 
 
 def _limits(settings: Settings) -> Mapping[str, str]:
-    """What may be done and what is written down about it; an empty value is left to the caller's environment."""
+    """Return policy and log settings; an empty value keeps the caller's variable."""
     return {
         "CLAWPERATOR_POLICY": settings.policy_path,
         "CLAWPERATOR_POLICY_PROFILE": settings.policy_profile,

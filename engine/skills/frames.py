@@ -1,14 +1,12 @@
-"""What scripts say in their output by convention (skills.md#conventions), and results in a form of our own. Pure.
+"""Parse the conventional frames in a script's output (skills.md#conventions). Pure.
 
-Lines that mean something, wherever they stand:
-
-* ``RESULT|key=value|…``: values that were read. A part without ``=`` is one of the ``words``.
-* ``SCREENSHOT|path=<file>``: a picture that was taken.
+* ``RESULT|key=value|…``: values. A part without ``=`` is one of the ``words``.
+* ``SCREENSHOT|path=<file>``: a screenshot.
 * ``TEXT_BEGIN`` … ``TEXT_END``: the lines between them are one text.
-* a check mark at the beginning of the last line: the script says that it is done.
-* ``[Clawperator-Skill-Result] {…}``: a JSON object, the script's whole result; there may be several.
+* a check mark at the start of the last line: success.
+* ``[Clawperator-Skill-Result] {…}``: a JSON object with a result; there may be several.
 
-Scripts are somebody else's: whatever is broken is reported as ``malformed`` with a reason, and never fatal.
+Invalid frames are reported as ``malformed`` with a reason and are never fatal.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ _CLOSING = re.compile(rf"^{_BLANK}{_END}{_BLANK}$", re.MULTILINE)
 
 
 def kind_of(line: str) -> Kind:
-    """What a line of output means by itself; '' for one that is only output."""
+    """Return the kind of frame that a line belongs to; '' for none."""
     words = line.strip()
     if words.startswith(SKILL_RESULT):
         return "skillResult"
@@ -50,11 +48,11 @@ def kind_of(line: str) -> Kind:
 
 
 def parse_frames(text: str) -> tuple[Frame, ...]:
-    """The frames of a script's whole stdout in order, each with its ``kind`` and the ``line`` (1-based) where it begins.
+    """Return the frames of a script's stdout in order, each with its ``kind`` and first ``line`` (1-based).
 
-    ``result``: ``values``, and ``words`` where there are any. ``screenshot``: ``path`` and other ``values``. ``text``:
-    ``text``, ``complete`` (false where its end is missing). ``done``: ``text``. ``skillResult``: ``result``, a JSON object.
-    ``malformed``: ``reason``. After ``MAX_FRAMES`` one last ``malformed`` says that there were more.
+    ``result``: ``values``, optionally ``words``. ``screenshot``: ``path``, optionally other ``values``. ``text``: ``text``,
+    ``complete`` (false without an end). ``done``: ``text``. ``skillResult``: ``result``, a JSON object. ``malformed``:
+    ``reason``. After ``MAX_FRAMES`` a last ``malformed`` reports the limit.
     """
     frames: list[Frame] = []
     for frame in _frames(text):
@@ -66,7 +64,7 @@ def parse_frames(text: str) -> tuple[Frame, ...]:
 
 
 def _frames(text: str) -> Iterator[Frame]:
-    """Goes from marker to marker: most output has no meaning, and there may be millions of lines of it."""
+    """Search for markers instead of reading lines: there may be millions of lines without any."""
     last_line = text.rstrip().rfind("\n") + 1
     position, counted, number = 0, 0, 1
     while found := _MARKED.search(text, position):
@@ -102,7 +100,7 @@ def _line_end(text: str, start: int) -> int:
 
 
 def _values(words: str) -> dict[str, Any]:
-    """``key=value`` parts behind the first bar; of a key that stands twice, the last one counts."""
+    """Return the ``key=value`` parts after the first bar; the last of duplicate keys wins."""
     values: dict[str, str] = {}
     single: list[str] = []
     for part in words.split("|")[1:]:
@@ -123,7 +121,7 @@ def _screenshot(number: int, words: str) -> Frame:
 
 
 def _text(text: str, number: int, start: int) -> tuple[Frame, int]:
-    """Everything up to the end mark, markers included, and the place behind it."""
+    """Return the text up to the end mark, including other markers, and the position after it."""
     found = _CLOSING.search(text, start)
     end, behind = (found.start(), found.end()) if found else (len(text), len(text))
     if end > start and text[end - 1] == "\n":

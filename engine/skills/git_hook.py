@@ -1,4 +1,4 @@
-"""The guard of a skills repository: a git hook that lints what a commit would add (skills.md#conventions)."""
+"""The pre-commit hook of a skills repository: lint what a commit would add (skills.md#conventions)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from clawperator.engine.config.policy import WRITE_FILES
 from clawperator.engine.errors import EngineError, ErrorCode, not_writable
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.writing import open_regular, write_file
 from clawperator.engine.guard import Guard
 from clawperator.engine.skills.git import QUICK_SECONDS, Git, GitError, require_git
 
@@ -24,12 +24,12 @@ _MAX_BYTES = 64 * 1024
 async def install_hook(
     env: Mapping[str, str], folder: str, terms_file: str | None = None, *, guard: Guard
 ) -> tuple[str, bool]:
-    """Put the hook into the repository around ``folder``: the path of the hook, and whether anything was changed.
+    """Install the hook in the repository of ``folder``; return its path, and whether the file was changed.
 
-    The hook takes the blocked terms from ``terms_file`` where it is given.
+    The hook reads the blocked terms from ``terms_file``, if given.
 
-    Raises ``EngineError``: SKILLS_GIT_NOT_FOUND; USAGE where there is no repository; FILE_EXISTS for another hook, and
-    those of ``not_writable``.
+    Raises ``EngineError``: SKILLS_GIT_NOT_FOUND; USAGE outside of a repository; FILE_EXISTS for another hook; those of
+    ``not_writable``.
     """
     with guard.acting(WRITE_FILES, f"install a hook in the git repository of {folder}"):
         return await _install(env, folder, terms_file)
@@ -49,7 +49,7 @@ async def _install(env: Mapping[str, str], folder: str, terms_file: str | None) 
 
 
 def script(terms_file: str | None = None) -> str:
-    """The hook: the command of the PATH, else this very installation; where neither is there, nothing is committed."""
+    """Return the hook, which runs the command on PATH, else this installation; without either, the commit fails."""
     own = shlex.join([sys.executable, "-m", "clawperator.app.cli"])
     words = _WORDS if terms_file is None else f"{_WORDS} --terms-file {shlex.quote(os.path.abspath(terms_file))}"
     return (
@@ -60,7 +60,7 @@ def script(terms_file: str | None = None) -> str:
 
 
 def _write(path: str, terms_file: str | None) -> bool:
-    """Write the hook unless it is there already. Whether a file of somebody else is there is decided by its mark."""
+    """Write the hook unless it is up to date; a mark distinguishes it from other hooks."""
     wanted = script(terms_file).encode(errors="surrogateescape")
     try:
         if os.path.lexists(path):
@@ -76,9 +76,7 @@ def _write(path: str, terms_file: str | None) -> bool:
                     details={"path": path},
                 )
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(wanted)
-        os.chmod(path, 0o755)  # noqa: S103 -- git runs it
+        write_file(path, wanted, replace=True, mode=0o755)
     except OSError as exc:
         raise not_writable(path, exc) from exc
     return True

@@ -1,6 +1,6 @@
-"""The registry and its indexes, written anew from the skills' own folders (skills.md#indexes).
+"""Generate the registry and its indexes from the folders of the skills (skills.md#indexes).
 
-``build_index`` is a function of the folders' content and of ``generatedAt`` alone: the same input gives the same bytes.
+The same folders and the same ``generatedAt`` give the same bytes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from clawperator.engine.contracts.skill import zoned
-from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.writing import read_file
 from clawperator.engine.guard import Guard
 from clawperator.engine.skills.json_files import json_bytes, remove_files, write_file
-from clawperator.engine.skills.registry import FILE, FOLDER, Registry, read_document, read_file
-from clawperator.engine.skills.validation import SkillProblem, entry_problems
+from clawperator.engine.skills.registry import FILE, FOLDER, Registry, read_document
+from clawperator.engine.skills.validation import SkillProblem, entry_problems, read_entry
 
 SCHEMA_VERSION = "1.0"
 GENERATED = f"{FOLDER}/generated"
@@ -36,7 +36,7 @@ _SOURCE_DATE_EPOCH = "SOURCE_DATE_EPOCH"
 
 
 class Difference(NamedTuple):
-    """A file of the index that is not what the skills' folders say: ``missing``, ``stale`` or ``unexpected``."""
+    """A file of the index that is ``missing``, ``stale`` or ``unexpected``."""
 
     file: str
     kind: str
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The content of every file by its path below ``root``, the registry last: who reads it finds the others already there."""
+    """The content of every file by its path below ``root``; the registry is last, so that it is written after the others."""
 
     root: str
     generated_at: str
@@ -65,9 +65,9 @@ class Index:
 
 
 def chosen_time(text: str | None, env: Mapping[str, str]) -> str | None:
-    """The ``generatedAt`` that a caller asks for: ``text``, else ``SOURCE_DATE_EPOCH`` (seconds), else none.
+    """Return the requested ``generatedAt``: ``text``, else ``SOURCE_DATE_EPOCH`` (seconds), else ``None``.
 
-    Raises ``USAGE`` for what is no time with a zone.
+    Raises ``USAGE`` for a time that is invalid or has no zone.
     """
     seconds = env.get(_SOURCE_DATE_EPOCH, "")
     try:
@@ -84,9 +84,9 @@ def chosen_time(text: str | None, env: Mapping[str, str]) -> str | None:
 
 
 def build_index(root: str, *, generated_at: str | None = None) -> Index:
-    """Everything that ``skills index`` writes. Without ``generated_at`` the time stays while the skills stay the same.
+    """Return the index. Without ``generated_at`` the time changes only if the skills do.
 
-    Raises ``SKILL_VALIDATION_FAILED`` with ``details.problems`` where a ``skill.json`` is not right.
+    Raises ``SKILL_VALIDATION_FAILED`` with ``details.problems`` for an invalid ``skill.json``.
     """
     present = _present(root)
     skills = _collected(root)
@@ -97,10 +97,10 @@ def build_index(root: str, *, generated_at: str | None = None) -> Index:
 
 
 def check_index(root: str, *, generated_at: str | None = None) -> tuple[Difference, ...]:
-    """How the files there differ from what ``write_index`` would write at the time that the registry names."""
+    """Return how the files differ from those that ``write_index`` would write with the registry's ``generatedAt``."""
     present = _present(root)
-    told = present.get("generatedAt")
-    at = generated_at or (told if isinstance(told, str) else _iso(datetime.now(UTC)))
+    recorded = present.get("generatedAt")
+    at = generated_at or (recorded if isinstance(recorded, str) else _iso(datetime.now(UTC)))
     index = _index(root, present, _collected(root), at)
     found = [Difference(file, "unexpected") for file in _leftovers(index)]
     for file, content in index.files.items():
@@ -109,16 +109,16 @@ def check_index(root: str, *, generated_at: str | None = None) -> tuple[Differen
                 found.append(Difference(file, "stale"))
         except FileNotFoundError:
             found.append(Difference(file, "missing"))
-        except OSError:  # larger, or no file at all
+        except OSError:  # larger, or not a regular file
             found.append(Difference(file, "stale"))
     return tuple(sorted(found))
 
 
 def write_index(root: str, *, guard: Guard, generated_at: str | None = None) -> Index:
-    """Write the registry and its indexes, and remove shards that nothing belongs to any more.
+    """Write the registry and its indexes, and remove obsolete shards.
 
-    Raises ``SKILL_VALIDATION_FAILED``; ``REGISTRY_READ_FAILED`` where a file cannot be written or the folder of the indexes
-    leads elsewhere.
+    Raises ``SKILL_VALIDATION_FAILED``; ``REGISTRY_READ_FAILED`` if a file cannot be written or the index folder is outside of
+    the root.
     """
     index = build_index(root, generated_at=generated_at)
     registry = Registry(os.path.join(root, REGISTRY), root, (), "")
@@ -144,24 +144,24 @@ def write_index(root: str, *, guard: Guard, generated_at: str | None = None) -> 
 
 
 def _present(root: str) -> dict[str, Any]:
-    """The registry that is there, for its time and its other keys; ``{}`` where there is none."""
+    """Return the existing registry, or ``{}``."""
     path = os.path.join(root, REGISTRY)
     return read_document(path) if os.path.lexists(path) else {}
 
 
 def _collected(root: str) -> list[dict[str, Any]]:
-    """Every ``skill.json`` below ``skills/``, sorted by id. Links are not followed: a skill lies where it is."""
+    """Return every ``skill.json`` below ``skills/``, sorted by id; does not follow links."""
     problems: list[SkillProblem] = []
     skills: list[dict[str, Any]] = []
     for folder in _skill_folders(root):
         file = f"{folder}/{SKILL_JSON}"
-        entry = _read_entry(os.path.join(root, file), problems, file)
+        entry = read_entry(os.path.join(root, file), problems, file)
         if entry is not None:
             found = [*entry_problems(entry, file, "$"), *_file_problems(root, folder, entry)]
             problems += found
             skills += [] if found else [entry]
     skills.sort(key=lambda entry: str(entry["id"]))
-    problems += _twins(skills)
+    problems += _duplicates(skills)
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         first = problems[0]
@@ -182,23 +182,8 @@ def _skill_folders(root: str) -> Iterator[str]:
             yield relative
 
 
-def _read_entry(path: str, problems: list[SkillProblem], file: str) -> dict[str, Any] | None:
-    try:
-        value = parse_json(read_file(path))
-    except OSError as exc:
-        problems.append(SkillProblem(file, "$", exc.strerror or str(exc)))
-        return None
-    except EngineError as exc:
-        problems.append(SkillProblem(file, "$", exc.message))
-        return None
-    if not isinstance(value, dict):
-        problems.append(SkillProblem(file, "$", "it is not an object"))
-        return None
-    return value
-
-
 def _file_problems(root: str, folder: str, entry: Mapping[str, Any]) -> Iterator[SkillProblem]:
-    """``path`` is the folder, and every file that the entry names is there and inside."""
+    """Yield a problem for a wrong ``path``, and for each file that is missing or outside of the root."""
     file = f"{folder}/{SKILL_JSON}"
     if entry.get("path") != folder:
         yield SkillProblem(file, "$.path", f"should be {folder}")
@@ -209,7 +194,7 @@ def _file_problems(root: str, folder: str, entry: Mapping[str, Any]) -> Iterator
         named += [(f"$.{key}[{at}]", value) for at, value in enumerate(values if isinstance(values, list) else ())]
     for pointer, relative in named:
         if not isinstance(relative, str):
-            continue  # the schema has said so
+            continue  # reported by the schema
         try:
             if not os.path.isfile(guard.place(str(entry.get("id")), relative)):
                 yield SkillProblem(file, pointer, f"the file {relative[:200]} is missing")
@@ -217,7 +202,7 @@ def _file_problems(root: str, folder: str, entry: Mapping[str, Any]) -> Iterator
             yield SkillProblem(file, pointer, exc.message)
 
 
-def _twins(skills: Sequence[Mapping[str, Any]]) -> Iterator[SkillProblem]:
+def _duplicates(skills: Sequence[Mapping[str, Any]]) -> Iterator[SkillProblem]:
     for one, other in pairwise(skills):
         if one["id"] == other["id"]:
             yield SkillProblem(f"{other['path']}/{SKILL_JSON}", "$.id", f"{one['path']} also has the id {one['id']}")
@@ -229,7 +214,8 @@ def _twins(skills: Sequence[Mapping[str, Any]]) -> Iterator[SkillProblem]:
 def _index(root: str, present: Mapping[str, Any], skills: Sequence[Mapping[str, Any]], at: str) -> Index:
     compact = [{key: entry[key] for key in _COMPACT} for entry in skills]
     head = {"schemaVersion": SCHEMA_VERSION, "generatedAt": at}
-    registry = json_bytes({**_kept(present), **head, "skills": skills})
+    kept = {key: value for key, value in present.items() if key != "skills"}
+    registry = json_bytes({**kept, **head, "skills": skills})
     shards: dict[str, list[dict[str, Any]]] = {"byApp": [], "byPrefix": []}
     files: dict[str, bytes] = {
         MIN_INDEX: _dense({**head, "count": len(compact), "skills": compact}),
@@ -251,11 +237,6 @@ def _index(root: str, present: Mapping[str, Any], skills: Sequence[Mapping[str, 
     return Index(root, at, len(skills), files)
 
 
-def _kept(present: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of the registry's head that are not ours to change, in their order; ``$schema`` stands first by custom."""
-    return {key: value for key, value in present.items() if key != "skills"}
-
-
 def _grouped(
     entries: Iterable[Mapping[str, Any]], name: Callable[[Mapping[str, Any]], str]
 ) -> dict[str, list[Mapping[str, Any]]]:
@@ -266,7 +247,7 @@ def _grouped(
 
 
 def _prefix(skill_id: str) -> str:
-    """The shard of an id; SHA-1 spreads names, and secures nothing."""
+    """Return the shard of an id; SHA-1 only distributes the names."""
     return hashlib.sha1(skill_id.encode(), usedforsecurity=False).hexdigest()[:2]
 
 
@@ -279,7 +260,7 @@ def _dense(value: Mapping[str, Any]) -> bytes:
 
 
 def _leftovers(index: Index) -> list[str]:
-    """Shards of earlier times. Nothing else in the folder is ours."""
+    """Return shards that are not in the index; other files are kept."""
     found = []
     for folder in (BY_APP, BY_PREFIX):
         place = os.path.join(index.root, folder)

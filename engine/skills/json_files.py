@@ -1,4 +1,4 @@
-"""Writing what others read meanwhile: a reader sees the old file or the new one, and a failure leaves the old one."""
+"""Write the JSON files of a registry atomically."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from clawperator.engine.files import writing
 
 
 def json_bytes(value: Mapping[str, Any], *, dense: bool = False) -> bytes:
-    """JSON as people commit it: two spaces, readable text, one newline at the end. ``dense``: on one line, without blanks.
+    """Return JSON with two spaces of indent and a final newline; ``dense``: on one line, without blanks.
 
-    Half of a surrogate pair is no text in UTF-8: where somebody has written one, all of the text is escaped.
+    A value with half of a surrogate pair, which UTF-8 cannot encode, is written with escapes.
     """
     form: dict[str, Any] = {"separators": (",", ":")} if dense else {"indent": 2}
     try:
@@ -24,13 +24,13 @@ def json_bytes(value: Mapping[str, Any], *, dense: bool = False) -> bytes:
 
 
 def write_file(path: str, content: bytes) -> None:
-    """Replace the file at ``path`` as a whole, keeping its mode; folders are made. Raises ``OSError``."""
+    """Replace the file at ``path`` atomically, keeping its mode; creates folders. Raises ``OSError``."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     writing.write_file(path, content, replace=True, mode=None)
 
 
 def remove_files(paths: Iterable[str]) -> None:
-    """Remove files; one that is gone already is as wished. Raises ``OSError``."""
+    """Remove files that exist. Raises ``OSError``."""
     for path in paths:
         with suppress(FileNotFoundError):
             os.unlink(path)

@@ -33,8 +33,8 @@ def compile_template(
 ) -> Compiled:
     """Compile the template ``text``; ``artifact`` is its name without suffix.
 
-    Raises COMPILE_VAR_MISSING (``details.{placeholder, skillId, artifactName}``), COMPILE_VALIDATION_FAILED (with what the
-    validator says in ``details``) and the policy's codes.
+    Raises COMPILE_VAR_MISSING (``details.{placeholder, skillId, artifactName}``), COMPILE_VALIDATION_FAILED with the details of
+    the validator, and the policy's codes.
     """
     names = {"skillId": skill_id, "artifactName": artifact}
     texts = {name: text_of(value) for name, value in variables.items()}
@@ -68,7 +68,7 @@ def compile_template(
 
 
 def template_inputs(text: str) -> tuple[Input, ...]:
-    """The placeholders, in file order; the ids are nobody's to ask for."""
+    """Return the placeholders in file order, without the generated ids."""
     return tuple(
         Input(name, "string", required=True, default=None, values=(), personal=is_personal(name))
         for name in _placeholders(text)
@@ -77,12 +77,12 @@ def template_inputs(text: str) -> tuple[Input, ...]:
 
 
 def _placeholders(text: str) -> dict[str, None]:
-    """The names in file order, each once."""
+    """Return the names in file order, without duplicates."""
     return dict.fromkeys(PLACEHOLDER.findall(text))
 
 
 def _escaped(value: str) -> str:
-    """``value`` as it stands inside of a JSON string."""
+    """Return ``value`` escaped for the inside of a JSON string."""
     return json.dumps(value, ensure_ascii=False)[1:-1]
 
 
@@ -108,7 +108,7 @@ def _validated(template: str, filled: str, names: Mapping[str, str]) -> Validate
 
 
 def _outside_strings(template: str) -> Iterator[tuple[int, str]]:
-    """Line and advice for each placeholder in whose place a value could be anything: another key, another action."""
+    """Yield line and hint of each placeholder outside of a string, where a value could add keys or actions."""
     bare = _STRING.sub(lambda string: re.sub(r"[^\n]", " ", string[0]), template)
     for place in PLACEHOLDER.finditer(bare):
         hint = f"Write {{{{{place[1]}}}}} inside a string. Numbers and keys of a template cannot be placeholders."

@@ -1,9 +1,8 @@
-"""Lint of skills: what must not stand in their files, and what recipes should not do (skills.md#lints)."""
+"""Lint the files of skills (skills.md#lints)."""
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from clawperator.engine.config.policy import Profile
 from clawperator.engine.contracts.issues import shown
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.writing import read_file
 from clawperator.engine.skills.blocked_terms import BlockedTerms
 from clawperator.engine.skills.literals import WORDS, literals
 from clawperator.engine.skills.recipe.selectors import LITERAL_ANNOTATED
@@ -43,18 +43,18 @@ SEVERITIES: Mapping[str, Severity] = {
     "L-STALE": "info",
     "L-PERCENT": "warning",
 }
-"""Every lint. A recipe that cannot be read is found under the code of the error that compiling it gives."""
+"""Every lint. A recipe that does not compile is reported under the code of its error."""
 RECIPE = ".recipe.md"
 MAX_FILE_BYTES = 2 * 1024 * 1024
 MAX_FILES = 2_000
-"""Of one skill: more, or larger ones, are no text that people wrote."""
+"""Of one skill; larger files are not source text."""
 _SKIPPED_FOLDERS = frozenset({".git", "node_modules", "__pycache__"})
 _BINARY_AFTER = 8_000
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report; ``code`` is a lint or an error code, ``message`` repeats what was found only where it is a blocked term."""
+    """One finding; ``code`` is a lint or an error code. ``message`` repeats no text of the file except blocked terms."""
 
     file: str
     line: int
@@ -74,7 +74,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LintRules:
-    """What is looked for besides the lints themselves: this user's terms, what the policy allows, and what day it is."""
+    """The context of the lints: the current date, the policy, and the user's blocked terms."""
 
     today: date
     profile: Profile
@@ -86,10 +86,7 @@ def has_errors(findings: Iterable[Finding]) -> bool:
 
 
 def lint_text(text: str, file: str, *, blocked: BlockedTerms, profile: Profile, today: date) -> list[Finding]:
-    """The findings in one file's text, in the order of its lines; ``file`` is its name in them and says whether it is a recipe.
-
-    Pure: no clock, no other file.
-    """
+    """Return the findings in one text, by line; ``file`` is its name, whose suffix identifies a recipe. Pure."""
     return _lint(text, file, LintRules(today, profile, blocked))
 
 
@@ -126,13 +123,13 @@ def _recipe(text: str, file: str, rules: LintRules) -> Iterator[LintMessage]:
     try:
         recipe = read_recipe(source)
     except EngineError as exc:
-        if exc.details.get("lint") != LITERAL_ANNOTATED:  # the lint finds all of these
+        if exc.details.get("lint") != LITERAL_ANNOTATED:  # reported by the lint
             yield _broken(exc)
     yield from remarks(source, recipe, rules.profile, rules.today)
 
 
 def _broken(error: EngineError) -> LintMessage:
-    """A recipe that does not compile, as a finding; of a literal the same one that looking at the text gives."""
+    """Return the error of a recipe as a finding; that of a literal equals the finding in the text."""
     place = error.details.get("line")
     line = place if isinstance(place, int) else 1
     lint = error.details.get("lint")
@@ -147,7 +144,7 @@ def _broken(error: EngineError) -> LintMessage:
 
 
 def lint_files(files: Iterable[tuple[str, str]], rules: LintRules) -> list[Finding]:
-    """The findings in files: (path, name in the findings). Raises REGISTRY_READ_FAILED for one that cannot be read."""
+    """Return the findings in files: (path, name in the findings). Raises REGISTRY_READ_FAILED."""
     found: list[Finding] = []
     for path, name in files:
         try:
@@ -162,7 +159,7 @@ def lint_files(files: Iterable[tuple[str, str]], rules: LintRules) -> list[Findi
 
 
 def lint_all(registry: Registry, rules: LintRules) -> list[Finding]:
-    """The findings in every skill, and the entries of the registry that were left out. Blocks while it reads every file."""
+    """Return the findings in every skill, and the ignored registry entries; blocks."""
     file = os.path.relpath(registry.path, registry.root)
     found = [Finding(file, 0, ENTRY_INVALID, "error", warning["message"]) for warning in registry.warnings]
     for entry in registry.skills:
@@ -171,7 +168,7 @@ def lint_all(registry: Registry, rules: LintRules) -> list[Finding]:
 
 
 def lint_registered(registry: Registry, skill_id: str, rules: LintRules) -> list[Finding]:
-    """The findings in a skill's files; that they cannot be read is one."""
+    """Return the findings in a skill's files; an unreadable file is a finding."""
     try:
         return lint_files(skill_files(registry, skill_id), rules)
     except EngineError as exc:
@@ -181,12 +178,12 @@ def lint_registered(registry: Registry, skill_id: str, rules: LintRules) -> list
 def lint_skill(
     registry: Registry, skill_id: str, *, blocked: BlockedTerms, profile: Profile, today: date
 ) -> list[Finding]:
-    """The findings in every text file of a skill's folder. Raises SKILL_NOT_FOUND, REGISTRY_READ_FAILED."""
+    """Return the findings in every text file of a skill's folder. Raises SKILL_NOT_FOUND, REGISTRY_READ_FAILED."""
     return lint_files(skill_files(registry, skill_id), LintRules(today, profile, blocked))
 
 
 def skill_files(registry: Registry, skill_id: str) -> Iterator[tuple[str, str]]:
-    """The files of a skill: real path, and path below the registry's root. Links that lead out of the root are refused."""
+    """Yield the files of a skill: real path, and path below the registry's root. Rejects links that leave the root."""
     entry = registry.get(skill_id)
     folder = registry.place(skill_id, str(entry.get("path", "")))
     if not os.path.isdir(folder):
@@ -207,23 +204,21 @@ def skill_files(registry: Registry, skill_id: str) -> Iterator[tuple[str, str]]:
 
 
 def _file(path: str, name: str, rules: LintRules) -> list[Finding]:
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
+    if not os.path.isfile(path) or os.path.getsize(path) > MAX_FILE_BYTES:
+        os.stat(path)  # raises for a missing file
         return []
-    with open(path, "rb") as file:
-        content = file.read(MAX_FILE_BYTES)
-    return lint_bytes(content, name, rules)
+    return lint_bytes(read_file(path, MAX_FILE_BYTES), name, rules)
 
 
 def lint_bytes(content: bytes, name: str, rules: LintRules) -> list[Finding]:
-    """The findings in a file's content; a binary one has none."""
+    """Return the findings in a file's content; none in a binary file."""
     if b"\0" in content[:_BINARY_AFTER] and not name.casefold().endswith(RECIPE):
         return []
     return _lint(content.decode("utf-8-sig", errors="replace"), name, rules)
 
 
 def lint_history(commits: Iterable[Committed], blocked: BlockedTerms) -> list[Finding]:
-    """The blocked terms in what commits have added, and in their messages."""
+    """Return the blocked terms in added lines and messages of commits."""
     return [
         Finding(added.place, added.line, remark.code, SEVERITIES[remark.code], remark.message)
         for added in commits
@@ -232,7 +227,7 @@ def lint_history(commits: Iterable[Committed], blocked: BlockedTerms) -> list[Fi
 
 
 def lint_staged(files: Iterable[StagedFile], rules: LintRules) -> list[Finding]:
-    """The findings in what a commit would add; of a recipe that no longer compiles also where nothing was added."""
+    """Return the findings in lines that a commit would add, and recipes that it would break."""
     return [
         finding
         for staged in files

@@ -1,4 +1,4 @@
-"""Literals that belong to one person or one device, found by their shape (skills.md#lints). Pure, and free of other imports."""
+"""Find literals that identify a person or a device (skills.md#lints). Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ WORDS = {
     PHONE: "looks like a phone number",
     PATH: "is a path in a home folder",
 }
-"""What is said about a finding; the literal itself is never quoted: reports travel further than files."""
+"""Messages; they do not contain the literal, because reports are shared more widely than files."""
 
 _PATTERNS = (
-    # "file:///home/…" is one, "https://shop.example/home/feed" is none
+    # matches "file:///home/…", but not "https://shop.example/home/feed"
     (PATH, re.compile(r"(?:(?<=file://)|(?<![\w./-]))/(?:var/)?(?:home|Users)/[A-Za-z0-9][\w.-]{0,63}")),
     (PATH, re.compile(r"(?i)(?<!\w)[A-Z]:[\\/]{1,2}Users[\\/]{1,2}[A-Z0-9][\w.-]{0,63}")),
-    # "git@host:repository" names a server's account and "icon@2x.png" a picture, neither a person
+    # not "git@host:repository" and "icon@2x.png"
     (
         EMAIL,
         re.compile(
@@ -32,7 +32,7 @@ _PATTERNS = (
     (SERIAL, re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{16}(?![0-9A-Za-z])")),
     (SERIAL, re.compile(r"(?<!\w)emulator-\d{1,6}(?!\w)")),
     (SERIAL, re.compile(r"(?<!\w)adb-[\w-]{6,64}\._adb[\w-]{0,32}\._tcp")),
-    # +49 171 1234567; the country's code makes it one however it is grouped
+    # +49 171 1234567, in any grouping
     (PHONE, re.compile(r"(?<![\w+.])\+[1-9](?:[ ./()-]{0,2}\d){7,14}(?!\d)")),
     # (555) 123-4567
     (PHONE, re.compile(r"(?<![\w.-])(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-]|\.\d)")),
@@ -43,7 +43,7 @@ _PATTERNS = (
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """One finding: ``text[start:end]`` is of the kind ``code``."""
+    """A finding: ``text[start:end]`` is of the kind ``code``."""
 
     code: str
     start: int
@@ -51,7 +51,7 @@ class Literal:
 
 
 def literals(text: str) -> list[Literal]:
-    """Every literal of ``text`` in its order; of those that overlap, the first."""
+    """Return the literals in ``text`` in order; of overlapping ones, the first."""
     found = sorted(
         (Literal(code, match.start(), match.end()) for code, pattern in _PATTERNS for match in pattern.finditer(text)),
         key=lambda literal: (literal.start, -literal.end),

@@ -1,4 +1,4 @@
-"""Choose the node of a step on a fresh tree, where its selector says more than a matcher can, and the matcher that takes it."""
+"""Resolve the selector of a step on a new snapshot, where a matcher cannot express it, and return a matcher for the node."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _INFERRED: Final = "≈"
 
 
 def choose(tree: UiTree, selector: Mapping[str, Any], action: Mapping[str, Any]) -> Matcher:
-    """The matcher that finds the one node on screen that satisfies ``selector`` (of a recipe, inputs filled in), and no other.
+    """Return a matcher for the only node on screen that matches ``selector`` of a recipe.
 
-    Raises NODE_NOT_FOUND (``details.{matches, nearest}``) where there is none, RECIPE_SELECTOR_UNSUPPORTED where there are
-    several (``details.{matches, found}``) or where no matcher finds the node alone (``details.found``).
+    Raises NODE_NOT_FOUND (``details.{matches, nearest}``), RECIPE_SELECTOR_UNSUPPORTED for several nodes
+    (``details.{matches, found}``), or if no matcher is unique for the node (``details.found``).
     """
     found = [node for node in tree.on_screen if _satisfies(node, selector)]
     if not found:
@@ -43,7 +43,7 @@ def choose(tree: UiTree, selector: Mapping[str, Any], action: Mapping[str, Any])
 
 
 def _taps(action: Mapping[str, Any]) -> bool:
-    """Whether ``action`` is a plain click, which reaches a node through a label inside it, too."""
+    """Return whether ``action`` is a plain click, which may target a label inside the node."""
     return action["type"] == "click" and "clickType" not in action["params"]
 
 
@@ -58,13 +58,13 @@ def _holds(node: UiNode, key: str, wanted: Any) -> bool:
         case "any_of":
             return any(_satisfies(node, part) for part in wanted)
         case "class":
-            # by the names of classes: the roles of a dump are inferred
+            # compare class names: the roles of a dump are inferred
             name = simple_name(node.cls)
             return wanted in (node.cls, name) or (name in ROLES and ROLES[name] == ROLES.get(simple_name(wanted)))
         case "clickable" | "enabled" | "selected":
             return getattr(node, key) is wanted
         case "index_in_parent":
-            # the dump's own number counts siblings that it leaves out
+            # the index in the dump counts siblings that the dump omits
             return (node.attributes.get("index") or node.path.rpartition("/")[2]) == str(wanted)
         case "annotation":
             return True
@@ -73,7 +73,7 @@ def _holds(node: UiNode, key: str, wanted: Any) -> bool:
 
 
 def _nearest(tree: UiTree, selector: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Nodes that have the texts but not the rest; where there are none, those that nearly have the texts."""
+    """Yield nodes that match the texts but not the other keys, else those that nearly match the texts."""
     matcher = Matcher.from_fields({FIELDS[key]: wanted for key, wanted in selector.items() if key in FIELDS})
     if not matcher:
         return

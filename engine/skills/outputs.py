@@ -1,7 +1,6 @@
-"""What a recipe's run amounts to (skills.md#verification and skills.md#outputs and skills.md#optional-steps): its outputs, its confirmations, its variance. Pure.
+"""Outputs, confirmations and variance of a recipe's run (skills.md#verification, skills.md#outputs, skills.md#optional-steps). Pure.
 
-Texts of screens are private: what leaves here in ``outputs`` and as ``actual`` has passed the redaction that the recipe declares,
-and no warning repeats a value.
+Screen texts are private: ``outputs`` and ``actual`` are redacted as the recipe declares, and no warning contains a value.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ _TRUTHS: Final = {
 }
 _HASH_DIGITS = 16
 MASK = "mask"
-"""How texts are redacted where nobody says how."""
+"""The default redaction of texts."""
 
 
 def steps_of(envelopes: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The step results of envelopes by action id; ids are unique in what was compiled together."""
+    """Return the step results of envelopes by action id; ids are unique in a compiled artifact."""
     return {step["id"]: step for envelope in envelopes for step in envelope["stepResults"]}
 
 
@@ -49,7 +48,7 @@ def steps_of(envelopes: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, A
 def read_outputs(
     outputs: Iterable[Output], steps: Steps, salt: bytes
 ) -> tuple[dict[str, Scalar], list[dict[str, Any]]]:
-    """The declared outputs that were found, redacted, and a warning for each that was not."""
+    """Return the declared outputs, redacted, and a warning for each that is missing."""
     values: dict[str, Scalar] = {}
     warnings = []
     for output in outputs:
@@ -72,7 +71,7 @@ def read_outputs(
 
 
 def _text_at(steps: Steps, step: str, key: str) -> str | None:
-    """What a step that succeeded has left under ``key``."""
+    """Return the data of a successful step under ``key``."""
     result = steps.get(step)
     if result is None or not result.get("success"):
         return None
@@ -81,7 +80,7 @@ def _text_at(steps: Steps, step: str, key: str) -> str | None:
 
 
 def _inner(text: str, pattern: str) -> tuple[str | None, tuple[str, str]]:
-    """What the pattern's group holds, all of the text where there is no pattern, or what is wrong."""
+    """Return the group that the pattern matches, or the whole text without a pattern; and the error otherwise."""
     if not pattern:
         return text, ("", "")
     found, problem = search(pattern, text)
@@ -91,7 +90,7 @@ def _inner(text: str, pattern: str) -> tuple[str | None, tuple[str, str]]:
 
 
 def convert(text: str, kind: str) -> Scalar | None:
-    """``text`` as a value of an output's type; ``None`` where it is none."""
+    """Return ``text`` as a value of an output's type; ``None`` if it cannot be converted."""
     plain = text.strip()
     if kind == "integer":
         return int(plain) if _INTEGER.fullmatch(plain) else None
@@ -106,7 +105,7 @@ def convert(text: str, kind: str) -> Scalar | None:
 
 
 def redact(value: Scalar, mode: str, salt: bytes) -> Scalar:
-    """``value`` as ``none``, ``hash`` or ``mask`` leave it; what nobody knows is masked. ``drop`` is the caller's to do."""
+    """Return ``value`` redacted by ``none``, ``hash`` or ``mask``, the default. The caller handles ``drop``."""
     if mode == "none":
         return value
     text = text_of(value)
@@ -117,10 +116,7 @@ def redact(value: Scalar, mode: str, salt: bytes) -> Scalar:
 
 
 def search(pattern: str, text: str) -> tuple[re.Match[str] | None, str]:
-    """The first match, and why there can be none where the pattern itself is to blame.
-
-    Patterns come with recipes, texts from screens: a pattern that could take for ever is not tried.
-    """
+    """Return the first match, or the problem of an invalid or too expensive pattern, which is not tried."""
     if problem := pattern_problem(pattern):
         return None, problem
     return re.search(pattern, text[: cost_of(pattern).reach]), ""
@@ -132,10 +128,7 @@ def search(pattern: str, text: str) -> tuple[re.Match[str] | None, str]:
 def failed_confirms(
     confirms: Iterable[Confirm], steps: Steps, outputs: Iterable[Output], salt: bytes
 ) -> list[dict[str, Any]]:
-    """A VERIFY_FAILED for each expectation that what was read does not meet; presence is what the plan itself checks.
-
-    Give only the confirmations of executions that came to their end.
-    """
+    """Return VERIFY_FAILED for each expectation that is not met; ``confirms`` must belong to completed executions."""
     modes = {output.step: output.redaction for output in outputs}
     failed = []
     for confirm in confirms:
@@ -148,7 +141,7 @@ def failed_confirms(
 
 
 def meets(actual: str, expect: Mapping[str, str]) -> bool:
-    """Whether all of ``equals``, ``contains`` and ``matches`` (a regular expression found anywhere) hold."""
+    """Return whether ``equals``, ``contains`` and ``matches`` (a regular expression) all hold."""
     return (
         expect.get("equals", actual) == actual
         and expect.get("contains", "") in actual
@@ -157,7 +150,7 @@ def meets(actual: str, expect: Mapping[str, str]) -> bool:
 
 
 def _verify_failed(confirm: Confirm, actual: str | None, mode: str, salt: bytes) -> dict[str, Any]:
-    """The error object of the run report (errors.md#codes)."""
+    """Return the error object of the run report (errors.md#codes)."""
     code = ErrorCode.VERIFY_FAILED
     details: dict[str, Any] = {
         "stepId": confirm.step_id,
@@ -181,7 +174,7 @@ def _verify_failed(confirm: Confirm, actual: str | None, mode: str, salt: bytes)
 
 
 def variance(step_id: str, execution: Mapping[str, Any], envelope: Mapping[str, Any]) -> dict[str, Any]:
-    """What an optional step looked for and what there was instead (skills.md#optional-steps)."""
+    """Return what an optional step expected and what it found (skills.md#optional-steps)."""
     action = next(action for action in execution["actions"] if action["id"] == step_id)
     result = next((step for step in envelope["stepResults"] if not step["success"]), None)
     found: dict[str, Any] = {"error": envelope.get("error")}

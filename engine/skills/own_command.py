@@ -1,4 +1,4 @@
-"""How a script calls us back: one executable path without blanks, because scripts test for it first and then split it."""
+"""The command by which scripts run Clawperator: an executable path without blanks, because scripts split it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ _MODULE = "clawperator.app.cli"
 
 @contextmanager
 def own_command() -> Iterator[str]:
-    """The path of our own command, for as long as the script runs.
+    """Yield the path of this installation's command while the script runs.
 
-    It is the one that was installed beside our interpreter. Where there is none (``python -m``), or blanks stand in its path,
-    it is a small script in a folder of its own that calls this very interpreter. What PATH calls by our name is never
-    taken: it may be another program.
+    It is the one next to the interpreter, else a temporary script that calls the interpreter (``python -m``, or a path with
+    blanks). PATH is not searched: a command of the same name may be another program.
     """
     installed = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), _NAME)
     if not any(map(str.isspace, installed)) and os.path.isfile(installed) and os.access(installed, os.X_OK):

@@ -1,4 +1,4 @@
-"""Play a compiled artifact: its executions one after the other, then what was declared about them (skills.md#recipes)."""
+"""Run a compiled artifact: its executions in order, then its outputs and confirmations (skills.md#recipes)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ Tell = Callable[[Mapping[str, Any]], object]
 
 @dataclass(frozen=True, slots=True)
 class PlayReport:
-    """How it went. ``results`` are those of the executions that ran, fewer than planned where one failed.
+    """The result of a run. ``results`` are those of the executions that ran, fewer than planned after a failure.
 
-    ``errors``: what failed, as error objects (``code`` only where there is one). ``variance``: optional steps that found
-    something else, which fails nothing. ``outputs`` are redacted as the recipe says; the envelopes in ``results`` are not.
-    ``looks`` are the snapshots for choices; ``chosen`` says of each its ``stepId``, ``executionId`` and ``matcher`` (or ``None``).
+    ``errors`` are error objects. ``variance``: optional steps that failed. ``outputs`` are redacted as the recipe declares; the
+    envelopes in ``results`` are not. ``looks`` are the snapshots for choices; ``chosen`` has ``stepId``, ``executionId`` and
+    ``matcher`` (or ``None``) of each.
     """
 
     compiled: Compiled
@@ -51,9 +51,7 @@ class PlayReport:
         return bool(self.errors)
 
     def to_dict(self) -> dict[str, Any]:
-        """The run report; ``skillId`` and ``artifact`` where they are known; ``recipe``, ``outputs`` and ``variance`` only for recipes,
-        which alone can have them.
-        """
+        """Return the run report; ``skillId`` and ``artifact`` if known; ``recipe``, ``outputs`` and ``variance`` for recipes."""
         answer: dict[str, Any] = {"ok": not self.failed, **_names(self.compiled)}
         if self.compiled.recipe is not None:
             answer["recipe"] = dict(self.compiled.recipe)
@@ -73,13 +71,12 @@ class PlayReport:
 
 
 def documented(result: ExecutionResult) -> dict[str, Any]:
-    """One execution of a report; what the report says itself is not repeated."""
-    said = ("ok", "deviceId")
-    return {key: value for key, value in result.to_dict().items() if key not in said}
+    """Return one execution of a report, without the keys of the report itself."""
+    return {key: value for key, value in result.to_dict().items() if key not in ("ok", "deviceId")}
 
 
 class Executor(Protocol):
-    """What runs the executions of a play: the engine, or a face's own way to it, with its limits."""
+    """Runs executions: the engine, or a front end's wrapper of it."""
 
     settings: Settings
 
@@ -98,7 +95,7 @@ class Executor(Protocol):
 async def play_document(
     engine: Executor, document: object, profile: Profile, *, timeout_ms: object = None, **how: Any
 ) -> PlayReport:
-    """Play what ``compile-artifact`` printed, as ``play`` does, where ``profile`` admits it.
+    """Run the output of ``compile-artifact`` as ``play`` does, if ``profile`` allows it.
 
     Raises ``EngineError``: EXECUTION_VALIDATION_FAILED before anything runs, CAPABILITY_DENIED, and what ``play`` raises.
     """
@@ -119,14 +116,12 @@ async def play(
     options: RunOptions | None = None,
     tell: Tell = unreported,
 ) -> PlayReport:
-    """Run the executions of ``compiled`` in order, each with ``timeout_ms`` where given; ``tell`` hears of each before and after.
+    """Run the executions of ``compiled`` in order, each with ``timeout_ms`` if given; ``tell`` gets an event before and after each.
 
-    Before an execution whose node is to be chosen a snapshot is taken, as an execution of its own; without exactly one node
-    it counts as failed. An execution that fails, or whose confirmation does, ends the play: nothing acts on what it does not know. One that is
-    optional may fail and is left out. Every step counts (the flat profile), whatever the device calls the whole plan.
+    An execution with a choice is preceded by a snapshot, as a separate execution; without exactly one node it has failed. A
+    failed execution or confirmation ends the run, unless it is optional. Every step counts (the flat profile).
 
-    Raises ``EngineError`` where an execution has no result at all; ``skillId``, ``artifact`` and the ``executions`` before it
-    stand beside the code.
+    Raises ``EngineError`` for an execution without a result, with ``skillId``, ``artifact`` and the previous ``executions``.
     """
     began = time.monotonic()
     salt, trouble = b"", ""
@@ -143,7 +138,7 @@ async def play(
 
 @dataclass(slots=True)
 class _Play:
-    """A play so far. ``device_id`` is the same one to the end, whatever is connected meanwhile."""
+    """The state of a run. ``device_id`` does not change after the first execution."""
 
     engine: Executor
     compiled: Compiled
@@ -159,7 +154,7 @@ class _Play:
     errors: list[Mapping[str, Any]] = field(default_factory=list)
 
     async def run(self, index: int) -> None:
-        """Run one execution, with the choice before it; what fails is added to ``errors``, or to ``variance`` if optional."""
+        """Run one execution with its choice; a failure is added to ``errors``, or to ``variance`` if optional."""
         execution = self.compiled.executions[index]
         optional = _optional_step(self.compiled, execution)
         about = {"index": index, "count": len(self.compiled.executions), "commandId": execution["commandId"]}
@@ -185,7 +180,7 @@ class _Play:
     async def _complete(
         self, execution: dict[str, Any], optional: str, about: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """``execution`` with the matcher that its choice comes to; ``None`` where there is no node to choose."""
+        """Return ``execution`` with the matcher of its choice; ``None`` if no node was chosen."""
         choice = self.compiled.choice(execution)
         if choice is None:
             return execution
@@ -230,14 +225,14 @@ class _Play:
 
 
 def _snapshot(execution: Mapping[str, Any]) -> dict[str, Any]:
-    """A snapshot for the task of ``execution``."""
+    """Return a snapshot payload for the task of ``execution``."""
     return {**build.snapshot(), "taskId": execution["taskId"], "source": execution["source"]}
 
 
 def _chosen(
     looked: ExecutionResult, choice: Choice, execution: Mapping[str, Any]
 ) -> tuple[dict[str, str] | None, dict[str, Any] | None]:
-    """The matcher for the first action of ``execution``, or the error object that says why there is none."""
+    """Return the matcher for the first action of ``execution``, or an error object."""
     if looked.outcome.status != "succeeded":
         return None, _failure(looked)
     try:
@@ -251,14 +246,14 @@ def _chosen(
 def _not_chosen(
     step_id: str, choice: Choice, execution: Mapping[str, Any], failure: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The variance of an optional step for which no node could be chosen."""
+    """Return the variance of an optional step without a chosen node."""
     expected = {"actionType": execution["actions"][0]["type"], "selector": dict(choice.selector)}
     found = {"error": failure.get("message"), **({"errorCode": failure["code"]} if "code" in failure else {})}
     return {"stepId": step_id, "expected": expected, "found": found}
 
 
 def _optional_step(compiled: Compiled, execution: Mapping[str, Any]) -> str:
-    """The optional step that is all of this execution; '' for one that has to succeed."""
+    """Return the optional step of this execution; '' for one that has to succeed."""
     ids = {action["id"] for action in execution["actions"]}
     return next((step for step in compiled.optional if step in ids), "")
 
@@ -272,7 +267,7 @@ def _unconfirmed(
 
 
 def _failure(result: ExecutionResult) -> dict[str, Any]:
-    """What went wrong, with the execution and the step that it went wrong in."""
+    """Return the error with its execution and step."""
     outcome = result.outcome
     error = dict(outcome.error or {})
     step = {"actionId": outcome.failed_step.id} if outcome.failed_step is not None else {}
@@ -280,7 +275,7 @@ def _failure(result: ExecutionResult) -> dict[str, Any]:
 
 
 def _names(compiled: Compiled) -> dict[str, str]:
-    """Of the skill and the artifact, where they are known: a compiled artifact in a file has none."""
+    """Return the names of skill and artifact; a compiled artifact in a file has none."""
     names = {"skillId": compiled.skill_id, "artifact": compiled.artifact}
     return {key: name for key, name in names.items() if name}
 

@@ -1,12 +1,10 @@
-"""The registry: which skills there are, and where their files lie (skills.md#registry).
+"""Find and read the skills registry (skills.md#registry); ``validation`` checks it against its schema.
 
-A registry is foreign input. Here it is only found, read and bounded; ``checking`` validates it against
-its schema. A registry of 5,000 skills is read at every command, so nothing heavy is imported here.
+A registry is untrusted input. One of 5,000 skills is read at every command, so nothing heavy is imported here.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import posixpath
@@ -14,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import open_regular
+from clawperator.engine.files.writing import read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +20,15 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 BUILTIN = "builtin"
-"""Stands wherever a registry file can be named: the skills that come along."""
+"""The name of the built-in registry, accepted in place of a file."""
 VARIABLE = "CLAWPERATOR_SKILLS_REGISTRY"
 FILE = "skills-registry.json"
 FOLDER = "skills"
-"""The folder below the root that holds the registry and the skills' own folders."""
+"""The folder below the root with the registry and the folders of the skills."""
 MAX_BYTES = 64 * 1024 * 1024
 """Of a registry."""
 MAX_FILE_BYTES = 1024 * 1024
-"""Of every other file that is read whole: skill.json, SKILL.md, artifacts."""
+"""Of every other file: skill.json, SKILL.md, artifacts."""
 _LONGEST = 200
 """Of ids in messages and comparisons."""
 _SUGGESTED = 3
@@ -39,16 +37,16 @@ _HINT = "Run `clawperator skills install`, pass --registry <file>, or use --regi
 
 
 FALLBACK = "fallback_instructions_path"
-"""Key of an entry and of errors: a document that says what to do where the skill does not work."""
+"""Key of an entry and of errors: a document with instructions in case the skill fails."""
 ENTRY_INVALID = "REGISTRY_ENTRY_INVALID"
-"""The warning about an entry that is left out."""
+"""The warning about an ignored entry."""
 _REQUIRED = ("id", "applicationId", "intent", "summary", "path", "skillFile")
-"""Texts without which an entry is left out. ``scripts`` is not one of them: a skill may have artifacts only."""
+"""Required strings; ``scripts`` is not one of them: a skill may consist of artifacts."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An entry that no skill can be made of: its ``position`` in the file, its id where it has one, and ``reason`` in words."""
+    """An unusable entry: its ``position`` in the file, its id if it has one, and a human-readable ``reason``."""
 
     position: int
     skill_id: str
@@ -65,8 +63,7 @@ class LeftOut:
 class Registry:
     """The usable entries of the registry at ``path``, in file order and with all of their keys.
 
-    Paths in entries are relative to ``root`` and lead nowhere else. ``source`` says who chose the file: ``flag``, ``env``,
-    ``cwd``, ``installed`` or ``builtin``.
+    Paths in entries are relative to ``root`` and inside it. ``source``: ``flag``, ``env``, ``cwd``, ``installed`` or ``builtin``.
     """
 
     path: str
@@ -77,17 +74,17 @@ class Registry:
 
     @property
     def warnings(self) -> list[dict[str, str]]:
-        """What an answer about this registry says of the entries that were left out: ``{code, path, message}`` each."""
+        """Return a warning for each ignored entry: ``{code, path, message}``."""
         return [entry.to_warning() for entry in self.left_out]
 
     def position(self, index: int) -> int:
-        """Where ``skills[index]`` stands in the file."""
+        """Return the position of ``skills[index]`` in the file."""
         for entry in self.left_out:
             index += entry.position <= index
         return index
 
     def get(self, skill_id: str) -> dict[str, Any]:
-        """The entry of that id, exactly. Raises ``SKILL_NOT_FOUND`` with ``details.skillId``; the hint names near ids."""
+        """Return the entry with this id. Raises ``SKILL_NOT_FOUND`` with ``details.skillId``; the hint suggests similar ids."""
         for entry in self.skills:
             if entry.get("id") == skill_id:
                 return entry
@@ -105,18 +102,18 @@ class Registry:
         )
 
     def fallback(self, skill_id: str) -> dict[str, str]:
-        """The ``fallback_instructions_path`` that errors of this skill carry; empty where its entry names no file of the root."""
+        """Return the ``fallback_instructions_path`` for errors of this skill; empty without a file inside the root."""
         entry = next((entry for entry in self.skills if entry.get("id") == skill_id), {})
         named = entry.get(FALLBACK)
         try:
             path = self.place(skill_id, named) if isinstance(named, str) and named else ""
-        except EngineError:  # it leads out of the root
+        except EngineError:  # outside of the root
             return {}
         return {FALLBACK: path} if os.path.isfile(path) else {}
 
     @contextmanager
     def named_in_errors(self, skill_id: str) -> Iterator[None]:
-        """Let errors that leave the block carry the skill's fallback instructions."""
+        """Add the skill's fallback instructions to errors of the block."""
         try:
             yield
         except EngineError as exc:
@@ -125,14 +122,14 @@ class Registry:
             raise
 
     def place(self, skill_id: str, relative: str) -> str:
-        """The absolute real path of ``relative``; the file itself need not exist.
+        """Return the absolute real path of ``relative``, which need not exist.
 
-        Raises ``REGISTRY_READ_FAILED`` (``details.skillId``) where it lies outside of the root, symbolic links followed.
+        Raises ``REGISTRY_READ_FAILED`` (``details.skillId``) if it is outside of the root after resolving symbolic links.
         """
         try:
             root = os.path.realpath(self.root)
             path = os.path.realpath(os.path.join(root, relative))
-        except ValueError:  # NUL and lone surrogates name no file
+        except ValueError:  # NUL and lone surrogates
             raise _outside(self.path, skill_id, relative) from None
         if leaves(relative) or os.path.commonpath((root, path)) != root:
             raise _outside(self.path, skill_id, relative)
@@ -143,11 +140,12 @@ class Registry:
 
 
 def find_registry(env: Mapping[str, str], *, explicit: str | None = None, cwd: str | None = None) -> tuple[str, str]:
-    """The path of the registry file to use, and who chose it: ``flag``, ``env``, ``cwd``, ``installed`` or ``builtin``.
+    """Return the path of the registry file and its source: ``flag``, ``env``, ``cwd``, ``installed`` or ``builtin``.
 
-    A path that is named explicitly or by the environment is not checked here and has no fallback. Folders above the working
-    folder are not searched: another user may own them, and a skill is a script that runs on this computer.
-    Raises ``REGISTRY_READ_FAILED`` where nothing is named and nothing found, with the paths in ``details.checked``.
+    A path from the caller or the environment is not checked and has no fallback. Folders above the working folder are not
+    searched: another user may own them, and a skill is a script that runs on this computer.
+
+    Raises ``REGISTRY_READ_FAILED`` with ``details.checked`` if no registry is found.
     """
     here = _working_folder() if cwd is None else cwd
     for named, source in ((explicit, "flag"), (env.get(VARIABLE), "env")):
@@ -172,7 +170,7 @@ def find_registry(env: Mapping[str, str], *, explicit: str | None = None, cwd: s
 
 
 def _working_folder() -> str:
-    """The current folder, or the root where it does not exist any more."""
+    """Return the current folder, or the root if it was deleted."""
     try:
         return os.getcwd()
     except FileNotFoundError:
@@ -180,7 +178,7 @@ def _working_folder() -> str:
 
 
 def _from_home(path: str, env: Mapping[str, str]) -> str:
-    """A path that begins with ``~/`` in the home of ``env``: what stands in a variable was expanded by no shell."""
+    """Expand a leading ``~/`` by the home of ``env``: no shell has expanded the value of a variable."""
     if not path.startswith("~/"):
         return path
     from clawperator.engine.config.settings import home_folder
@@ -189,24 +187,24 @@ def _from_home(path: str, env: Mapping[str, str]) -> str:
 
 
 def builtin_path() -> str:
-    """The registry of the skills that come along."""
+    """Return the path of the built-in registry."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), BUILTIN, FOLDER, FILE)
 
 
 def checkout_folder(env: Mapping[str, str]) -> str:
-    """Where ``skills install`` puts the repository (skills.md#installing)."""
+    """Return the folder into which ``skills install`` clones the repository (skills.md#installing)."""
     from clawperator.engine.config.settings import home_folder
 
     return os.path.join(home_folder(env), FOLDER)
 
 
 def installed_path(env: Mapping[str, str]) -> str:
-    """The registry of what ``skills install`` fetched."""
+    """Return the path of the installed registry."""
     return os.path.join(checkout_folder(env), FOLDER, FILE)
 
 
 def open_registry(env: Mapping[str, str], explicit: str | None = None, *, fallback: bool = False) -> Registry:
-    """Find the registry and read it; ``fallback`` opens the built-in one where none is named and none found."""
+    """Find and read the registry; ``fallback`` opens the built-in one if none is chosen and none found."""
     try:
         path, source = find_registry(env, explicit=explicit)
     except EngineError as exc:
@@ -222,8 +220,8 @@ def open_registry(env: Mapping[str, str], explicit: str | None = None, *, fallba
 def load_registry(path: str, source: str = "flag") -> Registry:
     """Read the registry file at ``path``.
 
-    Raises ``REGISTRY_READ_FAILED`` with ``details.{path, reason}`` for what is no JSON object with an array ``skills``. An entry
-    that is no object, lacks a field or has a path outside of the root is left out.
+    An entry that is not an object, lacks a field or has a path outside of the root is ignored. Raises ``REGISTRY_READ_FAILED``
+    with ``details.{path, reason}``.
     """
     if path == BUILTIN:
         path, source = builtin_path(), BUILTIN
@@ -231,7 +229,7 @@ def load_registry(path: str, source: str = "flag") -> Registry:
     skills = read_document(path, source)["skills"]
     left_out = []
     for position, entry in enumerate(skills):
-        try:  # nearly every entry passes here: its texts are checked in one go, because there may be thousands
+        try:  # fast path: nearly every entry passes, and there may be thousands
             paths = "\n".join(("", entry["path"], entry["skillFile"], *entry["scripts"], *entry["artifacts"]))
             if not (".." in paths or "\n/" in paths or "\0" in paths):
                 "".join((entry["id"], entry["applicationId"], entry["intent"], entry["summary"]))
@@ -249,7 +247,7 @@ def load_registry(path: str, source: str = "flag") -> Registry:
 
 
 def read_document(path: str, source: str = "flag") -> dict[str, Any]:
-    """All of a registry file, its entries unchecked. Raises ``REGISTRY_READ_FAILED``, as ``load_registry`` does."""
+    """Read a registry file without checking its entries. Raises ``REGISTRY_READ_FAILED``."""
     document = _parse(_read(path, source), path, source)
     if not isinstance(document, dict) or not isinstance(document.get("skills"), list):
         _refuse(path, source, "it is not an object with an array `skills`", pointer="$.skills")
@@ -257,7 +255,7 @@ def read_document(path: str, source: str = "flag") -> dict[str, Any]:
 
 
 def _unusable(entry: object) -> str:
-    """Why an entry is left out, in words; empty for one that is kept."""
+    """Return why an entry is ignored; empty for a usable one."""
     if not isinstance(entry, dict):
         return "it is not an object"
     if lacking := [key for key in _REQUIRED if key not in entry]:
@@ -275,18 +273,9 @@ def _unusable(entry: object) -> str:
 
 
 def leaves(relative: str) -> bool:
-    """Whether a path of an entry leads out of the root by its text alone, whatever the file system says."""
+    """Return whether the text of a path leads out of the root."""
     normal = posixpath.normpath(relative)
     return normal.startswith(("/", "../")) or normal == ".." or "\0" in relative
-
-
-def read_file(path: str, limit: int = MAX_FILE_BYTES) -> bytes:
-    """The content of a regular file. Raises ``OSError`` (with words in ``strerror``) for everything else, and above ``limit``."""
-    with open_regular(path) as file:
-        content = file.read(min(os.fstat(file.fileno()).st_size, limit) + 1)  # memory is taken for as much as may come
-    if len(content) > limit:
-        raise OSError(errno.EFBIG, f"it is larger than {limit} bytes", path)
-    return content
 
 
 def _read(path: str, source: str) -> bytes:
@@ -294,8 +283,6 @@ def _read(path: str, source: str) -> bytes:
         return read_file(path, MAX_BYTES)
     except OSError as exc:
         _refuse(path, source, exc.strerror or str(exc), cause=exc)
-    except ValueError as exc:  # NUL and lone surrogates name no file
-        _refuse(path, source, str(exc), cause=exc)
 
 
 def _parse(content: bytes, path: str, source: str) -> object:
@@ -308,7 +295,7 @@ def _parse(content: bytes, path: str, source: str) -> object:
         _refuse(path, source, f"it is not UTF-8 at byte {exc.start}", cause=exc)
     except RecursionError as exc:
         _refuse(path, source, "it is nested too deeply", cause=exc)
-    except ValueError as exc:  # constants, and Python's limit on the digits of a number
+    except ValueError as exc:  # constants, and numbers with too many digits
         _refuse(path, source, str(exc), cause=exc)
 
 
@@ -341,7 +328,7 @@ def _outside(path: str, skill_id: str, relative: str) -> EngineError:
 
 
 def nearest(skill_id: str, skills: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Ids that were probably meant, best first: those that hold the text, else the most similar ones."""
+    """Return similar ids, best first: those that contain the text, else the most similar ones."""
     asked = skill_id[:_LONGEST].casefold()
     ids = [text for entry in skills if isinstance(text := entry.get("id"), str) and len(text) <= _LONGEST]
     if holding := [text for text in ids if asked and asked in text.casefold()]:
@@ -356,11 +343,11 @@ def nearest(skill_id: str, skills: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _pairs(text: str) -> set[str]:
-    """The pairs of neighbouring characters: how many two texts share says how alike they are, and thousands are quick."""
+    """Return the pairs of adjacent characters, by which texts are compared."""
     folded = text.casefold()
     return {folded[at : at + 2] for at in range(len(folded) - 1)}
 
 
 def _shown(text: str) -> str:
-    """A foreign text as it may stand in a message: bounded, and encodable."""
+    """Return an untrusted text for a message: bounded and encodable."""
     return text[:_LONGEST].encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""The salt of hashed outputs: random, made once per installation, so that nobody can look values up (skills.md#outputs)."""
+"""The salt of hashed outputs: random, created once per installation (skills.md#outputs)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from clawperator.engine.config.settings import state_folder
-from clawperator.engine.files.writing import open_regular, private_folder
+from clawperator.engine.files.writing import private_folder, read_file, write_file
 
 FILE = "output-salt"
 _BYTES = 32
 
 
 def installation_salt(env: Mapping[str, str]) -> tuple[bytes, str]:
-    """The salt, and what people should know about it: '' unless it holds for this one run only."""
+    """Return the salt, and a warning if it is valid for this run only."""
     path = os.path.join(state_folder(env), FILE)
     try:
         return _read(path) or _make(path), ""
@@ -24,10 +24,9 @@ def installation_salt(env: Mapping[str, str]) -> tuple[bytes, str]:
 
 
 def _read(path: str) -> bytes:
-    """The salt of the file; nothing where there is none yet."""
+    """Return the salt of the file; empty if the file is missing."""
     try:
-        with open_regular(path) as file:
-            salt = bytes.fromhex(file.read(2 * _BYTES + 2).decode())
+        salt = bytes.fromhex(read_file(path, 2 * _BYTES + 2).decode())
     except FileNotFoundError:
         return b""
     if len(salt) != _BYTES:
@@ -36,15 +35,8 @@ def _read(path: str) -> bytes:
 
 
 def _make(path: str) -> bytes:
-    """A new one. Of several processes that make one at the same time, the first wins; nobody reads half of one."""
+    """Create the salt; of several processes that do so at the same time, the first wins."""
     private_folder(os.path.dirname(path))
-    draft = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
-    try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(f"{os.urandom(_BYTES).hex()}\n".encode())
-        with suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(draft)
+    with suppress(FileExistsError):
+        write_file(path, f"{os.urandom(_BYTES).hex()}\n".encode())
     return _read(path)

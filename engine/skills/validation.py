@@ -1,4 +1,4 @@
-"""Whether skills are what they say: schema, files, ``skill.json``, and artifacts as executions (skills.md#validating)."""
+"""Validate skills: schema, files, ``skill.json``, and artifacts as executions (skills.md#validating)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from pydantic import BaseModel, ValidationError
 from clawperator.engine.contracts.skill import Skill, SkillRegistry
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.files.writing import read_file
 from clawperator.engine.skills.json_template import PLACEHOLDER
-from clawperator.engine.skills.registry import LeftOut, Registry, read_document, read_file
+from clawperator.engine.skills.registry import MAX_FILE_BYTES, LeftOut, Registry, read_document
 
 MIRRORED = ("id", "applicationId", "intent", "summary", "path", "skillFile", "scripts", "artifacts")
-"""What an entry and the skill's own ``skill.json`` both say, in the same words."""
+"""Keys that must be equal in a registry entry and in ``skill.json``."""
 _OPTIONAL = frozenset({"artifacts"})
 _JSON = ".json"
 _RECIPE = ".recipe.md"
 _SHOWN = 200
 ARTIFACT_INVALID = "ARTIFACT_INVALID"
-"""The warning about an artifact that would not compile."""
+"""The warning about an artifact that does not compile."""
 
 
 class SkillProblem(NamedTuple):
-    """One thing that is wrong: in which ``file``, at which JSON ``path`` there, and in words."""
+    """One problem: the ``file``, the JSON ``path`` in it, and a message."""
 
     file: str
     path: str
@@ -38,11 +39,11 @@ class SkillProblem(NamedTuple):
 
 
 def validate_skill(registry: Registry, skill_id: str, *, dry_run: bool = False) -> dict[str, Any]:
-    """Check one skill; the answer of ``skills validate <id>``.
+    """Check one skill and return the result of ``skills validate <id>``.
 
-    Raises ``SKILL_NOT_FOUND``, and ``SKILL_VALIDATION_FAILED`` with everything that was found in ``details``: ``reason``,
-    ``missingFields``, ``problems`` (file, JSON path, message), ``missingFiles``, ``mismatchFields``; for an artifact that is
-    no execution ``artifact``, ``path``, ``reason``, ``actionId``, ``actionType``, ``invalidKeys``, ``hint``.
+    Raises ``SKILL_NOT_FOUND``, and ``SKILL_VALIDATION_FAILED`` with all problems in ``details``: ``reason``, ``missingFields``,
+    ``problems`` (file, JSON path, message), ``missingFiles``, ``mismatchFields``; for an invalid artifact ``artifact``, ``path``,
+    ``reason``, ``actionId``, ``actionType``, ``invalidKeys``, ``hint``.
     """
     _refuse_left_out(registry, skill_id)
     place = registry.skills.index(registry.get(skill_id))
@@ -51,7 +52,7 @@ def validate_skill(registry: Registry, skill_id: str, *, dry_run: bool = False) 
 
 
 def validate_all(registry: Registry, *, dry_run: bool = False) -> dict[str, Any]:
-    """Check every skill, and the registry itself; the answer of ``skills validate --all``.
+    """Check every skill and the registry, and return the result of ``skills validate --all``.
 
     Raises ``SKILL_VALIDATION_FAILED`` with ``details.{totalSkills, validCount, invalidCount, failures, problems}``.
     """
@@ -74,10 +75,9 @@ def validate_all(registry: Registry, *, dry_run: bool = False) -> dict[str, Any]
             "failures": failures,
             **({"problems": problems} if problems else {}),
         }
-        words = f"{len(failures)} of {total} skills are not valid" if failures else problems[0]["message"]
-        raise EngineError(
-            ErrorCode.SKILL_VALIDATION_FAILED, words, details=details, extra={"registryPath": registry.path}
-        )
+        message = f"{len(failures)} of {total} skills are not valid" if failures else problems[0]["message"]
+        extra = {"registryPath": registry.path}
+        raise EngineError(ErrorCode.SKILL_VALIDATION_FAILED, message, details=details, extra=extra)
     return {
         "valid": True,
         "totalSkills": total,
@@ -87,7 +87,7 @@ def validate_all(registry: Registry, *, dry_run: bool = False) -> dict[str, Any]
 
 
 def _refuse_left_out(registry: Registry, skill_id: str) -> None:
-    """Raise ``SKILL_VALIDATION_FAILED`` for a skill whose entry is not usable."""
+    """Raise ``SKILL_VALIDATION_FAILED`` for a skill whose entry was ignored."""
     if skill_id and not any(entry.get("id") == skill_id for entry in registry.skills):
         for entry in registry.left_out:
             if entry.skill_id == skill_id:
@@ -105,7 +105,7 @@ def _left_out_error(left_out: LeftOut) -> EngineError:
 
 
 def registry_problems(registry: Registry) -> Iterator[SkillProblem]:
-    """What is wrong with the registry beside its entries, and between them."""
+    """Yield the problems of the registry apart from its entries, and duplicate ids."""
     head = {key: value for key, value in read_document(registry.path, registry.source).items() if key != "skills"}
     yield from schema_problems(SkillRegistry, {**head, "skills": []}, registry.path, "$")
     counts = Counter(entry["id"] for entry in registry.skills if isinstance(entry.get("id"), str))
@@ -115,7 +115,7 @@ def registry_problems(registry: Registry) -> Iterator[SkillProblem]:
 
 
 def entry_problems(entry: Mapping[str, Any], file: str, pointer: str) -> Iterator[SkillProblem]:
-    """What is wrong with an entry or a ``skill.json`` by its schema; ``pointer`` is where in ``file`` it begins."""
+    """Yield the schema problems of an entry or a ``skill.json``; ``pointer`` is its JSON path in ``file``."""
     yield from schema_problems(Skill, entry, file, pointer)
     folder = entry.get("path")
     if not isinstance(folder, str):
@@ -130,7 +130,7 @@ def entry_problems(entry: Mapping[str, Any], file: str, pointer: str) -> Iterato
 
 
 def schema_problems(model: type[BaseModel], value: object, file: str, pointer: str) -> Iterator[SkillProblem]:
-    """Where ``value`` is not what ``model`` says."""
+    """Yield the differences between ``value`` and ``model``."""
     try:
         model.model_validate(value)
     except ValidationError as exc:
@@ -140,10 +140,7 @@ def schema_problems(model: type[BaseModel], value: object, file: str, pointer: s
 
 
 def run_warnings(registry: Registry, skill_id: str) -> list[dict[str, Any]]:
-    """Return what is wrong with a skill that its script can run without, as ``{code, path, message}``.
-
-    Artifacts are accelerators and metadata is for readers: neither refuses a run. Raises ``SKILL_NOT_FOUND``.
-    """
+    """Return problems that do not prevent the script from running, as ``{code, path, message}``. Raises ``SKILL_NOT_FOUND``."""
     listed = registry.get(skill_id).get("artifacts")
     artifacts = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     found = []
@@ -158,13 +155,13 @@ def run_warnings(registry: Registry, skill_id: str) -> list[dict[str, Any]]:
     try:
         validate_skill(registry, skill_id)
     except EngineError as exc:
-        told = {warning["path"] for warning in found}
+        reported = {warning["path"] for warning in found}
         problems = [SkillProblem(**problem) for problem in exc.details.get("problems", ())]
-        missing = [file for file in exc.details.get("missingFiles", ()) if file not in told]
-        words = _words(problems, missing, exc.details.get("mismatchFields", ()))
-        if not words and not exc.details.get("missingFiles"):
-            words = [exc.message]
-        found += [{"code": exc.code.value, "path": "", "message": line} for line in words]
+        missing = [file for file in exc.details.get("missingFiles", ()) if file not in reported]
+        lines = _lines(problems, missing, exc.details.get("mismatchFields", ()))
+        if not lines and not exc.details.get("missingFiles"):
+            lines = [exc.message]
+        found += [{"code": exc.code.value, "path": "", "message": line} for line in lines]
     return found
 
 
@@ -172,7 +169,7 @@ def run_warnings(registry: Registry, skill_id: str) -> list[dict[str, Any]]:
 
 
 def _check(registry: Registry, place: int, *, dry_run: bool) -> dict[str, Any]:
-    """What is said about the entry at ``place`` when everything about it is right."""
+    """Return the result for the entry at ``place``. Raises ``SKILL_VALIDATION_FAILED``."""
     entry = registry.skills[place]
     _check_form(entry)
     skill_id = entry["id"]
@@ -184,8 +181,10 @@ def _check(registry: Registry, place: int, *, dry_run: bool) -> dict[str, Any]:
     problems = [*entry_problems(entry, registry.path, f"$.skills[{registry.position(place)}]")]
     mismatches: list[str] = []
     if skill_json not in missing:
-        own = _own_entry(places[skill_json], problems)
-        mismatches = [key for key in MIRRORED if own is not None and _said(own, key) != _said(entry, key)]
+        path = places[skill_json]
+        if (own := read_entry(path, problems, path)) is not None:
+            problems += entry_problems(own, path, "$")
+            mismatches = [key for key in MIRRORED if _value(own, key) != _value(entry, key)]
     if problems or missing or mismatches:
         raise _invalid(
             skill_id,
@@ -205,7 +204,7 @@ def _check(registry: Registry, place: int, *, dry_run: bool) -> dict[str, Any]:
 
 
 def _check_form(entry: Mapping[str, Any]) -> None:
-    """What the other checks build on: the fields that name files are there, and are texts or lists of texts."""
+    """Check the types of the fields that name files, which the other checks rely on."""
     lacking = [key for key in MIRRORED if key not in entry and key not in _OPTIONAL]
     if lacking:
         raise _invalid(
@@ -222,35 +221,33 @@ def _check_form(entry: Mapping[str, Any]) -> None:
             )
 
 
-def _own_entry(path: str, problems: list[SkillProblem]) -> dict[str, Any] | None:
-    """What ``skill.json`` says; ``None`` where it cannot be read, which goes to ``problems``."""
+def read_entry(path: str, problems: list[SkillProblem], file: str) -> dict[str, Any] | None:
+    """Return the object in ``skill.json``; on failure ``None``, with the reason under the name ``file`` in ``problems``."""
     try:
-        value = parse_json(read_file(path))
+        value = parse_json(read_file(path, MAX_FILE_BYTES))
+        if isinstance(value, dict):
+            return value
+        reason = "it is not an object"
     except OSError as exc:
-        problems.append(SkillProblem(path, "$", exc.strerror or str(exc)))
-        return None
+        reason = exc.strerror or str(exc)
     except EngineError as exc:
-        problems.append(SkillProblem(path, "$", exc.message))
-        return None
-    if not isinstance(value, dict):
-        problems.append(SkillProblem(path, "$", "it is not an object"))
-        return None
-    problems += entry_problems(value, path, "$")
-    return value
+        reason = exc.message
+    problems.append(SkillProblem(file, "$", reason))
+    return None
 
 
-def _said(entry: Mapping[str, Any], key: str) -> object:
+def _value(entry: Mapping[str, Any], key: str) -> object:
     return entry.get(key, [] if key in _OPTIONAL else None)
 
 
 def _summary(problems: list[SkillProblem], missing: list[str], mismatches: list[str]) -> str:
-    """The first thing to correct, and how many more there are."""
-    words = _words(problems, missing, mismatches)
-    more = f" (and {len(words) - 1} more)" if len(words) > 1 else ""
-    return f"{words[0]}{more}"
+    """Return the first problem and the number of further ones."""
+    lines = _lines(problems, missing, mismatches)
+    more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+    return f"{lines[0]}{more}"
 
 
-def _words(problems: Iterable[SkillProblem], missing: Iterable[str], mismatches: Iterable[str]) -> list[str]:
+def _lines(problems: Iterable[SkillProblem], missing: Iterable[str], mismatches: Iterable[str]) -> list[str]:
     return [
         *(f"{problem.file}: {problem.path}: {problem.message}" for problem in problems),
         *(f"{relative} is missing" for relative in missing),
@@ -263,18 +260,18 @@ def _name(entry: Mapping[str, Any]) -> str:
     return named[:_SHOWN].encode("utf-8", "replace").decode() if isinstance(named, str) else "<no id>"
 
 
-def _invalid(skill_id: str, words: str, **details: Any) -> EngineError:
+def _invalid(skill_id: str, reason: str, /, **details: Any) -> EngineError:
     named = skill_id[:_SHOWN]
-    told = {key: value for key, value in details.items() if value}
-    message = f"Skill {named} is not valid: {words}"
-    return EngineError(ErrorCode.SKILL_VALIDATION_FAILED, message, details={"skillId": named, **told})
+    given = {key: value for key, value in details.items() if value}
+    message = f"Skill {named} is not valid: {reason}"
+    return EngineError(ErrorCode.SKILL_VALIDATION_FAILED, message, details={"skillId": named, **given})
 
 
 # -- artifacts as executions
 
 
 def _dry_run(registry: Registry, skill_id: str, artifacts: list[str]) -> dict[str, Any]:
-    """Every artifact that compiles is one that would run, whatever its variables are."""
+    """Compile every artifact with sample values."""
     checked = [artifact for artifact in artifacts if artifact.casefold().endswith((_JSON, _RECIPE))]
     if not checked:
         reason = "the skill has no artifacts" if not artifacts else "the skill has no artifact that compiles"
@@ -285,7 +282,7 @@ def _dry_run(registry: Registry, skill_id: str, artifacts: list[str]) -> dict[st
 
 
 def _check_artifact(registry: Registry, skill_id: str, artifact: str) -> None:
-    """Raises ``SKILL_VALIDATION_FAILED`` with what is wrong with the artifact, as an execution, in ``details``."""
+    """Raise ``SKILL_VALIDATION_FAILED`` with the problem of the artifact in ``details``."""
     try:
         if artifact.casefold().endswith(_JSON):
             _check_template(registry.place(skill_id, artifact))
@@ -296,11 +293,11 @@ def _check_artifact(registry: Registry, skill_id: str, artifact: str) -> None:
 
 
 def _check_template(path: str) -> None:
-    """A JSON template as an execution, placeholders left in."""
+    """Validate a JSON template as an execution, ignoring values with placeholders."""
     from clawperator.engine.executions.validate import validate
 
     try:
-        content = read_file(path)
+        content = read_file(path, MAX_FILE_BYTES)
     except OSError as exc:
         raise EngineError(ErrorCode.REGISTRY_READ_FAILED, f"Cannot read artifact: {exc.strerror or exc}") from exc
     template = parse_json(content)
@@ -316,7 +313,7 @@ def _check_template(path: str) -> None:
 
 
 def _is_open(template: Any, path: str) -> bool:
-    """Whether what stands at ``path`` has a placeholder in it: only its value will tell whether that is right."""
+    """Return whether the value at ``path`` contains a placeholder, so that it cannot be validated yet."""
     value = template
     for part in path.split("."):
         try:
@@ -327,28 +324,16 @@ def _is_open(template: Any, path: str) -> bool:
 
 
 def _check_recipe(registry: Registry, skill_id: str, artifact: str) -> None:
-    """A recipe, compiled with values that stand for whatever will be given."""
-    from clawperator.engine.skills.artifact import compile_artifact, describe_inputs
+    """Compile a recipe with sample values."""
+    from clawperator.engine.skills.artifact import compile_artifact, sample_variables
 
     name = artifact.rsplit("/", 1)[-1]
-    variables = {
-        item.name: _sample(item.type, item.values)
-        for item in describe_inputs(registry, skill_id, name)
-        if item.required and item.default in (None, "")
-    }
-    compile_artifact(registry, skill_id, name, json.dumps(variables))
-
-
-def _sample(kind: str, values: Any) -> object:
-    """Some value of an input's type."""
-    if values:
-        return values[0]
-    return {"integer": 1, "number": 1, "boolean": True}.get(kind, "value")
+    compile_artifact(registry, skill_id, name, json.dumps(sample_variables(registry, skill_id, name)))
 
 
 def _bad_artifact(skill_id: str, artifact: str, cause: EngineError) -> EngineError:
-    told = ("file", "line", "stepId", "path", "reason", "actionId", "actionType", "invalidKeys", "input", "issues")
-    details = {key: cause.details[key] for key in told if key in cause.details}
+    kept = ("file", "line", "stepId", "path", "reason", "actionId", "actionType", "invalidKeys", "input", "issues")
+    details = {key: cause.details[key] for key in kept if key in cause.details}
     hint = cause.details.get("hint") or cause.hint
     return EngineError(
         ErrorCode.SKILL_VALIDATION_FAILED,

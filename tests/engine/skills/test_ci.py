@@ -161,7 +161,7 @@ def test_compilation_that_is_not_deterministic(root: Path, monkeypatch: pytest.M
 
 
 def test_a_required_input_that_nobody_asks_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ci, "_needed", lambda *_: [None])
+    monkeypatch.setattr(ci, "required_inputs", lambda *_: [None])
     monkeypatch.setattr(ci, "sample_variables", lambda *_: {})
     found = failed(root)
     assert {code for _, code in found["inputs"]} == {"INPUT_NOT_REQUIRED"}
