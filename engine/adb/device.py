@@ -285,7 +285,7 @@ class AdbDevice:
         if not fits(service):
             if stdin:
                 raise EngineError(
-                    ErrorCode.PAYLOAD_TOO_LARGE, "a device command cannot be this long and have input of its own"
+                    ErrorCode.PAYLOAD_TOO_LARGE, "a device command of this length cannot have input as well"
                 )
             service, stdin = "shell,v2,raw:sh", encode_text(f"{script}\n")
         await connection.run(open_service(service, serial=self.serial))

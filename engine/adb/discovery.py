@@ -52,7 +52,7 @@ class Discovery:
         except EngineError as error:
             if not is_unknown_service(error):
                 raise
-            return WirelessSupport(pairing=False, discovery=False, problem="it knows no discovery service")
+            return WirelessSupport(pairing=False, discovery=False, problem="it has no discovery service")
         return WirelessSupport(pairing=True, discovery=not problem, problem=problem)
 
     async def require(self) -> None:

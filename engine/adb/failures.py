@@ -61,7 +61,7 @@ def endless(what: str, limit: int, *, serial: str) -> OversizedError:
     size = f"{limit // 2**20} MiB" if limit >= 2**20 else f"{limit} bytes"
     return OversizedError(
         ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-        f"{what}: the device's answer is larger than {size}",
+        f"{what}: the device's output is larger than {size}",
         details={"deviceId": serial, "limit": limit},
     )
 
@@ -77,6 +77,6 @@ def unreachable(address: object, reason: str) -> EngineError:
     """No adb server listens at ``address``."""
     return EngineError(
         ErrorCode.ADB_SERVER_FAILED,
-        f"no adb server answers at {address}: {reason}",
+        f"no adb server listens at {address}: {reason}",
         details={"address": str(address), "reason": reason},
     )

@@ -75,18 +75,18 @@ def pair_outcome(words: str, address: str, code: str) -> Paired:
     details = {"address": address, "adb": said}
     if "wrong password" in lowered or "connection was dropped" in lowered:
         hint = (
-            "Each dialog has a code of its own: leave it open, and give the code that it shows now. "
-            "Where the code is right, switch Wireless debugging off and on."
+            "Each dialog has a new code: leave it open and enter the code that it shows now. "
+            "If the code is right, turn Wireless debugging off and on."
         )
     elif "unable to start pairing client" in lowered or "refused" in lowered or "route" in lowered:
         hint = (
-            "Nothing answers there. Use the address of the pairing dialog, not the one above it: the port is another one, and "
-            "new each time. Leave the dialog open; computer and device must be in the same network."
+            "No response from this address. Use the one in the pairing dialog, not the one above it: its port differs and "
+            "changes each time. Leave the dialog open; computer and device must be in the same network."
         )
     else:
         hint = None
     raise EngineError(
-        ErrorCode.PAIRING_FAILED, f"adb: {said or 'no answer to the pairing'}", hint=hint, details=details
+        ErrorCode.PAIRING_FAILED, f"adb: {said or 'no response to the pairing request'}", hint=hint, details=details
     )
 
 

@@ -201,7 +201,7 @@ def parse_install_result(text: str) -> InstallResult:
     if re.search(r"^Success\b", text, re.MULTILINE):
         return InstallResult(ok=True, code="", message="")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return InstallResult(ok=False, code="", message=lines[-1] if lines else "the package manager gave no answer")
+    return InstallResult(ok=False, code="", message=lines[-1] if lines else "the package manager returned no output")
 
 
 class Forward(NamedTuple):

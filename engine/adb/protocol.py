@@ -158,7 +158,7 @@ def expect_okay(serial: str = "") -> Conversation[None]:
     if status == b"FAIL":
         reason = yield from read_text()
         raise refusal(reason, serial=serial)
-    raise broken(f"adb server: unexpected answer {status!r}", serial=serial)
+    raise broken(f"adb server: unexpected response {status!r}", serial=serial)
 
 
 def read_text() -> Conversation[str]:

@@ -43,11 +43,11 @@ def connect_refusal(words: str, target: str) -> EngineError:
     said = " ".join(words.split())
     lowered = said.lower()
     if "refused" in lowered:
-        hint = "Nothing listens there: Wireless debugging shows a new port whenever it is switched on; `adb tcpip` uses 5555."
+        hint = "Nothing listens on this port. Wireless debugging uses a new port each time it is turned on; `adb tcpip` uses 5555."
     elif any(part in lowered for part in ("no route", "unreachable", "timed out")):
         hint = "Computer and device must be in the same network, without a guest network or VPN between them."
     elif "resolve" in lowered:
-        hint = "The name is not known in this network: use the address that the device shows."
+        hint = "The name is unknown in this network. Use the address that the device shows."
     else:
         hint = (
             "A device with Wireless debugging (Android 11+) must be paired once: `clawperator devices pair`. "
@@ -66,11 +66,11 @@ def state_refusal(serial: str, state: str) -> EngineError:
         hint = "Confirm the debugging dialog on the device; then connect again."
         return EngineError(ErrorCode.DEVICE_UNAUTHORIZED, f"{serial} is {state}", hint=hint, details=details)
     if state:
-        hint = f"Wake the device and wait; else `clawperator devices disconnect '{serial}'` and connect again."
+        hint = f"Wake the device and wait, or run `clawperator devices disconnect '{serial}'` and connect again."
         return EngineError(ErrorCode.DEVICE_OFFLINE, f"{serial} is {state}", hint=hint, details=details)
     return EngineError(
         ErrorCode.DEVICE_NOT_FOUND,
-        f"{serial} was connected, but is gone again",
+        f"{serial} was connected, but has disconnected again",
         hint="Wake the device, and check that Wireless debugging is still on.",
         details=details,
     )
@@ -95,7 +95,7 @@ def no_discovery(reason: str) -> EngineError:
     """The server can pair, but does not look for devices."""
     return EngineError(
         ErrorCode.PAIRING_UNSUPPORTED,
-        f"the adb server does not look for devices in the network: {reason}",
+        f"the adb server does not discover devices on the network: {reason}",
         hint=(
             "Give the address that the device shows: `clawperator devices pair <host>:<port>`. For discovery (and QR codes) "
             "restart the adb server without ADB_MDNS=0, on Linux with ADB_MDNS_OPENSCREEN=1."
@@ -113,10 +113,10 @@ def nothing_found(kinds: Sequence[str], name: str, timeout: float) -> EngineErro
     after = f" within {timeout:g} s" if timeout else ""
     return EngineError(
         ErrorCode.DEVICE_NOT_FOUND,
-        f"no {what} was found in the network{after}",
+        f"no {what} was found on the network{after}",
         hint=(
             "On the device (Android 11+): Developer options, Wireless debugging, Pair device with QR code or pairing code. "
-            "Computer and device must be in the same network; many guest networks block discovery: then give <host>:<port>."
+            "Computer and device must be in the same network; many guest networks block discovery; in that case use <host>:<port>."
         ),
         details={"types": list(kinds)},
     )
@@ -126,6 +126,6 @@ def not_connected(serial: str, connected: tuple[str, ...]) -> EngineError:
     return EngineError(
         ErrorCode.DEVICE_NOT_FOUND,
         f"{serial} is not connected",
-        hint="`clawperator devices` lists what is.",
+        hint="List the connected devices: `clawperator devices`.",
         details={"deviceId": serial, "connected": list(connected)},
     )

@@ -93,7 +93,7 @@ def sync_next_chunk(serial: str = "") -> Conversation[int]:
     if identifier == b"DONE":
         return 0
     if identifier != b"DATA" or size > SYNC_CHUNK:
-        raise broken(f"adb sync: unexpected answer {identifier!r}", serial=serial)
+        raise broken(f"adb sync: unexpected response {identifier!r}", serial=serial)
     return size
 
 
@@ -106,7 +106,7 @@ def sync_finish(serial: str = "") -> Conversation[None]:
 def _expect_sync(wanted: bytes, serial: str) -> Conversation[None]:
     identifier = yield from _sync_identifier(serial)
     if identifier != wanted:
-        raise broken(f"adb sync: unexpected answer {identifier!r}", serial=serial)
+        raise broken(f"adb sync: unexpected response {identifier!r}", serial=serial)
 
 
 def _sync_identifier(serial: str) -> Conversation[bytes]:

@@ -64,7 +64,7 @@ _FIRM = frozenset({"device", "recovery", "sideload", "rescue", "bootloader", "ho
 """States that waiting does not change."""
 _WAITING = {
     "": "not listed yet",
-    DeviceState.OFFLINE: "offline: waiting for its answer",
+    DeviceState.OFFLINE: "offline: waiting for a response",
     DeviceState.CONNECTING: "connecting",
     DeviceState.UNAUTHORIZED: "unauthorized: confirm the debugging dialog on the device",
     DeviceState.AUTHORIZING: "authorizing: confirm the debugging dialog on the device",
@@ -154,7 +154,7 @@ class Wireless:
         with step(tell, "find", limit) as say:
             found = await self._discovery.first(lambda it: _belongs(it, paired.guid, host), limit, say)
             if not found:
-                say("it does not announce itself")
+                say("no announcement was found")
         if not found:
             return None
         named = [service for service in found if paired.guid and is_named(service, paired.guid)]

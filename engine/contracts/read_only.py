@@ -26,7 +26,7 @@ def refuse_acting(execution: Execution) -> None:
         if action.type not in OBSERVING:
             raise EngineError(
                 ErrorCode.READ_ONLY,
-                f"This session may only observe: {action.type} would act on the device",
+                f"This session is read-only: it cannot run {action.type}",
                 details={
                     "path": joined("actions", index),
                     "actionId": action.id,

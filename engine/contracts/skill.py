@@ -29,7 +29,7 @@ def zoned(text: str) -> str:
 
 def _unique(words: list[str]) -> list[str]:
     if len(set(words)) < len(words):
-        raise ValueError("every keyword may stand there once")
+        raise ValueError("keywords must be unique")
     return words
 
 

@@ -65,7 +65,7 @@ def why_not_equal(wanted: str, got: str) -> str:
     if canonical(wanted) == canonical(got):
         return f"looks alike but differs {where}"
     if fold(wanted) in fold(got):
-        return "the value holds it and more: contains would find it"
+        return "the value contains more: use contains"
     return f"differs {where}"
 
 

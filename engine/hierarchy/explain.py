@@ -28,7 +28,7 @@ class FieldResult:
     ok: bool
     reason: str
     approximate: bool = False
-    """The role was guessed from the dump: the device may see another one."""
+    """The role was guessed from the dump: the device may infer another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def _explain_field(node: UiNode, field: str, wanted: str) -> FieldResult:
     if ok:
         reason = "contained" if field.endswith("Contains") else "equal"
         if field.startswith("text") and is_blank(node.text):
-            reason += "; the description stands in, the node has no text"
+            reason += "; the node has no text, so its description is compared"
     elif field == "resourceId":
         reason = _id_reason(wanted, got)
     else:

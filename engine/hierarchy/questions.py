@@ -26,7 +26,7 @@ def cut(items: Sequence[T], limit: int, name: str) -> tuple[Sequence[T], dict[st
     """The items to list, and the record for the result where some are left out."""
     if len(items) <= limit:
         return items, {}
-    hint = f"The rest is not listed: ask with {name} {len(items)} for all."
+    hint = f"The rest is not listed. Use {name} {len(items)} for all."
     return items[:limit], {"truncated": {"shown": limit, "total": len(items), "hint": hint}}
 
 
@@ -47,7 +47,7 @@ def matches(
     answer |= truncated
     answer["matches"] = [summary(node) | ({"taken": True} if node is found[0] else {}) for node in shown]
     if len(found) > 1:
-        message = f"{len(found)} nodes match: the device takes the first and does not say so"
+        message = f"{len(found)} nodes match: the device uses the first without a warning"
         answer["warnings"] = [{"code": "MATCHER_AMBIGUOUS", "path": "selector", "message": message}]
     if explain or not found:
         answer["explain"] = explained(explain_tree(tree, matcher))
@@ -59,11 +59,11 @@ def _approximations(
 ) -> Iterator[str]:
     """Facts that the result depends on and the dump does not contain."""
     if matcher.role and any(node.role_approximate for node in found or tree.on_screen):
-        yield "roles are inferred from the dump: the device may see other ones"
+        yield "roles are inferred from the dump: the device may infer other roles"
     if guessed := sum("visible-to-user" not in node.attributes for node in off_screen):
         yield f"{guessed} of the matches count as off the screen because of bounds in the dump"
     if guessed := sum(node.bounds is NO_BOUNDS for node in found):
-        yield f"{guessed} of the matches count as on screen although the dump does not tell their bounds"
+        yield f"{guessed} of the matches count as on screen although the dump does not contain their bounds"
 
 
 def explained(explanation: TreeExplanation) -> dict[str, Any]:
@@ -171,5 +171,5 @@ def found_by(tree: UiTree, matcher: Matcher) -> Sequence[UiNode]:
 def _nothing(tree: UiTree, message: str, **details: Any) -> EngineError:
     if not tree.nodes:
         return EngineError(ErrorCode.NODE_NOT_FOUND, "The UI tree has no nodes")
-    hint = "The tree may be older than the screen: look again, or correct what you look for."
+    hint = "The tree may be outdated: take a new snapshot, or correct the request."
     return EngineError(ErrorCode.NODE_NOT_FOUND, message, hint=hint, details=details)

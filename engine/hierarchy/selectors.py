@@ -276,7 +276,7 @@ class Selectors:
         if reason := off_screen_reason(self._tree, node):
             scroll = any(candidate.kind == "container" for candidate in candidates)
             how = "scroll its container to it" if scroll else "scroll to it"
-            return f"The device does not look at this node: {reason}. Bring it into view first: {how}."
+            return f"The device ignores this node: {reason}. Bring it into view first: {how}."
         fields = fields_of(node)
         sharing = len(self._on_screen.hits([field.test for field in fields]))
         return ambiguity(node, fields, sharing, first=any(candidate.first for candidate in candidates))

@@ -33,14 +33,14 @@ _CUT = frozenset({
     )
 })  # fmt: skip
 _WORDS = {
-    expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]: "a character that may not stand here",
+    expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]: "an invalid character",
     expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]: "a closing tag that does not belong to the open element",
     expat.errors.codes[expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE]: "an attribute twice on one element",
     expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]: "an entity that XML does not define",
     expat.errors.codes[expat.errors.XML_ERROR_SYNTAX]: "text where an element should begin",
 }
 _SCREEN_FAILURES = (
-    (b"could not get idle state", "not_idle", "uiautomator gave up: the screen did not come to rest within 10 seconds"),
+    (b"could not get idle state", "not_idle", "uiautomator failed: the screen was not idle within 10 seconds"),
     (b"null root node", "no_root", "uiautomator found no window to dump: the screen is off, secure or in transition"),
 )
 

@@ -130,7 +130,7 @@ def _targets(tree: UiTree) -> Iterator[dict[str, Any]]:
 
 def _why_none(candidates: Sequence[Candidate]) -> str:
     """A short form of the reasons of ``suggest``."""
-    return f"{candidates[0].matches} nodes share what it says" if candidates else "it says nothing"
+    return f"{candidates[0].matches} nodes have the same texts and id" if candidates else "it has no text and no id"
 
 
 def _texts(node: UiNode, selector: Mapping[str, str]) -> dict[str, str]:
@@ -241,14 +241,14 @@ def _fitted(
             "total": len(sizes),
             "maxBytes": budget.max_bytes,
             "bytes": whole,
-            "hint": f"The end is missing: ask with {budget.name} {whole} for everything.",
+            "hint": f"The end is missing. Use {budget.name} {whole} for everything.",
         }
         least = budget.size({**head, "truncated": record, key: nothing}) + ends[shown]
         if least <= budget.max_bytes:
             return {**head, "truncated": record, key: make(shown)}
     raise EngineError(
         ErrorCode.EXECUTION_VALIDATION_FAILED,
-        f"{budget.name} {budget.max_bytes} has no room for what is said about this tree",
+        f"{budget.name} {budget.max_bytes} is too small for any view of this tree",
         hint=f"Give {budget.name} {least} or more; {whole} show everything.",
         details={"path": budget.name, "least": least, "bytes": whole},
     )

@@ -45,7 +45,7 @@ def why_volatile(node: UiNode, field: str, value: str) -> str:
     if field == "role":
         return ""
     if node.role == "textfield" and field.startswith("text") and not is_blank(node.text):
-        return "what is typed into an input"
+        return "text typed into an input"
     if node.checkable and value.lower() in _STATES:
         return "a state that a tap changes"
     return next((what for sign, what in _SIGNS if sign.search(value)), "")

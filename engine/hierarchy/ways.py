@@ -19,17 +19,17 @@ _KINDS = ("direct", "tap-through", "container")
 
 _STRENGTHS = {
     "resourceId": "an id survives translation and rewording",
-    "contentDescEquals": "a description changes seldom, but is translated",
+    "contentDescEquals": "a description rarely changes, but is translated",
     "textEquals": "the exact text changes with the language and with rewording",
-    "textContains": "these words of the text may stay when what is around them changes, but are translated",
-    "contentDescContains": "these words of the description may stay when what is around them changes, but are translated",
-    "role": "a role is shared by every element of its kind that may appear",
+    "textContains": "this part of the text is more stable than the rest, but is translated",
+    "contentDescContains": "this part of the description is more stable than the rest, but is translated",
+    "role": "a role is shared by all elements of its kind",
 }
-_INPUT = "an input without an id is best known as the only input on the screen"
+_INPUT = "an input without an id is best identified as the only input on the screen"
 _FLAGS = {
-    "≈": "the role is inferred from the dump: the device may see another one",
+    "≈": "the role is inferred from the dump: the device may infer another one",
     "case": "another value on the screen differs by letter case only",
-    "%": "with a percent sign a failure loses its reason, and two can end the Operator",
+    "%": "a percent sign hides the reason of a failure, and two can crash the Operator",
 }
 _NAMES = {"resourceId": "id", "contentDescEquals": "description", "textEquals": "text", "textContains": "text"}
 
@@ -166,6 +166,6 @@ def ambiguity(node: UiNode, fields: Sequence[Field], sharing: int, *, first: boo
     has = "" if names else "No usable id, text or description, and "
     return (
         f"{has}{sharing} nodes share {what}; the device takes the first, {'this one for now' if first else 'another one'}. "
-        "Ways on: ask the app team for an id or a content description of its own; open the place by deep link; "
+        "Alternatives: ask the app team for a unique id or content description; open the screen by deep link; "
         "scroll and read the list."
     )

@@ -19,7 +19,7 @@ from tests.hostile.conftest import CLI, Run
 from tests.hostile.daemon import FLOODS, NONCE, SERIAL, Attack, HostileServer, hostile
 from tests.support import Spawn, patience
 
-TOO_MUCH = "the device's answer is larger than 2 MiB"
+TOO_MUCH = "the device's output is larger than 2 MiB"
 SILENT = ("silence",)
 
 

@@ -228,7 +228,7 @@ class Bench:
         if any("%" in value for value in findings.matcher.fields().values()):
             yield Note("percent", "A matcher with % that finds nothing may crash the Operator", "warn")
         if findings.matcher.role and any(node.role_approximate for node in findings.matches):
-            yield Note("role", "The role is inferred from the dump ≈: the device may see another one", "muted")
+            yield Note("role", "The role is inferred from the dump ≈: the device may infer another one", "muted")
         if findings.first is not None:
             yield from self._click_note(landing(findings.first))
 

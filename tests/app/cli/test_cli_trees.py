@@ -93,7 +93,7 @@ class TestMatch:
             {
                 "code": "MATCHER_AMBIGUOUS",
                 "path": "selector",
-                "message": "2 nodes match: the device takes the first and does not say so",
+                "message": "2 nodes match: the device uses the first without a warning",
             }
         ]
 
@@ -139,7 +139,7 @@ class TestMatch:
         assert cut["truncated"] == {
             "shown": 2,
             "total": 4,
-            "hint": "The rest is not listed: ask with --limit 4 for all.",
+            "hint": "The rest is not listed. Use --limit 4 for all.",
         }
         assert "truncated" not in cli("match", "--role", "button", "--limit", "4", "--snapshot", CALENDAR).document
 
@@ -161,7 +161,7 @@ class TestMatch:
         run = cli("match", "--text", "OK", "--snapshot", str(dump), "--output", "pretty")
         assert run.out.splitlines()[:2] == [
             '2 matches  {"textEquals": "OK"}',
-            "warning: 2 nodes match: the device takes the first and does not say so",
+            "warning: 2 nodes match: the device uses the first without a warning",
         ]
         assert "used   0/0    button   Button   OK" in run.out
         none = cli("match", "--text", "Away", "--snapshot", str(dump), "--output", "pretty").out
@@ -306,7 +306,7 @@ class TestViews:
         shown = cli(*line).out
         assert shown.startswith(f"no package  100x1000  {name}\n")
         assert "\\x9b31m[bold]x[/]\\u202e" in shown
-        assert " shown. The end is missing: ask with --max-bytes " in shown.splitlines()[-1]
+        assert " shown. The end is missing. Use --max-bytes " in shown.splitlines()[-1]
         assert "\x9b" not in shown
 
 

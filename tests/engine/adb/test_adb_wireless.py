@@ -427,7 +427,7 @@ async def test_a_connection_that_is_lost_again_at_once(fake: FakeAdb) -> None:
         "host:connect:": okay("connected to 10.0.0.1:5555"),
         "host:track-devices-l": empty_list,
     }
-    with pytest.raises(EngineError, match="gone again") as caught:
+    with pytest.raises(EngineError, match="disconnected again") as caught:
         await wireless.connect("10.0.0.1", timeout=0.5)
     assert caught.value.code is ErrorCode.DEVICE_NOT_FOUND
     await fake.all_closed()

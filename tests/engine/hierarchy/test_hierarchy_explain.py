@@ -39,7 +39,7 @@ def reason(attributes: Mapping[str, object], field: str, wanted: str) -> str:
         ("\u200eOK", "OK", "✗ the value on the screen begins with U+200E LEFT-TO-RIGHT MARK"),
         ("Fish & Chips", "Fish &amp; Chips", '✗ &amp; was copied raw from the dump: write "&"'),
         ("a\nb", "a&#10;b", "✗ &#10; was copied raw from the dump: write U+000A"),
-        ("Save changes", "Save", "✗ the value holds it and more: contains would find it"),
+        ("Save changes", "Save", "✗ the value contains more: use contains"),
         ("abc", "abcd", '✗ differs at 4: the end is not "d"'),
         ('say "x"', "say x", '✗ differs at 5: \'"\' is not "x"'),
         ("", "x", "✗ the node has neither text nor description"),
@@ -71,7 +71,7 @@ def test_text_contains(got: str, wanted: str, words: str) -> None:
 
 class TestOtherFields:
     def test_the_description_stands_in_for_the_text(self) -> None:
-        words = "✓ equal; the description stands in, the node has no text"
+        words = "✓ equal; the node has no text, so its description is compared"
         assert reason({"text": " ", "content-desc": "Back"}, "textEquals", "Back") == words
 
     def test_a_description_that_is_a_text(self) -> None:

@@ -254,7 +254,7 @@ def test_what_is_off_the_screen_is_offered_for_after_a_scroll() -> None:
     assert (fields(best), best.matches, best.unique, best.first) == ({"textEquals": "Below"}, 0, False, False)
     assert "off" in best.flags
     assert best.why[0] == "finds nothing on the screen now: the node itself is off the screen"
-    assert "does not look at this node" in suggestions.advice
+    assert "ignores this node" in suggestions.advice
     assert "scroll its container" in suggestions.advice
     assert any(candidate.kind == "container" for candidate in suggestions.candidates)
     row = labelled(tree, "Below").parent

@@ -84,7 +84,7 @@ def test_values_that_change(text: str, what: str) -> None:
 
 def test_what_changes_by_use() -> None:
     typed = node(text="Ann", content_desc="Name", **{"class": "android.widget.EditText"})
-    assert why_volatile(typed, "textContains", "Ann") == "what is typed into an input"
+    assert why_volatile(typed, "textContains", "Ann") == "text typed into an input"
     assert why_volatile(typed, "contentDescEquals", "Name") == ""
     switch = node(text="OFF", checkable=True, **{"class": "android.widget.Switch"})
     assert why_volatile(switch, "textEquals", "OFF") == "a state that a tap changes"

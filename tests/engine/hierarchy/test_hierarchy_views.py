@@ -127,7 +127,7 @@ class TestInteractive:
     def test_where_nothing_addresses_a_node_it_says_why(self) -> None:
         twins = [node("Button", resource_id="a:id/twin", clickable=True)] * 3
         assert [(entry["selector"], entry["why"]) for entry in nodes(*twins)] == [
-            (None, "3 nodes share what it says")
+            (None, "3 nodes have the same texts and id")
         ] * 3
 
     def test_a_role_that_was_inferred_is_marked(self) -> None:
@@ -254,7 +254,7 @@ class TestBudget:
             "total": 41,
             "maxBytes": 700,
             "bytes": size(whole),
-            "hint": f"The end is missing: ask with --max-bytes {size(whole)} for everything.",
+            "hint": f"The end is missing. Use --max-bytes {size(whole)} for everything.",
         }
         assert cut["lines"] == whole["lines"][: record["shown"]]
         assert view(tree, "compact", xml, at_most(record["bytes"])) == whole
