@@ -20,7 +20,6 @@ __all__ = [
     "BroadcastResult",
     "DeviceEntry",
     "DeviceState",
-    "Forward",
     "InstallResult",
     "Package",
     "PackageVersion",
@@ -29,7 +28,6 @@ __all__ = [
     "parse_devices",
     "parse_dumpsys_app_id",
     "parse_dumpsys_version",
-    "parse_forward_list",
     "parse_getprop",
     "parse_install_result",
     "parse_package_rows",
@@ -202,17 +200,3 @@ def parse_install_result(text: str) -> InstallResult:
         return InstallResult(ok=True, code="", message="")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return InstallResult(ok=False, code="", message=lines[-1] if lines else "the package manager returned no output")
-
-
-class Forward(NamedTuple):
-    """One port forward of the adb server, e.g. ``tcp:6100`` → ``tcp:7100``."""
-
-    serial: str
-    local: str
-    remote: str
-
-
-def parse_forward_list(text: str) -> list[Forward]:
-    """``host:list-forward``: serial, local, remote; the serial alone may contain spaces."""
-    rows = (line.strip().rsplit(None, 2) for line in text.splitlines())
-    return [Forward(*row) for row in rows if len(row) == 3]

@@ -15,7 +15,7 @@ from typing import Self
 from clawperator.engine.adb.binary import program_version, start_server
 from clawperator.engine.adb.connection import Connection, deadline
 from clawperator.engine.adb.failures import broken, unreachable
-from clawperator.engine.adb.parse import DeviceEntry, Forward, parse_devices, parse_forward_list
+from clawperator.engine.adb.parse import DeviceEntry, parse_devices
 from clawperator.engine.adb.protocol import (
     DEFAULT_PORT,
     LOOPBACK,
@@ -92,9 +92,6 @@ class AdbServer:
     async def devices(self, *, timeout: float | None = QUERY_TIMEOUT) -> tuple[DeviceEntry, ...]:
         """Every device that the server lists, usable or not."""
         return tuple(parse_devices(await self._ask("host:devices-l", timeout)))
-
-    async def forward_list(self, *, timeout: float | None = QUERY_TIMEOUT) -> tuple[Forward, ...]:
-        return tuple(parse_forward_list(await self._ask("host:list-forward", timeout)))
 
     async def connect_device(self, target: str, *, timeout: float | None = 30.0) -> str:
         """Connect to ``host:port`` over TCP and return adb's text, e.g. ``connected to …`` or ``already connected to …``.

@@ -21,7 +21,6 @@ _STAMP = re.compile(
     rb"(?:(?P<year>\d{4})-)?(?P<month>\d\d)-(?P<day>\d\d) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
     rb"(?P<fraction>\.\d+)?(?: (?P<sign>[+-])(?P<zone_hours>\d\d)(?P<zone_minutes>\d\d))?"
 )
-_FOLDED = re.compile(rb"uid=\S+ .*?(?:identical|expire) (\d{1,9}) lines?")
 _FIRST_EPOCH = 100_000_000
 """Seconds: a bare number below is time since boot (``-v monotonic``); no device runs for three years."""
 
@@ -86,14 +85,6 @@ class LogEntry(NamedTuple):
         """
         nanoseconds = self.nanoseconds
         return math.nan if nanoseconds < 0 else nanoseconds / 1e9
-
-    @property
-    def folded_lines(self) -> int:
-        """How many records logd dropped and replaced by this ``chatty`` line; 0 for every other entry."""
-        if self.tag != "chatty":
-            return 0
-        found = _FOLDED.match(self.payload)
-        return int(found[1]) if found else 0
 
 
 def note(text: bytes, buffer: str = "") -> LogEntry:

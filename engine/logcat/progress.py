@@ -15,7 +15,6 @@ OPERATOR_PREFIXES = (
     b"[Operator-",
     b"ClawperatorResult ",
 )
-_PREFIX_TEXTS = tuple(prefix.decode() for prefix in OPERATOR_PREFIXES)
 
 
 class _Line(NamedTuple):
@@ -61,11 +60,6 @@ _EVENT = "[Clawperator-Event]"
 _BY_FIRST_WORD: dict[str, list[tuple[str, _Line]]] = {}
 for _start, _line in _LINES.items():
     _BY_FIRST_WORD.setdefault(_start.partition(" ")[0], []).append((_start, _line))
-
-
-def is_operator_line(message: str) -> bool:
-    """Whether a message looks like one of the Operator's; anyone may have written it."""
-    return message.startswith(_PREFIX_TEXTS)
 
 
 def read_progress(message: str) -> tuple[str, dict[str, str]] | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.engine.runtime import retry as presets
 from clawperator.engine.runtime.plan import (
@@ -200,11 +201,6 @@ class Fields:
             find_first_scrollable_child=self.flag("findFirstScrollableChild", default=True),
             retry=retry,
         )
-
-
-def utf16_length(text: str) -> int:
-    """Length in UTF-16 code units, which is how the device counts."""
-    return len(text) + sum(character > "\uffff" for character in text)
 
 
 def _primitive(value: object) -> str:

@@ -196,16 +196,17 @@ class _Client:
         self._server = server
         self._reader, self._writer = reader, writer
         self._entry: _Entry | None = None
+        self._again = True
+        """Whether another request may follow on this connection."""
 
     async def run(self) -> None:
-        again = True
-        while again:
+        while self._again:
+            self._again = False
             request = await self._request()
             try:
-                again = await self._answer(request)
+                await self._answer(request)
             except Refused as exc:
-                self._fail(str(exc))
-                again = False
+                self._writer.write(b"FAIL" + block(str(exc)))
             await self._writer.drain()
 
     async def _request(self) -> str:
@@ -217,40 +218,32 @@ class _Client:
     def _okay(self, data: bytes = b"") -> None:
         self._writer.write(b"OKAY" + data)
 
-    def _fail(self, reason: str) -> None:
-        self._writer.write(b"FAIL" + block(reason))
-
-    async def _answer(self, request: str) -> bool:
-        """Whether another request may follow on this connection."""
+    async def _answer(self, request: str) -> None:
         if request.startswith("host"):
             scope, verb = _split(request)
             handler = _HOST.get(verb.partition(":")[0])
             if handler is not None:
                 await self._server.round_trip(verb)
-                return await handler(self, scope, verb)
-            if verb.startswith("wait-for-"):
-                return await self.wait_for(scope, verb)
-            raise Refused(UNKNOWN_SERVICE)
-        if self._entry is None:
+                await handler(self, scope, verb)
+            elif verb.startswith("wait-for-"):
+                await self.wait_for(scope, verb)
+            else:
+                raise Refused(UNKNOWN_SERVICE)
+        elif self._entry is None:
             raise Refused("device offline (no transport)")
-        await self._run_service(self._entry, request)
-        return False
+        else:
+            await self._run_service(self._entry, request)
 
     # -- about the server
 
-    async def version(self, scope: str, verb: str) -> bool:
-        del scope, verb
+    async def version(self, _scope: str, _verb: str) -> None:
         self._okay(block(f"{SERVER_VERSION:04x}"))
-        return False
 
-    async def devices(self, scope: str, verb: str) -> bool:
-        del scope
+    async def devices(self, _scope: str, verb: str) -> None:
         self._okay(block(self._server.listing(long=verb.endswith("-l"))))
-        return False
 
-    async def track(self, scope: str, verb: str) -> bool:
+    async def track(self, _scope: str, verb: str) -> None:
         """The whole list now and at each change, until the client goes."""
-        del scope
         self._okay()
         gone = asyncio.ensure_future(self._reader.read(1))
         try:
@@ -265,25 +258,19 @@ class _Client:
                     change.cancel()
         finally:
             gone.cancel()
-        return False
 
-    async def host_features(self, scope: str, verb: str) -> bool:
-        del scope, verb
+    async def host_features(self, _scope: str, _verb: str) -> None:
         self._okay(block(",".join(FEATURES)))
-        return False
 
-    async def features(self, scope: str, verb: str) -> bool:
-        del verb
+    async def features(self, scope: str, _verb: str) -> None:
         self._okay(block(",".join(features(self._server.usable(scope).device))))
-        return False
 
-    async def state(self, scope: str, verb: str) -> bool:
+    async def state(self, scope: str, verb: str) -> None:
         entry = self._server.find(scope)
         texts = {"get-state": entry.device.state, "get-serialno": entry.serial, "get-devpath": "unknown"}
         self._okay(block(texts[verb]))
-        return False
 
-    async def forward(self, scope: str, verb: str) -> bool:
+    async def forward(self, scope: str, verb: str) -> None:
         """``forward:LOCAL;REMOTE`` and ``killforward:LOCAL``: a second OKAY confirms."""
         entry = self._server.usable(scope)
         name, _, rest = verb.partition(":")
@@ -296,31 +283,26 @@ class _Client:
         except ForwardError as exc:
             raise Refused(str(exc)) from exc
         self._okay(b"OKAY" + answer)
-        return False
 
-    async def forwards(self, scope: str, verb: str) -> bool:
+    async def forwards(self, scope: str, verb: str) -> None:
         """``list-forward``, and ``killforward-all``: of one device where the client names it."""
         if verb == "list-forward":
             self._okay(block(self._server.forwards.listing()))
-            return False
+            return
         serial = "" if scope == "any" else self._server.find(scope).serial
         await self._server.forwards.remove_all(serial)
         self._okay(b"OKAY")
-        return False
 
-    async def network(self, scope: str, verb: str) -> bool:
+    async def network(self, _scope: str, verb: str) -> None:
         """Discovery, pairing, connections: the response is one text."""
-        del scope
         words = await self._server.network.answer(verb)
         refused = self._server.network.refuses_pairing_after_okay and verb.startswith("pair:")
         self._okay(b"FAIL" + block(words) if refused and not words.startswith("Successfully") else block(words))
-        return False
 
-    async def refuse(self, scope: str, verb: str) -> bool:
-        del scope, verb
+    async def refuse(self, _scope: str, _verb: str) -> None:
         raise Refused(_NOT_SIMULATED)
 
-    async def wait_for(self, scope: str, verb: str) -> bool:
+    async def wait_for(self, scope: str, verb: str) -> None:
         """``wait-for-TRANSPORT-STATE``: a second OKAY once it is so."""
         state = verb.rpartition("-")[2]
         self._okay()
@@ -334,27 +316,24 @@ class _Client:
                 break
             await self._server.changed()
         self._okay()
-        return False
 
     # -- devices
 
-    async def transport(self, scope: str, verb: str) -> bool:
+    async def transport(self, _scope: str, verb: str) -> None:
         """``transport:S``, ``transport-any`` … choose a device for the next request."""
-        del scope
         name, _, rest = verb.partition(":")
         wanted = {"transport": f"serial:{rest}", "transport-id": f"id:{rest}"}.get(
             name, name.removeprefix("transport-")
         )
         self._entry = self._server.usable(wanted)
         self._okay()
-        return True
+        self._again = True
 
-    async def tport(self, scope: str, verb: str) -> bool:
+    async def tport(self, _scope: str, verb: str) -> None:
         """``tport:serial:S`` …: choose a device and return its transport id."""
-        del scope
         self._entry = self._server.usable(verb.partition(":")[2])
         self._okay(self._entry.transport_id.to_bytes(8, "little"))
-        return True
+        self._again = True
 
     async def _run_service(self, entry: _Entry, name: str) -> None:
         service = open_service(entry.device, name)
@@ -413,7 +392,7 @@ def _verb_start(rest: str) -> int:
     return colons[-1] if colons else len(rest)
 
 
-_HOST: Final[dict[str, Callable[[_Client, str, str], Awaitable[bool]]]] = {
+_HOST: Final[dict[str, Callable[[_Client, str, str], Awaitable[None]]]] = {
     "connect": _Client.network,
     "devices": _Client.devices,
     "devices-l": _Client.devices,

@@ -126,6 +126,13 @@ class Process:
 
 
 Command = Callable[[Process], Awaitable[int]]
+Service = Callable[[Process, list[str]], Awaitable[int]]
+"""A verb or a system service: the arguments may come from ``cmd SERVICE …`` as well."""
+
+
+def command_of(service: Service) -> Command:
+    """The command that passes all of its arguments to ``service``."""
+    return lambda process: service(process, process.arguments)
 
 
 def encode(text: str) -> bytes:

@@ -121,8 +121,7 @@ def _exec(device: SimulatedDevice, command: str) -> Service:
 
 
 def _reboot(device: SimulatedDevice) -> Service:
-    async def serve(channel: Channel) -> None:
-        del channel
+    async def serve(_channel: Channel) -> None:
         device.reboot()
 
     return serve

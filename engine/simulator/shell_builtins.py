@@ -36,8 +36,7 @@ class LoopControl(Exception):  # noqa: N818 - control flow, no error
 Builtin = Callable[[ShellSession, list[str], Streams], Awaitable[int]]
 
 
-async def _exit(shell: ShellSession, argv: list[str], streams: Streams) -> int:
-    del streams
+async def _exit(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
     raise Leave(_number(argv, shell.status) & 0xFF)
 
 
@@ -63,8 +62,7 @@ async def _cd(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     return 0
 
 
-async def _export(shell: ShellSession, argv: list[str], streams: Streams) -> int:
-    del streams
+async def _export(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
     for argument in argv[1:]:
         name, equals, value = argument.partition("=")
         if equals:
@@ -72,23 +70,20 @@ async def _export(shell: ShellSession, argv: list[str], streams: Streams) -> int
     return 0
 
 
-async def _unset(shell: ShellSession, argv: list[str], streams: Streams) -> int:
-    del streams
+async def _unset(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
     for name in argv[1:]:
         shell.variables.pop(name, None)
     return 0
 
 
-async def _set(shell: ShellSession, argv: list[str], streams: Streams) -> int:
+async def _set(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
     """``set -- WORDS``; options such as ``-e`` are accepted without effect."""
-    del streams
     if "--" in argv:
         shell.parameters[1:] = argv[argv.index("--") + 1 :]
     return 0
 
 
-async def _shift(shell: ShellSession, argv: list[str], streams: Streams) -> int:
-    del streams
+async def _shift(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
     count = _number(argv, 1)
     if not 0 <= count < len(shell.parameters):
         return 1
@@ -127,14 +122,12 @@ async def _which(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     return 0
 
 
-async def _nothing(shell: ShellSession, argv: list[str], streams: Streams) -> int:
-    del shell, argv, streams
+async def _nothing(_shell: ShellSession, _argv: list[str], _streams: Streams) -> int:
     return 0
 
 
 def _loop_control(*, again: bool) -> Builtin:
-    async def leave(shell: ShellSession, argv: list[str], streams: Streams) -> int:
-        del shell, streams
+    async def leave(_shell: ShellSession, argv: list[str], _streams: Streams) -> int:
         raise LoopControl(max(1, _number(argv, 1)), again=again)
 
     return leave

@@ -59,7 +59,6 @@ CALLS: dict[str, Callable[[AdbServer], Awaitable[object]]] = {
     "version": lambda server: server.version(timeout=SECONDS),
     "devices": lambda server: server.devices(timeout=SECONDS),
     "features": lambda server: server.host_features(timeout=SECONDS),
-    "forward list": lambda server: server.forward_list(timeout=SECONDS),
     "connect": lambda server: server.connect_device("10.0.0.1:5555", timeout=SECONDS),
     "ask": lambda server: server.ask("host:mdns:services", timeout=SECONDS),
     "shell": lambda server: AdbDevice(server, "x").shell(["true"], timeout=SECONDS),

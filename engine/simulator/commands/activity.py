@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.commands.intents import FROM_SHELL, RECEIVER_FOREGROUND, Intent, parse_intent
-from clawperator.engine.simulator.process import Command, Process
+from clawperator.engine.simulator.process import Command, Process, Service, command_of
 
 SETTINGS_PACKAGE: Final = "com.android.settings"
-
-
-async def am(process: Process) -> int:
-    return await activity(process, process.arguments)
 
 
 async def activity(process: Process, words: list[str]) -> int:
@@ -88,9 +83,8 @@ async def _force_stop(process: Process, words: list[str]) -> int:
     return 0
 
 
-async def _kill(process: Process, words: list[str]) -> int:
+async def _kill(_process: Process, words: list[str]) -> int:
     """Background processes only; nothing that a host could see goes with them."""
-    del process
     _last(words)
     return 0
 
@@ -104,8 +98,7 @@ async def _start_service(process: Process, words: list[str]) -> int:
     return 0
 
 
-async def _current_user(process: Process, words: list[str]) -> int:
-    del words
+async def _current_user(process: Process, _words: list[str]) -> int:
     await process.out("0\n")
     return 0
 
@@ -132,7 +125,7 @@ async def monkey(process: Process) -> int:
     return 0
 
 
-_VERBS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
+_VERBS: Final[dict[str, Service]] = {
     "broadcast": _broadcast,
     "force-stop": _force_stop,
     "get-current-user": _current_user,
@@ -144,4 +137,4 @@ _VERBS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
     "startservice": _start_service,
 }
 
-ACTIVITY: Final[dict[str, Command]] = {"am": am, "monkey": monkey}
+ACTIVITY: Final[dict[str, Command]] = {"am": command_of(activity), "monkey": monkey}

@@ -95,13 +95,11 @@ def _unescape(text: str) -> str:
     return _ESCAPE.sub(character, text)
 
 
-async def true(process: Process) -> int:
-    del process
+async def true(_process: Process) -> int:
     return 0
 
 
-async def false(process: Process) -> int:
-    del process
+async def false(_process: Process) -> int:
     return 1
 
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from clawperator.engine.simulator.command_error import CommandError
-from clawperator.engine.simulator.process import Command, Process
+from clawperator.engine.simulator.process import Command, Process, command_of
 from clawperator.engine.simulator.profile import KEYBOARDS
 
 _ENABLED: Final = "enabled_input_methods"
 _CURRENT: Final = "default_input_method"
 _USER: Final = "for user #0"
-
-
-async def ime(process: Process) -> int:
-    return await _manage(process, process.arguments)
 
 
 async def input_method(process: Process, words: list[str]) -> int:
@@ -72,4 +68,4 @@ def _described(name: str) -> list[str]:
     ]
 
 
-KEYBOARD: Final[dict[str, Command]] = {"ime": ime}
+KEYBOARD: Final[dict[str, Command]] = {"ime": command_of(_manage)}

@@ -213,12 +213,11 @@ def _set(name: str, value: object = True) -> Callable[[_Query, str], None]:
     return handle
 
 
-def _ignore(query: _Query, value: str) -> None:
-    del query, value
+def _ignore(_query: _Query, _value: str) -> None:
+    pass
 
 
-def _silence(query: _Query, value: str) -> None:
-    del value
+def _silence(query: _Query, _value: str) -> None:
     query.levels.setdefault(b"*", LEVELS.index("S"))
 
 
@@ -344,8 +343,7 @@ def _wanted(query: _Query) -> Callable[[LogRecord], bool]:
 _Verb = Callable[[Process, _Query, list[str]], Awaitable[int]]
 
 
-async def _clear(process: Process, query: _Query, names: list[str]) -> int:
-    del query
+async def _clear(process: Process, _query: _Query, names: list[str]) -> int:
     process.device.log.clear(names)
     return 0
 
@@ -377,14 +375,12 @@ async def _resize(process: Process, query: _Query, names: list[str]) -> int:
     return 0
 
 
-async def _prune_list(process: Process, query: _Query, names: list[str]) -> int:
-    del query, names
+async def _prune_list(process: Process, _query: _Query, _names: list[str]) -> int:
     await process.out("\n")
     return 0
 
 
-async def _statistics(process: Process, query: _Query, names: list[str]) -> int:
-    del query
+async def _statistics(process: Process, _query: _Query, names: list[str]) -> int:
     rows = [f"{name:<10}{process.device.log.usage(name)[0]:>12}" for name in names]
     await process.lines(["size/num  bytes", *rows])
     return 0

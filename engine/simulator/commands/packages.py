@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from getopt import GetoptError, gnu_getopt
 from typing import Final
 
@@ -10,7 +10,7 @@ from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.dumpsys import dumpsys
 from clawperator.engine.simulator.installing import install
 from clawperator.engine.simulator.packages import Package
-from clawperator.engine.simulator.process import Command, Process
+from clawperator.engine.simulator.process import Command, Process, Service, command_of
 
 MAX_APK: Final = 512 * 1024 * 1024
 _LIST_FLAGS: Final = "fdes3iluUa"
@@ -36,10 +36,6 @@ _INSTALL_LONG: Final = (
     "non-staged",
 )
 _FEATURES: Final = ("reqGlEsVersion=0x30000", "android.hardware.touchscreen", "android.software.input_methods")
-
-
-async def pm(process: Process) -> int:
-    return await package_service(process, process.arguments)
 
 
 async def package_service(process: Process, words: list[str]) -> int:
@@ -171,7 +167,7 @@ async def _clear(process: Process, words: list[str]) -> int:
     return 0
 
 
-def _enabled(state: str, *, value: bool) -> Callable[[Process, list[str]], Awaitable[int]]:
+def _enabled(state: str, *, value: bool) -> Service:
     async def change(process: Process, words: list[str]) -> int:
         name = _operand(words)
         package = process.device.packages.get(name)
@@ -237,7 +233,7 @@ def _operands(words: list[str], count: int) -> list[str]:
     return names
 
 
-_VERBS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
+_VERBS: Final[dict[str, Service]] = {
     "clear": _clear,
     "disable": _enabled("disabled", value=False),
     "disable-user": _enabled("disabled-user", value=False),
@@ -252,4 +248,4 @@ _VERBS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
     "uninstall": _uninstall,
 }
 
-PACKAGES: Final[dict[str, Command]] = {"pm": pm}
+PACKAGES: Final[dict[str, Command]] = {"pm": command_of(package_service)}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from clawperator.engine.simulator.command_error import CommandError
-from clawperator.engine.simulator.process import Command, Process
+from clawperator.engine.simulator.process import Command, Process, Service
 
 STAY_ON: Final = {"false": 0, "ac": 1, "usb": 2, "wireless": 4, "dock": 8, "true": 15}
 _SVC_USAGE: Final = """Available commands:
@@ -166,7 +165,7 @@ async def ifconfig(process: Process) -> int:
 
 
 RADIOS: Final[dict[str, Command]] = {"ifconfig": ifconfig, "ip": ip, "svc": svc}
-SERVICES: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
+SERVICES: Final[dict[str, Service]] = {
     "bluetooth_manager": bluetooth,
     "connectivity": connectivity,
     "location": location,

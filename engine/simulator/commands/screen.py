@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
-from clawperator.engine.simulator.process import Command, Process, encode
+from clawperator.engine.simulator.process import Command, Process, command_of, encode
 from clawperator.engine.simulator.render import SRGB, render_png, render_rgba
 from clawperator.engine.simulator.uiautomator import uiautomator_dump
 
@@ -38,10 +38,6 @@ The commands and default sources are:
       draganddrop <x1> <y1> <x2> <y2> [duration(ms)] (Default: touchscreen)"""
 
 
-async def wm(process: Process) -> int:
-    return await window_manager(process, process.arguments)
-
-
 async def window_manager(process: Process, words: list[str]) -> int:
     """``wm size`` and ``wm density``. The simulated display has one size."""
     if words == ["dismiss-keyguard"]:  # a locked one asks for its secret, which is not given
@@ -59,10 +55,6 @@ async def window_manager(process: Process, words: list[str]) -> int:
 
 
 # -- input
-
-
-async def input_command(process: Process) -> int:
-    return await input_service(process, process.arguments)
 
 
 async def input_service(process: Process, words: list[str]) -> int:
@@ -136,7 +128,7 @@ _dumping: WeakSet[SimulatedDevice] = WeakSet()
 
 async def uiautomator(process: Process) -> int:
     """``uiautomator dump [FILE]``: always exit 0, and "dumped to" even where writing failed (android-facts 7a to 7c, 7f)."""
-    options, words = process.options("", ("compressed", "verbose", "windows"))
+    _, words = process.options("", ("compressed", "verbose", "windows"))
     if words[:1] != ["dump"]:
         verb = words[0] if words else ""
         raise CommandError(f"Unknown command: {verb}\nUsage: uiautomator <subcommand> [options]", 1)
@@ -159,7 +151,6 @@ async def uiautomator(process: Process) -> int:
         text = f"Could not write {target}: {exc.strerror}"
         log.write(pid=pid, tid=pid, uid=process.uid, level="E", tag="AccessibilityNodeInfoDumper", message=text)
     await process.out(f"UI hierchary dumped to: {target}\n")
-    del options
     return 0
 
 
@@ -183,8 +174,8 @@ def _raw_pixels(device: SimulatedDevice) -> bytes:
 
 
 SCREEN: Final[dict[str, Command]] = {
-    "input": input_command,
+    "input": command_of(input_service),
     "screencap": screencap,
     "uiautomator": uiautomator,
-    "wm": wm,
+    "wm": command_of(window_manager),
 }

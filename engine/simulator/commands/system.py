@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Final
 
 from clawperator.engine.simulator import dumpsys as dumps
@@ -15,7 +15,7 @@ from clawperator.engine.simulator.commands.screen import input_service, window_m
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
 from clawperator.engine.simulator.packages import FIRST_APP_UID
-from clawperator.engine.simulator.process import Command, Process
+from clawperator.engine.simulator.process import Command, Process, Service, command_of
 from clawperator.engine.simulator.process_table import ProcessRow, processes
 from clawperator.engine.simulator.scenario import SettingsRefused
 from clawperator.engine.simulator.users import user_id
@@ -42,10 +42,6 @@ async def setprop(process: Process) -> int:
         raise CommandError(f"Failed to set property '{name}' to '{value}'.\nSee dmesg for error reason.")
     process.device.props[name] = value
     return 0
-
-
-async def settings(process: Process) -> int:
-    return await settings_service(process, process.arguments)
 
 
 async def settings_service(process: Process, words: list[str]) -> int:
@@ -132,8 +128,7 @@ async def service(process: Process) -> int:
     return 0
 
 
-async def _status_bar(process: Process, words: list[str]) -> int:
-    del process, words
+async def _status_bar(_process: Process, _words: list[str]) -> int:
     return 0
 
 
@@ -270,7 +265,7 @@ def _data_folder(device: SimulatedDevice, name: str, uid: int) -> str:
     return home
 
 
-_SHELLS: Final[dict[str, Callable[[Process, list[str]], Awaitable[int]]]] = {
+_SHELLS: Final[dict[str, Service]] = {
     "activity": activity,
     "input": input_service,
     "input_method": keyboards.input_method,
@@ -294,6 +289,6 @@ SYSTEM: Final[dict[str, Command]] = {
     "run-as": run_as,
     "service": service,
     "setprop": setprop,
-    "settings": settings,
+    "settings": command_of(settings_service),
     "su": su,
 }

@@ -345,10 +345,8 @@ async def test_connecting_to_a_device_over_the_network(fake: FakeAdb) -> None:
     assert caught.value.code is ErrorCode.DEVICE_NOT_FOUND
 
 
-async def test_forwards_and_odd_versions(fake: FakeAdb) -> None:
+async def test_odd_versions(fake: FakeAdb) -> None:
     server = AdbServer(port=fake.port)
-    fake.answers["host:list-forward"] = b"OKAY" + block("abc tcp:1 tcp:2\n")
-    assert (await server.forward_list())[0].remote == "tcp:2"
     fake.answers["host:version"] = b"OKAY" + block("seven")
     with pytest.raises(EngineError, match="unexpected version"):
         await server.version()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.adb import parse
-from clawperator.engine.adb.parse import DeviceEntry, DeviceState, Forward, InstallResult, Package, Size
+from clawperator.engine.adb.parse import DeviceEntry, DeviceState, InstallResult, Package, Size
 
 DATA = Path(__file__).parents[2] / "data" / "device"
 PARSERS: list[Callable[[str], object]] = [
@@ -25,7 +25,6 @@ PARSERS: list[Callable[[str], object]] = [
     parse.parse_dumpsys_app_id,
     parse.parse_broadcast,
     parse.parse_install_result,
-    parse.parse_forward_list,
 ]
 
 
@@ -299,11 +298,3 @@ def test_installations() -> None:
 def test_a_failure_that_mentions_success_is_a_failure() -> None:
     text = "Success\nFailure [INSTALL_FAILED_USER_RESTRICTED: Install canceled by user]"
     assert not parse.parse_install_result(text).ok
-
-
-def test_forwards() -> None:
-    text = "emulator-5554 tcp:6100 tcp:7100\nname with space tcp:1 localabstract:x\n\nnonsense\n"
-    assert parse.parse_forward_list(text) == [
-        Forward("emulator-5554", "tcp:6100", "tcp:7100"),
-        Forward("name with space", "tcp:1", "localabstract:x"),
-    ]

@@ -26,7 +26,6 @@ async def test_questions_to_an_empty_server(adb_port: int) -> None:
     server = AdbServer(port=adb_port)
     assert await server.version() == 41
     assert await server.devices() == ()
-    assert await server.forward_list() == ()
     assert "shell_v2" in await server.host_features()
     assert blocking.devices({"ANDROID_ADB_SERVER_PORT": str(adb_port)}) == []
 

@@ -52,14 +52,6 @@ def test_time_is_exact_where_the_format_carries_one(clock: bytes | int, nanoseco
     assert entry.stamp == ("" if isinstance(clock, int) else clock.decode())
 
 
-def test_chatty_lines_say_how_many_records_they_stand_for() -> None:
-    identical = LogEntry.create("uid=10029(com.android.systemui) RenderThread identical 11 lines", tag="chatty")
-    expired = LogEntry.create("uid=1000 system_server expire 1 line", tag="chatty")
-    other = LogEntry.create("uid=10029(com.android.systemui) RenderThread identical 11 lines", tag="Spam")
-
-    assert (identical.folded_lines, expired.folded_lines, other.folded_lines) == (11, 1, 0)
-
-
 def test_notes_are_told_from_records() -> None:
     assert note(b"--------- beginning of main").is_note
     assert not LogEntry.create("x", level="S", tag="T").is_note

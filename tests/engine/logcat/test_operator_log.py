@@ -10,7 +10,6 @@ import pytest
 from clawperator.engine.logcat.correlated import CorrelatedLines
 from clawperator.engine.logcat.entries import BinaryLogParser, LogEntry, parse_text
 from clawperator.engine.logcat.operator_log import OperatorLog
-from clawperator.engine.logcat.progress import is_operator_line
 from clawperator.engine.logcat.signals import (
     DeathSignal,
     EnvelopeSignal,
@@ -509,13 +508,6 @@ class TestProgress:
 
     def test_the_services_own_events_are_no_progress(self) -> None:
         assert signals([line("[Operator-AccessibilityService] onAccessibilityEvent(x)")]) == []
-
-
-def test_operator_lines_are_told_by_their_first_word() -> None:
-    assert is_operator_line("[Clawperator-Result] {}")
-    assert is_operator_line("ClawperatorResult buildCanonicalSuccessLine failed commandId=c")
-    assert not is_operator_line("I saw [Clawperator-Result] {}")
-    assert not is_operator_line("")
 
 
 def test_the_last_lines_about_a_command() -> None:

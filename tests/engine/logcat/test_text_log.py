@@ -296,7 +296,7 @@ def test_invalid_utf8_is_replaced_and_the_bytes_are_kept() -> None:
 def test_chatty_lines_are_records() -> None:
     entries = parse_text(golden("derived-chatty-identical-lines"))
 
-    assert [entry.folded_lines for entry in entries if entry.folded_lines][:2] == [3, 6]
+    assert any(entry.tag == "chatty" and not entry.is_note for entry in entries)
 
 
 def test_an_unknown_format_is_refused() -> None:
