@@ -23,7 +23,7 @@ from clawperator.engine.contracts.envelope import STATUSES
 from clawperator.engine.contracts.issues import suggestion
 from clawperator.engine.contracts.matcher import NodeMatcher
 from clawperator.engine.contracts.payload import action_type, execution_type, step_model
-from clawperator.engine.contracts.values import Coordinate, Retry
+from clawperator.engine.contracts.values import Coordinate, RetryParams
 from clawperator.engine.errors import EngineError, ErrorCode
 
 DIALECT = GenerateJsonSchema.schema_dialect
@@ -50,7 +50,7 @@ def json_schema(name: str) -> Schema:
 
 _DEFINITIONS = {
     "NodeMatcher": "matcher",
-    "Retry": "retry",
+    "RetryParams": "retry",
     "Coordinate": "coordinate",
     "Skill": "skill",
     "SkillAgent": "skill_agent",
@@ -272,7 +272,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "action": _of(action_type),
     "matcher": _of(lambda: NodeMatcher),
     "coordinate": _of(lambda: Coordinate),
-    "retry": _of(lambda: Retry),
+    "retry": _of(lambda: RetryParams),
     "envelope": _envelope,
     "outcome": _outcome,
     "result": _result,

@@ -18,7 +18,7 @@ from clawperator.engine.simulator.scenario import Scenario, load_scenario
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from clawperator.engine.runtime.payload import Generation
+    from clawperator.engine.runtime.plan import Generation
     from clawperator.engine.simulator.device import SimulatedDevice
 
 LOCAL = ("127.0.0.1", "localhost", "::1")

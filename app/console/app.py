@@ -274,7 +274,7 @@ class ConsoleApp(Surviving):
         if any(used is tree for used in self.trees_in_use()):
             self.session.nodes_dropped += len(tree.nodes)
         else:
-            tree.dissolve()
+            tree.unlink_nodes()
 
     def on_key(self, event: events.Key) -> None:
         """What no binding took: a dimmed key says why it is dimmed.

@@ -10,7 +10,7 @@ import os
 import socket
 from time import monotonic
 
-from clawperator.engine.adb.failures import broken, endless, timed_out, unreachable
+from clawperator.engine.adb.failures import broken, oversized, timed_out, unreachable
 from clawperator.engine.adb.presence import parse_devices
 from clawperator.engine.adb.protocol import (
     CLOSE_STDIN,
@@ -151,7 +151,7 @@ class _Line:
             for channel, piece in decoder.feed(data):
                 parts[channel].append(piece)
             if size > MAX_OUTPUT:
-                raise endless("device shell", MAX_OUTPUT, serial=self._serial)
+                raise oversized("device shell", MAX_OUTPUT, serial=self._serial)
             if decoder.exit_code is not None:
                 return b"".join(parts[STDOUT]), b"".join(parts[STDERR]), decoder.exit_code
             data = self._receive()

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from clawperator.engine.adb.failures import broken, endless, timed_out
+from clawperator.engine.adb.failures import broken, oversized, timed_out
 
 if TYPE_CHECKING:
     from clawperator.engine.adb.protocol import Address, Conversation
@@ -37,7 +37,7 @@ async def deadline(seconds: float | None, what: str, *, serial: str = "") -> Asy
         raise timed_out(what, seconds, serial=serial) from exc
 
 
-class Connection:
+class AdbConnection:
     """A connected socket with the bytes read ahead. Close it (``contextlib.closing``); ``serial`` labels its errors."""
 
     def __init__(self, sock: socket.socket, serial: str = "") -> None:
@@ -53,7 +53,7 @@ class Connection:
         self._hasten = _QUICKACK is not None and sock.family in (socket.AF_INET, socket.AF_INET6)
 
     @classmethod
-    async def open(cls, address: Address, serial: str = "") -> Connection:
+    async def open(cls, address: Address, serial: str = "") -> AdbConnection:
         """Connect; raises ``OSError`` where nothing listens."""
         loop = asyncio.get_running_loop()
         failure = OSError("the host name has no address")
@@ -110,7 +110,7 @@ class Connection:
             parts.append(data)
             size += len(data)
             if size > limit:
-                raise endless("device shell", limit, serial=self.serial)
+                raise oversized("device shell", limit, serial=self.serial)
         return b"".join(parts)
 
     async def send(self, data: bytes) -> None:

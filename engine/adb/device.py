@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 
-from clawperator.engine.adb.connection import Connection, deadline
-from clawperator.engine.adb.failures import TransportError, broken, endless
+from clawperator.engine.adb.connection import AdbConnection, deadline
+from clawperator.engine.adb.failures import TransportError, broken, oversized
 from clawperator.engine.adb.files import Progress, Source, batches, receive_file, save, send_file, source_size
 from clawperator.engine.adb.parse import InstallResult, parse_install_result
 from clawperator.engine.adb.protocol import (
@@ -76,7 +76,7 @@ class ShellStream:
     :class:`TransportError` from the iteration: the command's fate is unknown then.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: AdbConnection) -> None:
         self._connection = connection
         self._decoder = ShellDecoder()
         self._ready: deque[tuple[int, bytes]] = deque()
@@ -99,7 +99,7 @@ class ShellStream:
                 raise broken("the device's shell ended without an exit code", serial=self._connection.serial)
             self._taken += len(data)  # headers, too: empty packets have no other size
             if self._limit is not None and self._taken > self._limit:
-                raise endless("device shell", self._limit, serial=self._connection.serial)
+                raise oversized("device shell", self._limit, serial=self._connection.serial)
             self._ready.extend(self._decoder.feed(data))
         return self._ready.popleft()
 
@@ -218,7 +218,7 @@ class AdbDevice:
             with closing(connection):
                 if _SHELL_V2 in features:
                     stream, given = await self._open_v2(connection, script, stdin)
-                    return await _converse(stream, given, limit)
+                    return await _exchange(stream, given, limit)
                 stream = await self._open_v1(connection, _with_exit_code(script), stdin)
                 return await stream.collect(limit)
 
@@ -255,7 +255,7 @@ class AdbDevice:
                     await self._request(connection, features, f"exec:{command}")
                     return await connection.read_all(limit)
 
-    async def _select(self) -> tuple[Connection, frozenset[str]]:
+    async def _select(self) -> tuple[AdbConnection, frozenset[str]]:
         """A connection to the device and the device's features. The caller closes it."""
         connection, transport_id = await self.server.select(self.serial)
         try:
@@ -264,11 +264,11 @@ class AdbDevice:
             connection.close()
             raise
 
-    async def _request(self, connection: Connection, features: frozenset[str], service: str) -> None:
+    async def _request(self, connection: AdbConnection, features: frozenset[str], service: str) -> None:
         await connection.run(open_service(service, serial=self.serial, limit=_limit(features)))
 
     async def _open_stream(
-        self, connection: Connection, features: frozenset[str], script: str, stdin: bytes | None
+        self, connection: AdbConnection, features: frozenset[str], script: str, stdin: bytes | None
     ) -> ShellStream:
         if _SHELL_V2 not in features:
             return await self._open_v1(connection, script, stdin)
@@ -279,7 +279,7 @@ class AdbDevice:
             await stream.close_stdin()
         return stream
 
-    async def _open_v2(self, connection: Connection, script: str, stdin: bytes) -> tuple[ShellStream, bytes]:
+    async def _open_v2(self, connection: AdbConnection, script: str, stdin: bytes) -> tuple[ShellStream, bytes]:
         """Start a shell. Also return what to send to its stdin: ``stdin``, or the script itself where it is too long."""
         service = f"shell,v2,raw:{script}"
         if not fits(service):
@@ -291,7 +291,7 @@ class AdbDevice:
         await connection.run(open_service(service, serial=self.serial))
         return ShellStream(connection), stdin
 
-    async def _open_v1(self, connection: Connection, script: str, stdin: bytes | None) -> ShellStream:
+    async def _open_v1(self, connection: AdbConnection, script: str, stdin: bytes | None) -> ShellStream:
         if stdin:
             raise _no_input(len(stdin))
         service = f"exec:{script}"
@@ -360,7 +360,7 @@ class AdbDevice:
             return await connection.run(sync_list(remote, self.serial))
 
     @asynccontextmanager
-    async def _sync(self, what: str, remote: str, timeout: float | None) -> AsyncIterator[Connection]:
+    async def _sync(self, what: str, remote: str, timeout: float | None) -> AsyncIterator[AdbConnection]:
         with self.server.trace.of(f"{what} {remote}", self.serial):
             async with deadline(timeout, f"adb {what}", serial=self.serial):
                 connection, _ = await self.server.select(self.serial)
@@ -417,7 +417,7 @@ def _limit(features: frozenset[str]) -> int:
     return SERVICE_LIMIT if _SHELL_V2 in features else SERVICE_LIMIT_V1
 
 
-async def _converse(stream: ShellStream, given: bytes, limit: int) -> ShellResult:
+async def _exchange(stream: ShellStream, given: bytes, limit: int) -> ShellResult:
     """Feed ``given`` to the command while reading its output: either direction may fill its buffers first."""
     if len(given) <= _STDIN_AT_ONCE:
         await _feed(stream, given)
@@ -444,7 +444,7 @@ def _install_service(features: frozenset[str], flags: Sequence[str], size: int) 
     return "exec:" + device_command(["cmd", *arguments])
 
 
-async def _stream_apk(connection: Connection, source: Source, size: int, progress: Progress | None) -> InstallResult:
+async def _stream_apk(connection: AdbConnection, source: Source, size: int, progress: Progress | None) -> InstallResult:
     """Send exactly ``size`` bytes, then read the package manager's output up to the end of the stream."""
     sent = 0
     answer = bytearray()

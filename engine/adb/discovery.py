@@ -22,7 +22,7 @@ POLL_SECONDS: Final = 1.0
 """Between two requests for the announcements: the adb server does not push them."""
 DISCOVER_SECONDS: Final = 10.0
 
-Say = Callable[[str], object]
+Report = Callable[[str], object]
 """Reports progress of the running stage."""
 
 
@@ -80,13 +80,15 @@ class Discovery:
     ) -> tuple[MdnsService, ...]:
         """The services of these types (and of this name) as soon as there is one."""
         await self.require()
-        with step(tell, "discover", timeout) as say:
-            found = await self.first(lambda service: service.kind in kinds and is_named(service, name), timeout, say)
+        with step(tell, "discover", timeout) as report:
+            found = await self.first(lambda service: service.kind in kinds and is_named(service, name), timeout, report)
             if not found:
                 raise nothing_found(kinds, name, timeout)
         return found
 
-    async def first(self, wanted: Callable[[MdnsService], bool], timeout: float, say: Say) -> tuple[MdnsService, ...]:
+    async def first(
+        self, wanted: Callable[[MdnsService], bool], timeout: float, report: Report
+    ) -> tuple[MdnsService, ...]:
         """What fits at the first look that finds something; empty after ``timeout`` seconds."""
         end = monotonic() + timeout
         while True:
@@ -95,7 +97,7 @@ class Discovery:
             left = end - monotonic()
             if left <= 0:
                 return ()
-            say("")
+            report("")
             await asyncio.sleep(min(self._poll, left))
 
     async def explained(self, error: EngineError, secret: str = "") -> EngineError:
@@ -122,19 +124,19 @@ def is_named(service: MdnsService, name: str) -> bool:
 
 
 @contextmanager
-def step(tell: Tell, name: str, limit: float, about: str = "") -> Iterator[Say]:
+def step(tell: Tell, name: str, limit: float, about: str = "") -> Iterator[Report]:
     """One stage of the job "wireless": running until the body ends, then done or failed."""
     started, last = monotonic(), about
 
-    def news(state: StageState, message: str = "") -> None:
+    def update(state: StageState, message: str = "") -> None:
         nonlocal last
         last = message or last
         tell(Stage("wireless", name, state, (monotonic() - started) * 1000, limit * 1000, message=last))
 
-    news("running")
+    update("running")
     try:
-        yield lambda message: news("running", message)
+        yield lambda message: update("running", message)
     except BaseException:
-        news("failed")
+        update("failed")
         raise
-    news("done")
+    update("done")

@@ -56,7 +56,7 @@ def broken(what: str, *, serial: str = "") -> TransportError:
     return TransportError(code, what, details={"deviceId": serial} if serial else None)
 
 
-def endless(what: str, limit: int, *, serial: str) -> OversizedError:
+def oversized(what: str, limit: int, *, serial: str) -> OversizedError:
     """The device sends more than ``limit`` bytes of output."""
     size = f"{limit // 2**20} MiB" if limit >= 2**20 else f"{limit} bytes"
     return OversizedError(

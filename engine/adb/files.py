@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from clawperator.engine.adb.connection import Connection, deadline
-from clawperator.engine.adb.failures import TransportError, endless
+from clawperator.engine.adb.connection import AdbConnection, deadline
+from clawperator.engine.adb.failures import TransportError, oversized
 from clawperator.engine.adb.sync import (
     SYNC_CHUNK,
     sync_finish,
@@ -75,7 +75,7 @@ def _disk_errors(verb: str, path: object) -> Iterator[None]:
 
 
 async def send_file(
-    connection: Connection, source: Source, remote: str, *, mode: int, mtime: int, progress: Progress | None
+    connection: AdbConnection, source: Source, remote: str, *, mode: int, mtime: int, progress: Progress | None
 ) -> int:
     """SEND ``source`` to ``remote`` and return the number of bytes sent. Raises ``EngineError`` with the device's reason."""
     await connection.send(sync_request(b"SEND", remote, f",{mode | 0o100000}"))
@@ -100,7 +100,7 @@ def _data_packets(batch: bytes) -> bytes:
 
 
 async def receive_file(
-    connection: Connection,
+    connection: AdbConnection,
     remote: str,
     limit: int,
     progress: Progress | None = None,
@@ -122,7 +122,7 @@ async def receive_file(
             pending.append(await connection.exactly(size))
         waiting += size
         if received + waiting > limit:
-            raise endless(f"adb pull {remote}", limit, serial=connection.serial)
+            raise oversized(f"adb pull {remote}", limit, serial=connection.serial)
         if waiting >= BATCH:
             received += waiting
             yield b"".join(pending)

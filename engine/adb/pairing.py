@@ -80,7 +80,7 @@ def pair_outcome(words: str, address: str, code: str) -> Paired:
         )
     elif "unable to start pairing client" in lowered or "refused" in lowered or "route" in lowered:
         hint = (
-            "No response from this address. Use the one in the pairing dialog, not the one above it: its port differs and "
+            "No response. Use the address of the pairing dialog, not the one above it: its port differs and "
             "changes each time. Leave the dialog open; computer and device must be in the same network."
         )
     else:

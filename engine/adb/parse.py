@@ -21,7 +21,7 @@ __all__ = [
     "DeviceEntry",
     "DeviceState",
     "InstallResult",
-    "Package",
+    "InstalledPackage",
     "PackageVersion",
     "Size",
     "parse_broadcast",
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-class Package(NamedTuple):
+class InstalledPackage(NamedTuple):
     """One row of ``pm list packages``; ``uid`` and ``version_code`` are -1 and ``path`` empty where not listed."""
 
     name: str
@@ -50,17 +50,17 @@ class Package(NamedTuple):
 _PACKAGE_EXTRA = r"\s+(uid|versionCode|installer):(\S*)"
 
 
-def parse_package_rows(text: str) -> list[Package]:
+def parse_package_rows(text: str) -> list[InstalledPackage]:
     """Rows of ``pm list packages`` with any of ``-f -U --show-versioncode -i``."""
     return [_package_row(line[8:].strip()) for line in text.splitlines() if line.startswith("package:")]
 
 
-def _package_row(row: str) -> Package:
+def _package_row(row: str) -> InstalledPackage:
     head = re.split(_PACKAGE_EXTRA, row, maxsplit=1)[0]
     extras = dict(re.findall(_PACKAGE_EXTRA, row))
     path, _, name = head.rpartition("=") if head.startswith("/") else ("", "", head)
     uid = extras.get("uid", "").partition(",")[0]  # several users: the first one's
-    return Package(name.strip(), _count_or_absent(uid), _count_or_absent(extras.get("versionCode", "")), path)
+    return InstalledPackage(name.strip(), _count_or_absent(uid), _count_or_absent(extras.get("versionCode", "")), path)
 
 
 def _count_or_absent(text: str) -> int:
@@ -157,7 +157,7 @@ def parse_dumpsys_app_id(text: str, package: str = "") -> int:
 
 
 def _package_section(text: str, package: str) -> str:
-    """From ``Package [NAME]`` to the next such line; the whole text where the heading is missing."""
+    """From ``InstalledPackage [NAME]`` to the next such line; the whole text where the heading is missing."""
     start = text.find(f"Package [{package}]") if package else -1
     if start < 0:
         return text

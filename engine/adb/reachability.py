@@ -47,7 +47,7 @@ def connect_refusal(words: str, target: str) -> EngineError:
     elif any(part in lowered for part in ("no route", "unreachable", "timed out")):
         hint = "Computer and device must be in the same network, without a guest network or VPN between them."
     elif "resolve" in lowered:
-        hint = "The name is unknown in this network. Use the address that the device shows."
+        hint = "The name is unknown in this network: use the address that the device shows."
     else:
         hint = (
             "A device with Wireless debugging (Android 11+) must be paired once: `clawperator devices pair`. "

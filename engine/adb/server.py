@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import Self
 
 from clawperator.engine.adb.binary import program_version, start_server
-from clawperator.engine.adb.connection import Connection, deadline
+from clawperator.engine.adb.connection import AdbConnection, deadline
 from clawperator.engine.adb.failures import broken, unreachable
 from clawperator.engine.adb.parse import DeviceEntry, parse_devices
 from clawperator.engine.adb.protocol import (
@@ -159,7 +159,7 @@ class AdbServer:
             self._features[key] = _feature_set(names)
         return self._features[key]
 
-    async def select(self, serial: str) -> tuple[Connection, int]:
+    async def select(self, serial: str) -> tuple[AdbConnection, int]:
         """Open a connection to ``serial``; also return its transport id (0 on old servers). The caller closes it."""
         connection = await self.connect(serial)
         try:
@@ -180,10 +180,10 @@ class AdbServer:
 
     # -- connecting ----------------------------------------------------------------------------------------------------
 
-    async def connect(self, serial: str = "", *, start: bool = True) -> Connection:
+    async def connect(self, serial: str = "", *, start: bool = True) -> AdbConnection:
         """Open a connection, starting a server where none listens; ``serial`` only labels later errors."""
         try:
-            return await Connection.open(self.address, serial)
+            return await AdbConnection.open(self.address, serial)
         except OSError as exc:
             if not (start and self._may_start(exc)):
                 raise unreachable(self.address, exc.strerror or str(exc)) from exc
@@ -195,15 +195,15 @@ class AdbServer:
         refused = isinstance(failure, ConnectionRefusedError | FileNotFoundError)
         return refused and self._autostart and self.address.is_local
 
-    async def _start_and_connect(self, serial: str) -> Connection:
+    async def _start_and_connect(self, serial: str) -> AdbConnection:
         """Under the lock: a task that waited finds the server that the first one started."""
         try:
-            return await Connection.open(self.address, serial)
+            return await AdbConnection.open(self.address, serial)
         except OSError:
             self._features.clear()
             await start_server(self.address, os.environ if self._env is None else self._env, self._adb_path)
         try:
-            return await Connection.open(self.address, serial)
+            return await AdbConnection.open(self.address, serial)
         except OSError as exc:
             raise unreachable(self.address, exc.strerror or str(exc)) from exc
 

@@ -30,7 +30,7 @@ class AdbCommand:
     code: str = ""
 
 
-class Call:
+class AdbCall:
     """A running command, whose exit code is set when it is known."""
 
     exit_code: int | None = None
@@ -43,8 +43,8 @@ class AdbTrace:
         self.listener: Callable[[AdbCommand], object] | None = None
 
     @contextmanager
-    def of(self, text: str, serial: str = "") -> Iterator[Call]:
-        call, listener = Call(), self.listener
+    def of(self, text: str, serial: str = "") -> Iterator[AdbCall]:
+        call, listener = AdbCall(), self.listener
         if listener is None:
             yield call
             return

@@ -16,7 +16,7 @@ from clawperator.engine.adb.discovery import (
     DISCOVER_SECONDS,
     POLL_SECONDS,
     Discovery,
-    Say,
+    Report,
     WirelessSupport,
     is_named,
     step,
@@ -151,10 +151,10 @@ class Wireless:
             return None
         host = parse_endpoint(paired.address).host
         limit = min(timeout, FIND_SECONDS)
-        with step(tell, "find", limit) as say:
-            found = await self._discovery.first(lambda it: _belongs(it, paired.guid, host), limit, say)
+        with step(tell, "find", limit) as report:
+            found = await self._discovery.first(lambda it: _belongs(it, paired.guid, host), limit, report)
             if not found:
-                say("no announcement was found")
+                report("no announcement was found")
         if not found:
             return None
         named = [service for service in found if paired.guid and is_named(service, paired.guid)]
@@ -205,7 +205,7 @@ class Wireless:
 
     async def _connect(self, target: str, timeout: float, tell: Tell) -> Connected:
         end = monotonic() + timeout
-        with step(tell, "connect", timeout, target) as say:
+        with step(tell, "connect", timeout, target) as report:
             try:
                 words = await self._server.connect_device(target, timeout=timeout)
             except AdbTimeoutError:
@@ -218,12 +218,12 @@ class Wireless:
             if outcome is None:
                 raise await self._no_connection(target, words)
             serial, already = outcome
-            state = await self._follow(serial, lambda state: state in _FIRM, end - monotonic(), say)
+            state = await self._follow(serial, lambda state: state in _FIRM, end - monotonic(), report)
             if state not in _FIRM:
                 raise state_refusal(serial, state or await self._state(serial))
             return Connected(serial, state, already)
 
-    async def _follow(self, serial: str, enough: Callable[[str], bool], seconds: float, say: Say) -> str:
+    async def _follow(self, serial: str, enough: Callable[[str], bool], seconds: float, report: Report) -> str:
         """The state of ``serial`` ("" for absent) once it is enough, or the last one after ``seconds``. Pushed by the server."""
         state = ""
         try:
@@ -232,7 +232,7 @@ class Wireless:
                     state = next((entry.state for entry in entries if entry.serial == serial), "")
                     if enough(state):
                         break
-                    say(_WAITING.get(state, state))
+                    report(_WAITING.get(state, state))
         except TimeoutError:
             pass
         return state

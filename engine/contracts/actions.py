@@ -28,7 +28,7 @@ from clawperator.engine.contracts.values import (
     Number,
     Path,
     Pattern,
-    Retry,
+    RetryParams,
     SessionId,
     SnapshotFormat,
     Text,
@@ -86,28 +86,28 @@ class OpenApp(Params):
     """Start an app by its launcher entry; does not wait until it is in front."""
 
     applicationId: ApplicationId = Field(description=_PACKAGE_NAME)
-    retry: Retry = _retry("AppLaunch")
+    retry: RetryParams = _retry("AppLaunch")
 
 
 class OpenUri(Params):
     """Open a URI with whatever app handles it."""
 
     uri: Uri = Field(description="The URI; any scheme.")
-    retry: Retry = _retry("AppLaunch")
+    retry: RetryParams = _retry("AppLaunch")
 
 
 class CloseApp(Params):
     """Force-stop an app. The host does it before the whole plan runs, whatever the position in the list."""
 
     applicationId: ApplicationId = Field(description=_PACKAGE_NAME)
-    retry: Retry = optional(_IGNORED)
+    retry: RetryParams = optional(_IGNORED)
 
 
 class WaitForNode(Params):
     """Wait until a node satisfies the matcher."""
 
     matcher: NodeMatcher = Field(description="The node to wait for.")
-    retry: Retry = _retry("UiReadiness")
+    retry: RetryParams = _retry("UiReadiness")
     timeoutMs: Whole = optional("Maximum wait in milliseconds.", since=_0_5, ge=1, le=MAX_EXECUTION_TIMEOUT_MS)
 
 
@@ -123,7 +123,7 @@ class Click(Params):
     matcher: NodeMatcher = optional("The node to click.")
     coordinate: Coordinate = optional("The point to click.", since=_0_5)
     clickType: ClickType = optional("How to click.", default="default")
-    retry: Retry = _retry("UiReadiness")
+    retry: RetryParams = _retry("UiReadiness")
 
     @classmethod
     def problems(cls, given: Mapping[str, Any], context: object) -> Iterator[InitErrorDetails]:
@@ -153,7 +153,7 @@ class ReadText(Params):
     validatorPattern: Pattern = optional("Java regular expression for the whole text, with `regex`.", since=_0_3_2)
     all: bool = optional("Read every matching node.", default=False, since=_0_5)
     container: NodeMatcher = optional("Read only inside this node.", since=_0_5)
-    retry: Retry = _retry("UiReadiness")
+    retry: RetryParams = _retry("UiReadiness")
 
     @classmethod
     def problems(cls, given: Mapping[str, Any], _context: object) -> Iterator[InitErrorDetails]:
@@ -175,7 +175,7 @@ class EnterText(Params):
     text: Text = Field(description="The new text; not blank.")
     submit: bool = optional("Click the field again afterwards; this does not press Enter.", default=False)
     clear: bool = optional("No effect: the text is always replaced.", default=False)
-    retry: Retry = _retry("UiReadiness")
+    retry: RetryParams = _retry("UiReadiness")
 
 
 class SnapshotUi(Params):
@@ -188,7 +188,7 @@ class SnapshotUi(Params):
         "`ascii`: what is on screen as indented lines, one node each, unlabelled containers folded. `json`: the whole tree as JSON "
         "text. `data.actual_format` says what the text is."
     )
-    retry: Retry = _retry("UiReadiness")
+    retry: RetryParams = _retry("UiReadiness")
 
 
 class TakeScreenshot(Params):
@@ -197,7 +197,7 @@ class TakeScreenshot(Params):
     path: Path = optional(
         "File to write on the host; its folder must exist. Default: a new file in the folder for temporary files."
     )
-    retry: Retry = _retry("None")
+    retry: RetryParams = _retry("None")
 
 
 class Sleep(Params):
@@ -208,14 +208,14 @@ class Sleep(Params):
         le=MAX_EXECUTION_TIMEOUT_MS,
         description="Duration in milliseconds; counts towards the execution's timeoutMs.",
     )
-    retry: Retry = _retry("None")
+    retry: RetryParams = _retry("None")
 
 
 class PressKey(Params):
     """Press a system key."""
 
     key: Key = Field(description="The key to press.")
-    retry: Retry = optional(_IGNORED)
+    retry: RetryParams = optional(_IGNORED)
 
 
 class _Scrolling(Params):
@@ -229,7 +229,7 @@ class _Scrolling(Params):
 class Scroll(_Scrolling):
     """Scroll once."""
 
-    retry: Retry = _retry("None")
+    retry: RetryParams = _retry("None")
 
 
 class ScrollUntil(_Scrolling):
@@ -262,8 +262,8 @@ class ScrollAndClick(_Scrolling):
     maxSwipes: Whole = optional("Maximum number of swipes.", default=10, ge=1, le=50)
     clickAfter: bool = optional("Click the node that was found.", default=True)
     clickType: ClickType = optional("How to click.", default="default")
-    scrollRetry: Retry = _retry("UiScroll")
-    clickRetry: Retry = _retry("UiReadiness")
+    scrollRetry: RetryParams = _retry("UiScroll")
+    clickRetry: RetryParams = _retry("UiReadiness")
 
     @classmethod
     def problems(cls, given: Mapping[str, Any], context: object) -> Iterator[InitErrorDetails]:
@@ -301,7 +301,7 @@ class ReadKeyValuePair(Params):
 
     labelMatcher: NodeMatcher = Field(description="The label.")
     all: bool = optional("Accepted and ignored.", default=False)
-    retry: Retry = _retry("UiReadiness")
+    retry: RetryParams = _retry("UiReadiness")
 
 
 class StartRecording(Params):

@@ -42,7 +42,7 @@ def _finite(value: object) -> object:
     return int(math.copysign(2**62, value)) if isinstance(value, float) and math.isinf(value) else value
 
 
-class Step(Strict):
+class PayloadStep(Strict):
     """One action of any type."""
 
     id: Id = Field(description="Identifies the step in the result; unique in the plan.")
@@ -62,7 +62,7 @@ class Step(Strict):
                 yield problem("rule", message, "params", name)
 
 
-class Plan(Strict):
+class PayloadPlan(Strict):
     """A plan; at most 64000 bytes of compact JSON."""
 
     commandId: Id = Field(description="Identifies this command; unpredictable ids cannot be forged.")
@@ -74,7 +74,7 @@ class Plan(Strict):
         le=limits.MAX_EXECUTION_TIMEOUT_MS,
         description="Time limit of the whole plan on the device, in milliseconds; sleeps count.",
     )
-    actions: list[Step] = Field(
+    actions: list[PayloadStep] = Field(
         min_length=1,
         max_length=limits.MAX_EXECUTION_ACTIONS,
         description="The steps in order, with unique ids.",
@@ -110,14 +110,14 @@ class Plan(Strict):
 
 
 def _contradiction(alias: str) -> JsonDict:
-    """What ``Step.problems`` refuses of an alias, as a JSON Schema."""
+    """What ``PayloadStep.problems`` refuses of an alias, as a JSON Schema."""
     implied = IMPLIED_PARAMS[alias]
     others: JsonDict = {name: {"not": {"const": value}} for name, value in implied.items()}
     return {"properties": {"type": {"const": alias}, "params": {"required": list(implied), "properties": others}}}
 
 
 @cache
-def step_model(name: str) -> type[Step]:
+def step_model(name: str) -> type[PayloadStep]:
     """The model of an action of the type ``name``, by all of its names."""
     params = ACTIONS[name]
     names = (name, *(alias for alias, meant in ALIASES.items() if meant == name != alias))
@@ -127,7 +127,7 @@ def step_model(name: str) -> type[Step]:
         extra |= none_of(*contradictions)
     return create_model(
         name,
-        __base__=Step,
+        __base__=PayloadStep,
         __doc__=params.__doc__,
         __cls_kwargs__={"json_schema_extra": extra},
         type=(Literal[names], ...),  # type: ignore[arg-type]  # a type made at run time
@@ -147,7 +147,7 @@ def action_type() -> Any:
 
 
 @cache
-def execution_type() -> type[Plan]:
+def execution_type() -> type[PayloadPlan]:
     """A plan of ``action_type()``: the whole contract as one model."""
-    actions: Any = (list[action_type()], Plan.model_fields["actions"])  # type: ignore[misc]  # a type made at run time
-    return create_model("execution", __base__=Plan, __doc__=Plan.__doc__, actions=actions)
+    actions: Any = (list[action_type()], PayloadPlan.model_fields["actions"])  # type: ignore[misc]  # a type made at run time
+    return create_model("execution", __base__=PayloadPlan, __doc__=PayloadPlan.__doc__, actions=actions)

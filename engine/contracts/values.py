@@ -100,7 +100,7 @@ def optional(description: str, *, default: object = None, since: str = "", **bou
     return Field(default, description=description, json_schema_extra=extra, **bounds)
 
 
-class Retry(Strict):
+class RetryParams(Strict):
     """How often the device tries a step again, and how long it waits in between."""
 
     maxAttempts: Whole = optional(

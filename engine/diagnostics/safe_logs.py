@@ -105,10 +105,10 @@ def mask_warning(warning: Mapping[str, Any]) -> dict[str, Any]:
 def _payload_keys() -> frozenset[str]:
     from clawperator.engine.contracts.actions import VOCABULARY
     from clawperator.engine.contracts.matcher import NodeMatcher
-    from clawperator.engine.contracts.payload import Plan, Step
-    from clawperator.engine.contracts.values import Coordinate, Retry
+    from clawperator.engine.contracts.payload import PayloadPlan, PayloadStep
+    from clawperator.engine.contracts.values import Coordinate, RetryParams
 
-    models = (Plan, Step, NodeMatcher, Coordinate, Retry)
+    models = (PayloadPlan, PayloadStep, NodeMatcher, Coordinate, RetryParams)
     return frozenset(VOCABULARY).union(*(model.model_fields for model in models))
 
 

@@ -28,7 +28,7 @@ from clawperator.engine.logcat.operator_log import OperatorLog
 from clawperator.engine.logcat.signals import CapturedHierarchy, HierarchySignal, Signal
 
 if TYPE_CHECKING:
-    from clawperator.engine.adb.connection import Connection
+    from clawperator.engine.adb.connection import AdbConnection
     from clawperator.engine.executions.log_events import LogEventPublisher
     from clawperator.engine.logcat.text import TextLogParser
 
@@ -135,7 +135,7 @@ class DeviceLog:
         self._known: Counter[LogEntry] = Counter()
         self._span = ((-1, ""), (-1, ""))
         self._away = 0.0
-        self._witness: Connection | None = None
+        self._witness: AdbConnection | None = None
         self._ended = asyncio.Event()
         self.closed: EngineError | None = None
         self.reading = 0.0

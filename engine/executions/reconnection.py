@@ -6,7 +6,7 @@ import asyncio
 import re
 from contextlib import suppress
 
-from clawperator.engine.adb.connection import Connection
+from clawperator.engine.adb.connection import AdbConnection
 from clawperator.engine.adb.device import AdbDevice
 from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -25,7 +25,7 @@ _NETWORK = re.compile(r"[^:]+:\d{1,5}|\[[^]]+\]:\d{1,5}")
 _EMULATOR = re.compile(r"emulator-(\d{1,5})")
 
 
-async def await_return(device: AdbDevice, witness: Connection | None) -> None:
+async def await_return(device: AdbDevice, witness: AdbConnection | None) -> None:
     """Return when ``device`` can be asked: usually at once; after the loss of the adb server, when the next one lists it.
 
     ``witness`` is an idle connection to the adb server from before: it ended if the server did. A new server does not know

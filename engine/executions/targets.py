@@ -143,7 +143,7 @@ class _Reader:
         if seen is not None and tree is not None:
             from clawperator.engine.hierarchy.explain import explain_tree, is_near
             from clawperator.engine.hierarchy.matcher import Matcher
-            from clawperator.engine.hierarchy.questions import miss
+            from clawperator.engine.hierarchy.queries import miss
 
             explanation = explain_tree(tree, Matcher.from_fields(fields), _NEAREST)
             near = [miss(each) for each in explanation.nearest if is_near(each)]

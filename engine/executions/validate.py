@@ -21,7 +21,7 @@ from clawperator.engine.contracts.limits import (
     MAX_PAYLOAD_BYTES,
     MIN_EXECUTION_TIMEOUT_MS,
 )
-from clawperator.engine.contracts.payload import Plan, Step
+from clawperator.engine.contracts.payload import PayloadPlan, PayloadStep
 from clawperator.engine.contracts.strict_json import parse_json
 from clawperator.engine.contracts.vocabulary import UnsupportedType, is_number, issues
 from clawperator.engine.errors import EngineError, ErrorCode
@@ -72,7 +72,7 @@ def validate(payload: object, *, timeout_ms: object = None, profile: Profile = "
 
 def _execution(payload: Any, profile: Profile) -> Execution:
     try:
-        plan = Plan.model_validate(payload, context=profile)
+        plan = PayloadPlan.model_validate(payload, context=profile)
     except ValidationError as exc:
         raise _refusal(payload, issues(exc.errors(include_url=False), payload)[:MAX_ISSUES]) from None
     return Execution(
@@ -85,7 +85,7 @@ def _execution(payload: Any, profile: Profile) -> Execution:
     )
 
 
-def _action(step: Step, given: Mapping[str, Any], profile: Profile) -> Action:
+def _action(step: PayloadStep, given: Mapping[str, Any], profile: Profile) -> Action:
     """The value of ``step``: its own parameters normalised, those that it does not use as they were ``given``."""
     action_type = canonical(step.type)
     own = step.params.model_dump(exclude_unset=True)

@@ -9,7 +9,7 @@ from clawperator.engine.contracts.limits import RENDERED_FORMATS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.files.stdin import read_stdin
 from clawperator.engine.hierarchy.nodes import UiTree
-from clawperator.engine.hierarchy.source import Source
+from clawperator.engine.hierarchy.source import DumpSource
 from clawperator.engine.hierarchy.tree import MAX_BYTES, parse
 
 STDIN = "-"
@@ -45,7 +45,7 @@ def read_dump(path: str) -> SavedDump:
     try:
         dump = _unwrapped(_read(path))
         if len(dump) <= MAX_BYTES:
-            xml = Source(dump).data.decode(errors="replace")
+            xml = DumpSource(dump).data.decode(errors="replace")
         return SavedDump(path, xml, parse(dump, recover=True), None)
     except EngineError as problem:
         problem.details["file"] = path

@@ -106,7 +106,7 @@ class UiNode:
         self._bounds: Bounds | None = None
         self._role: roles.Role | None = None
 
-    def dissolve(self) -> None:
+    def unlink_nodes(self) -> None:
         """See ``UiTree.dissolve``."""
         self.parent = self._children = None
         self._nodes = []
@@ -288,14 +288,14 @@ class UiTree:
     def __repr__(self) -> str:
         return f"<UiTree {len(self.nodes)} nodes of {self.package or 'no package'}>"
 
-    def dissolve(self) -> None:
+    def unlink_nodes(self) -> None:
         """Remove the links between the nodes, so that the tree is freed with its last reference.
 
         Otherwise only a full garbage collection would free the reference cycles, which stops the program for a noticeable time.
         Neither the tree nor its nodes may be used afterwards.
         """
         for node in self.nodes:
-            node.dissolve()
+            node.unlink_nodes()
 
     @cached_property
     def roots(self) -> tuple[UiNode, ...]:

@@ -17,9 +17,9 @@ from clawperator.engine.hierarchy.explain import off_screen_reason
 from clawperator.engine.hierarchy.matcher import Matcher
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
 from clawperator.engine.hierarchy.postings import Postings, postings_anywhere, postings_of
+from clawperator.engine.hierarchy.ranking import Field, RankedMatcher, ambiguity, fields_of, reasons, sets_of
 from clawperator.engine.hierarchy.traits import CLICK_ANCESTORS
 from clawperator.engine.hierarchy.volatility import is_localised
-from clawperator.engine.hierarchy.ways import Field, Way, ambiguity, fields_of, reasons, sets_of
 
 __all__ = ["Candidate", "Selectors", "Suggestions", "node_at", "node_by_path", "suggest"]
 
@@ -131,7 +131,7 @@ class Selectors:
     def _earlier(self) -> Sequence[Postings]:
         return [postings_of(tree) for tree in self._recent]
 
-    def _ways(self, node: UiNode) -> list[Way]:
+    def _ways(self, node: UiNode) -> list[RankedMatcher]:
         """Unique ones, then what finds others too; never empty."""
         ways = self._unique(node, all_of_them=True)
         if ways and (container := self._container(node)) is not None:
@@ -139,27 +139,29 @@ class Selectors:
         # A role alone is not specific, so it is used only where there is nothing else.
         return [*ways, *self._ambiguous(node)] or [self._by_role(node)]
 
-    def _unique(self, node: UiNode, *, all_of_them: bool) -> list[Way]:
+    def _unique(self, node: UiNode, *, all_of_them: bool) -> list[RankedMatcher]:
         """Best first. What breaks ties is how it did on the recent trees: without any, the first found is the best."""
         enough = None if all_of_them else 1
-        ways = [Way("direct", fields, node, 1, first=True) for fields in islice(self._unique_sets(node), enough)]
+        ways = [
+            RankedMatcher("direct", fields, node, 1, first=True) for fields in islice(self._unique_sets(node), enough)
+        ]
         if not ways and node.clickable:
             ways = self._through_labels(node)
-        return sorted((way._replace(seen=self._seen(way)) for way in ways), key=Way.order)
+        return sorted((way._replace(seen=self._seen(way)) for way in ways), key=RankedMatcher.order)
 
     def _unique_sets(self, node: UiNode) -> Iterator[tuple[Field, ...]]:
         return (fields for fields, hits in self._trials(node) if len(hits) == 1)
 
-    def _ambiguous(self, node: UiNode) -> list[Way]:
+    def _ambiguous(self, node: UiNode) -> list[RankedMatcher]:
         """The best few that find others too; those that find this node first come first. Fields that exclude no other node are
         left out.
         """
         ways = [
-            Way("direct", fields, node, len(hits), min(hits) == node.index)
+            RankedMatcher("direct", fields, node, len(hits), min(hits) == node.index)
             for fields, hits in self._trials(node)
             if len(hits) > 1
         ]
-        kept: list[Way] = []
+        kept: list[RankedMatcher] = []
         for way in sorted(ways, key=lambda way: not way.first):
             if not any(way.matches == less.matches and set(less.fields) <= set(way.fields) for less in kept):
                 kept.append(way)
@@ -187,22 +189,22 @@ class Selectors:
             if unique:
                 break
 
-    def _by_role(self, node: UiNode) -> Way:
+    def _by_role(self, node: UiNode) -> RankedMatcher:
         fields = fields_of(node)[-1:]
         hits = self._postings(node).hits([fields[0].test])
-        return Way("direct", fields, node, len(hits), min(hits) == node.index)
+        return RankedMatcher("direct", fields, node, len(hits), min(hits) == node.index)
 
     def _postings(self, node: UiNode) -> Postings:
         return self._on_screen if self._tree.is_on_screen(node) else self._anywhere
 
-    def _through_labels(self, node: UiNode) -> list[Way]:
+    def _through_labels(self, node: UiNode) -> list[RankedMatcher]:
         """The best unique ways to labels inside, a tap on which reaches ``node``."""
         found = [
-            Way("tap-through", fields, label, 1, first=True)
+            RankedMatcher("tap-through", fields, label, 1, first=True)
             for label in self._labels_inside(node)
             for fields in islice(self._unique_sets(label), 1)
         ]
-        return sorted(found, key=Way.order)[:_TAP_THROUGH_KEPT]
+        return sorted(found, key=RankedMatcher.order)[:_TAP_THROUGH_KEPT]
 
     def _labels_inside(self, node: UiNode) -> Iterator[UiNode]:
         """The first labels whose nearest clickable ancestor is ``node``, within the distance that a click searches; none off the
@@ -230,16 +232,18 @@ class Selectors:
             if not ancestor.scrollable or not self._tree.is_on_screen(ancestor):
                 continue
             if ancestor.index not in self._containers:
-                singled_out = (Way("direct", fields, ancestor, 1, first=True) for fields in self._unique_sets(ancestor))
+                singled_out = (
+                    RankedMatcher("direct", fields, ancestor, 1, first=True) for fields in self._unique_sets(ancestor)
+                )
                 self._containers[ancestor.index] = next((way.matcher for way in singled_out), None)
             if (matcher := self._containers[ancestor.index]) is not None:
                 return matcher
         return None
 
-    def _seen(self, way: Way) -> tuple[int, ...]:
+    def _seen(self, way: RankedMatcher) -> tuple[int, ...]:
         return tuple(len(postings.hits(way.tests)) for postings in self._earlier)
 
-    def _candidate(self, way: Way) -> Candidate:
+    def _candidate(self, way: RankedMatcher) -> Candidate:
         on_screen = self._tree.is_on_screen(way.found)
         matches, first = (way.matches, way.first) if on_screen else (len(self._on_screen.hits(way.tests)), False)
         flags = tuple(self._flags(way))
@@ -255,7 +259,7 @@ class Selectors:
             why=tuple(reasons(way, matches, flags)),
         )
 
-    def _flags(self, way: Way) -> Iterator[str]:
+    def _flags(self, way: RankedMatcher) -> Iterator[str]:
         tests = way.tests
         if any(field.volatile for field in way.fields):
             yield "vol"

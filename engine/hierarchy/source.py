@@ -51,7 +51,7 @@ class _Edits(NamedTuple):
         return self.old[step] + offset - self.new[step]
 
 
-class Source:
+class DumpSource:
     """A dump as UTF-8 in ``data``, which the methods rewrite.
 
     ``notes`` describes the changes that a user must know about.

@@ -73,13 +73,13 @@ class Landing(NamedTuple):
 
 def landing(found: UiNode) -> Landing:
     """The first clickable one of a node and seven ancestors takes the click, if it is enabled (wire.md#actions-and-how-they-fail)."""
-    for steps, node in enumerate(way_up(found)):
+    for steps, node in enumerate(action_targets(found)):
         if node.clickable:
             return Landing(found, node, steps) if node.enabled else Landing(found, None, steps, node)
     return Landing(found, None)
 
 
-def way_up(node: UiNode) -> Iterator[UiNode]:
+def action_targets(node: UiNode) -> Iterator[UiNode]:
     """The nodes that the device tries for an action: the node and up to seven ancestors, nearest first."""
     return chain((node,), islice(node.ancestors, CLICK_ANCESTORS))
 

@@ -14,7 +14,7 @@ from xml.parsers import expat
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.hierarchy.nodes import NO_BOUNDS, Bounds, UiNode, UiTree
 from clawperator.engine.hierarchy.serialise import Renderable, written
-from clawperator.engine.hierarchy.source import Source, excerpt, is_document
+from clawperator.engine.hierarchy.source import DumpSource, excerpt, is_document
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "NO_BOUNDS", "Bounds", "UiNode", "UiTree", "build", "parse"]
 
@@ -55,7 +55,7 @@ def parse(text: str | bytes, *, recover: bool = False, screen: Bounds | None = N
     """
     if len(text) > MAX_BYTES:
         raise _too_large(f"the dump is larger than {MAX_BYTES // 2**20} MB")
-    source = Source(text)
+    source = DumpSource(text)
     if len(source.data) > MAX_BYTES:
         raise _too_large(f"the dump is larger than {MAX_BYTES // 2**20} MB")
     if not source.cut_to_document():
@@ -161,7 +161,7 @@ class _Refused(Exception):  # noqa: N818 - never leaves this module; the parser'
         self.reason = reason
 
 
-def _read(source: Source, *, recover: bool) -> _Reader:
+def _read(source: DumpSource, *, recover: bool) -> _Reader:
     """Parse; on an error repair the bytes once and parse again; then judge what is left."""
     reader, error, parser = _run(source)
     if error is not None and not reader.root_closed:
@@ -180,7 +180,7 @@ def _read(source: Source, *, recover: bool) -> _Reader:
     return reader
 
 
-def _run(source: Source) -> tuple[_Reader, expat.ExpatError | None, Any]:
+def _run(source: DumpSource) -> tuple[_Reader, expat.ExpatError | None, Any]:
     reader = _Reader()
     parser = expat.ParserCreate("utf-8")
     parser.StartElementHandler = reader.start
@@ -195,7 +195,7 @@ def _run(source: Source) -> tuple[_Reader, expat.ExpatError | None, Any]:
     return reader, None, parser
 
 
-def _judge_rest(source: Source, offset: int, *, recover: bool) -> None:
+def _judge_rest(source: DumpSource, offset: int, *, recover: bool) -> None:
     """Something follows the document: status text is noted, a second document is not ours to choose from."""
     rest = source.data[offset:]
     if is_document(rest):
@@ -206,7 +206,7 @@ def _judge_rest(source: Source, offset: int, *, recover: bool) -> None:
         source.notes.append(f"text after the document: {words}")
 
 
-def _judge_damage(source: Source, reader: _Reader, error: expat.ExpatError, offset: int, *, recover: bool) -> None:
+def _judge_damage(source: DumpSource, reader: _Reader, error: expat.ExpatError, offset: int, *, recover: bool) -> None:
     """The document broke off or is not well-formed: an error, or the tree up to there."""
     cut = error.code in _CUT
     words = _WORDS.get(error.code, expat.ErrorString(error.code))
@@ -222,7 +222,7 @@ def _judge_damage(source: Source, reader: _Reader, error: expat.ExpatError, offs
     source.notes.append(f"incomplete: {count} nodes, {ending} at line {line}, column {column}")
 
 
-def _refuse_without_document(source: Source) -> NoReturn:
+def _refuse_without_document(source: DumpSource) -> NoReturn:
     data = source.data
     if not data.strip(b" \t\r\n\0"):
         raise _malformed(source, 0, "empty", "the dump is empty")
@@ -232,7 +232,7 @@ def _refuse_without_document(source: Source) -> NoReturn:
     raise _malformed(source, 0, "no_document", f"no hierarchy in the output: {excerpt(data)}")
 
 
-def _malformed(source: Source, offset: int, reason: str, words: str) -> EngineError:
+def _malformed(source: DumpSource, offset: int, reason: str, words: str) -> EngineError:
     line, column = source.position(offset)
     message = f"The UI tree cannot be read: {words} (line {line}, column {column})"
     details = {"reason": reason, "line": line, "column": column}

@@ -13,11 +13,11 @@ PART_UNITS = 4_000
 RECORD_BYTES = 4_068
 """Space for level, tag, NUL and text in one record; the log truncates the rest, the final NUL first."""
 
-PATIENCE = 2.0
+PART_TIMEOUT = 2.0
 """Seconds: a message whose next part is missing for so long will not be whole any more (wire.md#reading-the-envelope)."""
 
 
-class Outcome(NamedTuple):
+class AssemblyResult(NamedTuple):
     """The end of an assembly: its signals, and the entries that do not belong to it, to be processed again."""
 
     signals: tuple[Signal, ...] = ()
@@ -29,14 +29,14 @@ class Assembly(Protocol):
 
     tag: str
     level: str
-    quiet_since: float | None
-    patience: float
+    idle_since: float | None
+    timeout: float
     """Seconds without a part after which none will come any more."""
 
-    def add(self, entry: LogEntry) -> Outcome | None:
+    def add(self, entry: LogEntry) -> AssemblyResult | None:
         """Takes a record of this tag and level; None while more must come."""
 
-    def abandon(self, problem: str) -> Outcome:
+    def abandon(self, problem: str) -> AssemblyResult:
         """Ends it unfinished."""
 
 

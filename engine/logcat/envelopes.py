@@ -6,7 +6,7 @@ import json
 import re
 
 from clawperator.engine.contracts.envelope import parse_envelope
-from clawperator.engine.logcat.assembly import PATIENCE, RECORD_BYTES, Outcome, is_cut, is_full_part
+from clawperator.engine.logcat.assembly import PART_TIMEOUT, RECORD_BYTES, AssemblyResult, is_cut, is_full_part
 from clawperator.engine.logcat.entry import LogEntry, decode
 from clawperator.engine.logcat.signals import EnvelopeSignal
 
@@ -29,12 +29,12 @@ class EnvelopeAssembly:
 
     def __init__(self, entry: LogEntry) -> None:
         self.tag, self.level = entry.tag, entry.level
-        self.quiet_since: float | None = None
-        self.patience = PATIENCE
+        self.idle_since: float | None = None
+        self.timeout = PART_TIMEOUT
         self._entry = entry
         self._parts: list[bytes] = []
 
-    def add(self, entry: LogEntry) -> Outcome | None:
+    def add(self, entry: LogEntry) -> AssemblyResult | None:
         """Takes the first or a following part; None while more must come."""
         payload = entry.payload
         if self._parts and _BEGINS_ENVELOPE.match(payload):
@@ -52,11 +52,13 @@ class EnvelopeAssembly:
             if may_go_on and not _is_json(raw):
                 return None
             return self.abandon(self._cut_reason(payload) or str(error))
-        return Outcome((EnvelopeSignal(envelope, envelope.command_id, raw, "", len(self._parts), self._entry),))
+        return AssemblyResult((EnvelopeSignal(envelope, envelope.command_id, raw, "", len(self._parts), self._entry),))
 
-    def abandon(self, problem: str, replay: tuple[LogEntry, ...] = ()) -> Outcome:
+    def abandon(self, problem: str, replay: tuple[LogEntry, ...] = ()) -> AssemblyResult:
         raw = self._raw()
-        return Outcome((EnvelopeSignal(None, _command_id(raw), raw, problem, len(self._parts), self._entry),), replay)
+        return AssemblyResult(
+            (EnvelopeSignal(None, _command_id(raw), raw, problem, len(self._parts), self._entry),), replay
+        )
 
     def _raw(self) -> str:
         return decode(b"".join(self._parts)[len(RESULT) :]).strip()

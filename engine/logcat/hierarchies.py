@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from operator import itemgetter
 
-from clawperator.engine.logcat.assembly import PART_UNITS, PATIENCE, Outcome, is_cut, is_full_part
+from clawperator.engine.logcat.assembly import PART_TIMEOUT, PART_UNITS, AssemblyResult, is_cut, is_full_part
 from clawperator.engine.logcat.entry import LogEntry, decode
 from clawperator.engine.logcat.signals import CapturedHierarchy, HierarchySignal
 
@@ -34,8 +34,8 @@ class HierarchyAssembly:
 
     def __init__(self, marker: LogEntry, step_id: str, command_id: str) -> None:
         self.tag, self.level = marker.tag, marker.level
-        self.quiet_since: float | None = None
-        self.patience = PATIENCE
+        self.idle_since: float | None = None
+        self.timeout = PART_TIMEOUT
         self._marker = marker
         self._step_id, self._command_id = step_id, command_id
         self._lines: list[bytes] = []  # the last always on its own: it may go on in the next record
@@ -45,7 +45,7 @@ class HierarchyAssembly:
         self._replayed = 0
         self._size = 0
 
-    def add(self, entry: LogEntry) -> Outcome | None:
+    def add(self, entry: LogEntry) -> AssemblyResult | None:
         """Takes the marker itself, then each following record."""
         payload, lines = entry.payload, self._lines
         if not lines:
@@ -88,10 +88,10 @@ class HierarchyAssembly:
         """
         self._replayed = len(self._doubtful)
 
-    def abandon(self, problem: str) -> Outcome:  # noqa: ARG002 - ``complete`` already marks a dump without its end
+    def abandon(self, problem: str) -> AssemblyResult:  # noqa: ARG002 - ``complete`` already marks a dump without its end
         return self._end(complete=False, replay=tuple(self._doubtful[self._replayed :]))
 
-    def _begin(self, entry: LogEntry) -> Outcome | None:
+    def _begin(self, entry: LogEntry) -> AssemblyResult | None:
         """The text behind the marker in the same record (a short dump is one record), or the first line after it."""
         is_marker = entry is self._marker
         text = (entry.payload.removeprefix(MARKER) if is_marker else entry.payload).strip()
@@ -113,11 +113,11 @@ class HierarchyAssembly:
             self._continued.add(len(self._lines) - 2)
         return goes_on and _END in line[-len(_END) :] + following
 
-    def _end(self, *, complete: bool, replay: tuple[LogEntry, ...] = ()) -> Outcome:
+    def _end(self, *, complete: bool, replay: tuple[LogEntry, ...] = ()) -> AssemblyResult:
         certain = self._lines[: len(self._lines) - len(self._doubtful)]
         if self._continued:
             joined = b"".join(line if i in self._continued else line + b"\n" for i, line in enumerate(certain))
         else:
             joined = b"\n".join(certain)
         captured = CapturedHierarchy(self._step_id, decode(joined).strip(), complete, self._cut_lines)
-        return Outcome((HierarchySignal(captured, self._command_id, self._marker),), replay)
+        return AssemblyResult((HierarchySignal(captured, self._command_id, self._marker),), replay)

@@ -13,7 +13,7 @@ LONGEST_LIVE_LINE = 64 * 1024
 """The same for a live log, whose records have 5 KiB at most and of which hundreds are kept."""
 
 
-class LineSplitter:
+class LogLineSplitter:
     """Holds back the unfinished last line. A byte order mark at the start is taken off and decides the encoding."""
 
     def __init__(self, longest: int = LONGEST_LINE) -> None:

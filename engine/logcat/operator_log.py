@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import itemgetter
 
-from clawperator.engine.logcat.assembly import Assembly, Outcome
+from clawperator.engine.logcat.assembly import Assembly, AssemblyResult
 from clawperator.engine.logcat.deaths import DEATH_BYTES, read_death
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.envelopes import NO_JSON, RESULT, EnvelopeAssembly, begins_envelope
@@ -109,7 +109,7 @@ class OperatorLog:
         _, group = next(groupby(islice(entries, position, None), key=_SOURCE))
         run = list(group)
         if assembly.add_lines([entry.payload for entry in run]):
-            assembly.quiet_since = None
+            assembly.idle_since = None
         else:
             for entry in run:
                 signals += self.push(entry)
@@ -121,12 +121,12 @@ class OperatorLog:
             thread = (entry.pid, entry.tid)
             assembly = self._open.get(thread)
             if assembly is not None and assembly.tag == entry.tag and assembly.level == entry.level:
-                assembly.quiet_since = None
+                assembly.idle_since = None
                 outcome = assembly.add(entry)
                 return [] if outcome is None else self._close(thread, outcome)
         if entry.payload.startswith(DEATH_BYTES) and (death := read_death(entry)) is not None:
             return [death]
-        if not self._believes(entry):
+        if not self._accepts(entry):
             self.foreign += entry.payload.startswith(OPERATOR_PREFIXES)
             return []
         signals = self._interrupt(entry) if self._open else []
@@ -144,10 +144,10 @@ class OperatorLog:
         for thread, assembly in list(self._open.items()):
             if self._open.get(thread) is not assembly:
                 continue
-            if assembly.quiet_since is None:
-                assembly.quiet_since = now
-            elif now - assembly.quiet_since >= assembly.patience:
-                signals += self._close(thread, assembly.abandon(f"no further part within {assembly.patience:g} s"))
+            if assembly.idle_since is None:
+                assembly.idle_since = now
+            elif now - assembly.idle_since >= assembly.timeout:
+                signals += self._close(thread, assembly.abandon(f"no further part within {assembly.timeout:g} s"))
         return signals
 
     def finish(self) -> list[Signal]:
@@ -158,7 +158,7 @@ class OperatorLog:
             signals += self._close(thread, assembly.abandon("the log ended before its end"))
         return signals
 
-    def _believes(self, entry: LogEntry) -> bool:
+    def _accepts(self, entry: LogEntry) -> bool:
         if self._uid is not None and entry.uid >= 0:
             return entry.uid == self._uid
         if entry.pid < 0 and self._pid is None and not self._names:
@@ -202,12 +202,12 @@ class OperatorLog:
         thread = (entry.pid, entry.tid)
         if thread in self._open:  # without thread ids, two tags of one process share the place
             signals = self._close(thread, self._open[thread].abandon("another message began before its end"))
-        elif (oldest := self._in_the_way(assembly)) is not None:
+        elif (oldest := self._oldest_beyond_limit(assembly)) is not None:
             signals = self._close(oldest, self._open[oldest].abandon("too many unfinished messages"))
         self._open[thread] = assembly
         return signals
 
-    def _in_the_way(self, new: Assembly) -> tuple[int, int] | None:
+    def _oldest_beyond_limit(self, new: Assembly) -> tuple[int, int] | None:
         """The thread of the unfinished message that is given up for a ``new`` one, as what is held has a bound."""
         if isinstance(new, HierarchyAssembly):
             dumps = [thread for thread, each in self._open.items() if isinstance(each, HierarchyAssembly)]
@@ -215,11 +215,11 @@ class OperatorLog:
                 return dumps[0]
         return next(iter(self._open)) if len(self._open) >= _MAX_OPEN else None
 
-    def _close(self, thread: tuple[int, int], outcome: Outcome) -> list[Signal]:
+    def _close(self, thread: tuple[int, int], outcome: AssemblyResult) -> list[Signal]:
         del self._open[thread]
         return self._signals(outcome)
 
-    def _signals(self, outcome: Outcome) -> list[Signal]:
+    def _signals(self, outcome: AssemblyResult) -> list[Signal]:
         signals = [self._attributed(signal) for signal in outcome.signals]
         for entry in outcome.replay:
             signals += self.push(entry)

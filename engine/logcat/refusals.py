@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clawperator.engine.logcat.assembly import Outcome
+from clawperator.engine.logcat.assembly import AssemblyResult
 from clawperator.engine.logcat.entry import LogEntry
 from clawperator.engine.logcat.signals import RefusalSignal
 
@@ -14,7 +14,7 @@ _UNREADABLE = (
 _LEVEL = "E"
 _UNSUPPORTED = "unsupported action type at index="
 _MAX_LINES = 200
-_PATIENCE = 0.3
+_PART_TIMEOUT = 0.3
 """Seconds: a stack trace is written at once, and the caller is waiting."""
 
 
@@ -28,22 +28,22 @@ class RefusalAssembly:
 
     def __init__(self, entry: LogEntry) -> None:
         self.tag, self.level = entry.tag, entry.level
-        self.quiet_since: float | None = None
-        self.patience = _PATIENCE
+        self.idle_since: float | None = None
+        self.timeout = _PART_TIMEOUT
         self._entry = entry
         self._lines: list[str] = []
 
-    def add(self, entry: LogEntry) -> Outcome | None:
+    def add(self, entry: LogEntry) -> AssemblyResult | None:
         if self._lines and entry.payload.startswith(b"["):
-            return Outcome((self._signal(),), (entry,))
+            return AssemblyResult((self._signal(),), (entry,))
         self._lines += entry.message.split("\n")
         told = len(self._lines) > 1 and (entry is self._entry or _UNSUPPORTED in self._lines[-1])
         if told or entry.payload.startswith(_MISSING) or len(self._lines) > _MAX_LINES:
-            return Outcome((self._signal(),))
+            return AssemblyResult((self._signal(),))
         return None
 
-    def abandon(self, problem: str) -> Outcome:  # noqa: ARG002 - what there is of the trace is the reason
-        return Outcome((self._signal(),))
+    def abandon(self, problem: str) -> AssemblyResult:  # noqa: ARG002 - what there is of the trace is the reason
+        return AssemblyResult((self._signal(),))
 
     def _signal(self) -> RefusalSignal:
         message, trace = self._lines[0], self._lines[1:]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from clawperator.engine.logcat import formats
 from clawperator.engine.logcat.entry import LogEntry, decode, note
 from clawperator.engine.logcat.formats import ALTERNATIVES, LINE_FORMATS, LONG, LONG_HEADER, RAW, LineFormat
-from clawperator.engine.logcat.lines import LONGEST_LINE, LineSplitter, pieces
+from clawperator.engine.logcat.lines import LONGEST_LINE, LogLineSplitter, pieces
 from clawperator.engine.logcat.memo import Memo
 from clawperator.engine.logcat.users import uid_of
 
@@ -39,7 +39,7 @@ class TextLogParser:
         self._auto = format == "auto"
         self._format: LineFormat | None = LINE_FORMATS.get(format)
         self._is_long = format == LONG
-        self._lines = LineSplitter(longest_line)
+        self._lines = LogLineSplitter(longest_line)
         self._held = b""
         self._buffer = ""
         self._buffer_is_told = False

@@ -10,22 +10,22 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from clawperator.engine.hierarchy.traits import is_editable, way_up
+from clawperator.engine.hierarchy.traits import action_targets, is_editable
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
 from clawperator.engine.runtime import plan as p
 from clawperator.engine.runtime import retry as presets
 from clawperator.engine.runtime import scrolling
 from clawperator.engine.runtime.outcome import (
+    ActionResult,
     PlanFailure,
     PlanOutcome,
-    StepOutcome,
-    StepRecord,
+    StepReport,
     failure,
     success,
 )
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
-from clawperator.engine.runtime.run import Run, Stage, StepFailure
+from clawperator.engine.runtime.run import PlanRun, RetryStage, StepFailure
 
 TAP_MS = 120
 LONG_PRESS_MS = 650
@@ -41,9 +41,9 @@ _TEMPERATURE = re.compile(r"\s*[+-]?\d+(\.\d+)?(°?[CF])?\s*", re.IGNORECASE)
 _VERSION = re.compile(r"\d+(\.\d+)*")
 
 
-async def run_plan(run: Run, plan: p.Plan) -> PlanOutcome:
+async def run_plan(run: PlanRun, plan: p.OperatorPlan) -> PlanOutcome:
     """All steps in order. Never raises ``PlanFailure``: it is in the outcome."""
-    records: list[StepRecord] = []
+    records: list[StepReport] = []
     for step in plan.steps:
         run.step_id = step.id
         run.observer.step_start(step.id, step.type)
@@ -54,11 +54,11 @@ async def run_plan(run: Run, plan: p.Plan) -> PlanOutcome:
         except PlanFailure as exc:
             return PlanOutcome(tuple(records), str(exc), step.id)
         run.observer.step_done(step.id, step.type, outcome)
-        records.append(StepRecord(step.id, step.type, outcome))
+        records.append(StepReport(step.id, step.type, outcome))
     return PlanOutcome(tuple(records))
 
 
-async def run_action(run: Run, action: p.Action) -> StepOutcome:
+async def run_action(run: PlanRun, action: p.PlanAction) -> ActionResult:
     """One action. Raises ``PlanFailure`` when it ends the plan."""
     perform = _ACTIONS[type(action)]
     try:
@@ -67,10 +67,10 @@ async def run_action(run: Run, action: p.Action) -> StepOutcome:
         return exc.outcome
 
 
-async def open_app(run: Run, action: p.OpenApp) -> StepOutcome:
+async def open_app(run: PlanRun, action: p.OpenApp) -> ActionResult:
     package = action.application_id
 
-    async def attempt() -> StepOutcome:
+    async def attempt() -> ActionResult:
         if not await run.surface.launch(package):
             raise PlanFailure(f"No app found with applicationId={package}")
         return success({"application_id": package})
@@ -78,8 +78,8 @@ async def open_app(run: Run, action: p.OpenApp) -> StepOutcome:
     return await run.stage(_stage(f"openApp:{package}", "Open app", action.retry), attempt)
 
 
-async def open_uri(run: Run, action: p.OpenUri) -> StepOutcome:
-    async def attempt() -> StepOutcome:
+async def open_uri(run: PlanRun, action: p.OpenUri) -> ActionResult:
+    async def attempt() -> ActionResult:
         if not await run.surface.open_uri(action.uri):
             raise PlanFailure(f"URI_NOT_HANDLED: No application found to handle uri={action.uri}")
         return success({"uri": action.uri})
@@ -87,17 +87,17 @@ async def open_uri(run: Run, action: p.OpenUri) -> StepOutcome:
     return await run.stage(_stage(f"openUri:{action.uri}", "Open URI", action.retry), attempt)
 
 
-async def close_app(_run: Run, action: p.CloseApp) -> StepOutcome:
+async def close_app(_run: PlanRun, action: p.CloseApp) -> ActionResult:
     data = {"application_id": action.application_id, "error": "UNSUPPORTED_RUNTIME_CLOSE", "message": CLOSE_REFUSED}
-    return StepOutcome(False, data)
+    return ActionResult(False, data)
 
 
-async def take_screenshot(_run: Run, _action: p.TakeScreenshot) -> StepOutcome:
-    return StepOutcome(False, {"error": "UNSUPPORTED_RUNTIME_SCREENSHOT", "message": SCREENSHOT_REFUSED})
+async def take_screenshot(_run: PlanRun, _action: p.TakeScreenshot) -> ActionResult:
+    return ActionResult(False, {"error": "UNSUPPORTED_RUNTIME_SCREENSHOT", "message": SCREENSHOT_REFUSED})
 
 
-async def wait_for_node(run: Run, action: p.WaitForNode) -> StepOutcome:
-    async def attempt() -> StepOutcome:
+async def wait_for_node(run: PlanRun, action: p.WaitForNode) -> ActionResult:
+    async def attempt() -> ActionResult:
         node = await _find(run, action.matcher)
         return success({"resource_id": node.resource_id, "label": node.label})
 
@@ -105,12 +105,12 @@ async def wait_for_node(run: Run, action: p.WaitForNode) -> StepOutcome:
     if action.timeout_ms is None:
         return await run.stage(stage, attempt)
     found = await run.stage(
-        Stage(stage.id, stage.label, presets.NONE, stage.data_of), lambda: _until(run, action, attempt)
+        RetryStage(stage.id, stage.label, presets.NONE, stage.data_of), lambda: _until(run, action, attempt)
     )
     return success({**found.data, "timeout_ms": str(action.timeout_ms)})
 
 
-async def _until(run: Run, action: p.WaitForNode, attempt: Callable[[], Awaitable[StepOutcome]]) -> StepOutcome:
+async def _until(run: PlanRun, action: p.WaitForNode, attempt: Callable[[], Awaitable[ActionResult]]) -> ActionResult:
     """Poll until the action's own deadline, whatever its retry policy is."""
     timeout_ms = action.timeout_ms or 0
     deadline = run.clock.now() + timeout_ms / 1000
@@ -125,7 +125,7 @@ async def _until(run: Run, action: p.WaitForNode, attempt: Callable[[], Awaitabl
             await run.clock.sleep(min(left, POLL_MS / 1000))
 
 
-async def click(run: Run, action: p.Click) -> StepOutcome:
+async def click(run: PlanRun, action: p.Click) -> ActionResult:
     if action.coordinate is not None:
         return await _click_at(run, action.coordinate, action.how, action.retry)
     if action.matcher is None:
@@ -133,8 +133,8 @@ async def click(run: Run, action: p.Click) -> StepOutcome:
     return await _click_matching(run, action.matcher, action.how, action.retry)
 
 
-async def _click_matching(run: Run, matcher: Query, how: str, retry: RetryPolicy) -> StepOutcome:
-    async def attempt() -> StepOutcome:
+async def _click_matching(run: PlanRun, matcher: Query, how: str, retry: RetryPolicy) -> ActionResult:
+    async def attempt() -> ActionResult:
         node = await _find(run, matcher)
         if not await _act_on(run, node, how):
             raise PlanFailure("Click on matching UI node failed")
@@ -143,10 +143,10 @@ async def _click_matching(run: Run, matcher: Query, how: str, retry: RetryPolicy
     return await run.stage(_stage(f"click({matcher})", "Click", retry), attempt)
 
 
-async def _click_at(run: Run, point: p.Point, how: str, retry: RetryPolicy) -> StepOutcome:
+async def _click_at(run: PlanRun, point: p.Point, how: str, retry: RetryPolicy) -> ActionResult:
     where = f"({point.x},{point.y})"
 
-    async def attempt() -> StepOutcome:
+    async def attempt() -> ActionResult:
         hold = LONG_PRESS_MS if how == "long_click" else TAP_MS
         if not await run.surface.press(point.x, point.y, hold):
             raise PlanFailure(f"Click at coordinate {where} failed")
@@ -155,27 +155,27 @@ async def _click_at(run: Run, point: p.Point, how: str, retry: RetryPolicy) -> S
     return await run.stage(_stage(f"click(coordinate={where})", "Click", retry), attempt)
 
 
-async def _act_on(run: Run, node: UiNode, how: str) -> bool:
+async def _act_on(run: PlanRun, node: UiNode, how: str) -> bool:
     """The node's own action on the first able node of the way up, else a gesture at the match's centre (focus: select)."""
     surface = run.surface
     if how == "focus":
-        able = next((n for n in way_up(node) if n.focusable), None)
+        able = next((n for n in action_targets(node) if n.focusable), None)
         return (able is not None and await surface.focus(able)) or await surface.select(node)
     long = how == "long_click"
-    able = next((n for n in way_up(node) if (n.long_clickable if long else n.clickable)), None)
+    able = next((n for n in action_targets(node) if (n.long_clickable if long else n.clickable)), None)
     act = surface.long_click if long else surface.click
     if able is not None and able.enabled and await act(able):
         return True
     return await surface.press(*node.bounds.center, LONG_PRESS_MS if long else TAP_MS)
 
 
-async def read_text(run: Run, action: p.ReadText) -> StepOutcome:
+async def read_text(run: PlanRun, action: p.ReadText) -> ActionResult:
     name = "getValidatedText" if action.validator else "getText"
     retried = _stage(f"{name}({action.matcher})", "Read text", action.retry)
     return await run.stage(retried, lambda: _read_once(run, action))
 
 
-async def _read_once(run: Run, action: p.ReadText) -> StepOutcome:
+async def _read_once(run: PlanRun, action: p.ReadText) -> ActionResult:
     tree = await run.tree()
     found = _inside(tree, action)
     extra = {"container": str(action.container)} if action.container is not None else {}
@@ -203,7 +203,7 @@ def _inside(tree: UiTree, action: p.ReadText) -> Sequence[UiNode]:
     return found
 
 
-def _validated(run: Run, action: p.ReadText, text: str, extra: Mapping[str, str]) -> StepOutcome:
+def _validated(run: PlanRun, action: p.ReadText, text: str, extra: Mapping[str, str]) -> ActionResult:
     name = action.validator or "none"
     try:
         valid = _is_valid(action, text)
@@ -212,7 +212,7 @@ def _validated(run: Run, action: p.ReadText, text: str, extra: Mapping[str, str]
     if not valid and not run.modern:
         raise PlanFailure(f"Validation failed for text '{text}' from matching UI node")
     if not valid:
-        return StepOutcome(False, {"error": "VALIDATOR_MISMATCH", "raw_text": text})
+        return ActionResult(False, {"error": "VALIDATOR_MISMATCH", "raw_text": text})
     shown = name.capitalize() if action.validator and not run.modern else name
     return success({"text": text, "validator": shown, **extra})
 
@@ -229,10 +229,10 @@ def _json_array(labels: Sequence[str]) -> str:
     return "[" + ",".join('"' + label.replace("\\", "\\\\").replace('"', '\\"') + '"' for label in labels) + "]"
 
 
-async def enter_text(run: Run, action: p.EnterText) -> StepOutcome:
-    async def attempt() -> StepOutcome:
+async def enter_text(run: PlanRun, action: p.EnterText) -> ActionResult:
+    async def attempt() -> ActionResult:
         node = await _find(run, action.matcher)
-        target = next((n for n in way_up(node) if is_editable(n)), node)
+        target = next((n for n in action_targets(node) if is_editable(n)), node)
         if not target.focused:
             await run.surface.focus(target)
             await run.surface.click(target)
@@ -245,8 +245,8 @@ async def enter_text(run: Run, action: p.EnterText) -> StepOutcome:
     return await run.stage(_stage(f"enterText({action.matcher})", "Enter text", action.retry), attempt)
 
 
-async def snapshot_ui(run: Run, action: p.SnapshotUi) -> StepOutcome:
-    async def attempt() -> StepOutcome:
+async def snapshot_ui(run: PlanRun, action: p.SnapshotUi) -> ActionResult:
+    async def attempt() -> ActionResult:
         facts = await run.surface.snapshot(run.step_id)
         if facts is None:
             raise PlanFailure(SNAPSHOT_UNAVAILABLE)
@@ -255,39 +255,39 @@ async def snapshot_ui(run: Run, action: p.SnapshotUi) -> StepOutcome:
     return await run.stage(_stage("logUiTree", "Log UI tree", action.retry), attempt)
 
 
-async def sleep(run: Run, action: p.Sleep) -> StepOutcome:
-    async def attempt() -> StepOutcome:
+async def sleep(run: PlanRun, action: p.Sleep) -> ActionResult:
+    async def attempt() -> ActionResult:
         await run.clock.sleep(action.duration_ms / 1000)
         return success({"duration_ms": str(action.duration_ms)})
 
     return await run.stage(_stage("pause", "Pause", presets.NONE), attempt)
 
 
-async def press_key(run: Run, action: p.PressKey) -> StepOutcome:
+async def press_key(run: PlanRun, action: p.PressKey) -> ActionResult:
     if await run.surface.key(action.key):
         return success({"key": action.key})
     return failure("GLOBAL_ACTION_FAILED", {"key": action.key})
 
 
-async def doctor_ping(run: Run, _action: p.DoctorPing) -> StepOutcome:
+async def doctor_ping(run: PlanRun, _action: p.DoctorPing) -> ActionResult:
     options, debugging = await run.surface.developer_settings()
     words = {True: "true", False: "false"}
     return success({"developer_options_enabled": words[options], "usb_debugging_enabled": words[debugging]})
 
 
-async def scroll_until(run: Run, action: p.ScrollUntil) -> StepOutcome:
+async def scroll_until(run: PlanRun, action: p.ScrollUntil) -> ActionResult:
     return await scrolling.scroll_until(
         run, action, lambda matcher, how: _click_matching(run, matcher, how, presets.UI_READINESS)
     )
 
 
-async def scroll_and_click(run: Run, action: p.ScrollAndClick) -> StepOutcome:
+async def scroll_and_click(run: PlanRun, action: p.ScrollAndClick) -> ActionResult:
     return await scrolling.scroll_and_click(
         run, action, lambda matcher, how: _click_matching(run, matcher, how, action.click_retry)
     )
 
 
-async def wait_for_navigation(run: Run, action: p.WaitForNavigation) -> StepOutcome:
+async def wait_for_navigation(run: PlanRun, action: p.WaitForNavigation) -> ActionResult:
     """Done when the foreground *became* the expected package, or when the expected node is there (either is enough)."""
     started = run.clock.now()
     last = await run.surface.foreground()
@@ -299,20 +299,20 @@ async def wait_for_navigation(run: Run, action: p.WaitForNavigation) -> StepOutc
         if arrived or await _node_is_there(run, action.expected_node):
             return success({**({"resolved_package": last} if last else {}), "elapsed_ms": str(elapsed_ms)})
         if elapsed_ms >= action.timeout_ms:
-            return StepOutcome(False, {"error": "NAVIGATION_TIMEOUT", **({"last_package": last} if last else {})})
+            return ActionResult(False, {"error": "NAVIGATION_TIMEOUT", **({"last_package": last} if last else {})})
         await run.clock.sleep(min(POLL_MS, action.timeout_ms - elapsed_ms) / 1000)
         last = await run.surface.foreground()
 
 
-async def _node_is_there(run: Run, matcher: Query | None) -> bool:
+async def _node_is_there(run: PlanRun, matcher: Query | None) -> bool:
     if matcher is None:
         return False
     tree = await run.surface.dump()
     return tree is not None and matcher.first(tree) is not None
 
 
-async def read_key_value_pair(run: Run, action: p.ReadKeyValuePair) -> StepOutcome:
-    async def attempt() -> StepOutcome:
+async def read_key_value_pair(run: PlanRun, action: p.ReadKeyValuePair) -> ActionResult:
+    async def attempt() -> ActionResult:
         tree = await run.tree()
         label = action.label.first(tree)
         if label is None:
@@ -341,12 +341,12 @@ def value_beside(tree: UiTree, label: UiNode) -> UiNode | None:
     return None
 
 
-async def recording(run: Run, action: p.Recording) -> StepOutcome:
+async def recording(run: PlanRun, action: p.RecordAction) -> ActionResult:
     data = await run.surface.record(action.command, action.session_id)
-    return StepOutcome("error" not in data, data)
+    return ActionResult("error" not in data, data)
 
 
-async def _find(run: Run, matcher: Query) -> UiNode:
+async def _find(run: PlanRun, matcher: Query) -> UiNode:
     """The first match now. Raises ``PlanFailure``."""
     node = matcher.first(await run.tree())
     if node is None:
@@ -358,11 +358,11 @@ def _no_node(matcher: Query) -> PlanFailure:
     return PlanFailure(f"No UI node found matching criteria: {matcher}")
 
 
-def _stage(stage_id: str, label: str, retry: RetryPolicy) -> Stage[StepOutcome]:
-    return Stage(stage_id, label, retry, lambda outcome: outcome.data)
+def _stage(stage_id: str, label: str, retry: RetryPolicy) -> RetryStage[ActionResult]:
+    return RetryStage(stage_id, label, retry, lambda outcome: outcome.data)
 
 
-_ACTIONS: Mapping[type[Any], Callable[[Run, Any], Awaitable[StepOutcome]]] = {
+_ACTIONS: Mapping[type[Any], Callable[[PlanRun, Any], Awaitable[ActionResult]]] = {
     p.OpenApp: open_app,
     p.OpenUri: open_uri,
     p.CloseApp: close_app,
@@ -379,6 +379,6 @@ _ACTIONS: Mapping[type[Any], Callable[[Run, Any], Awaitable[StepOutcome]]] = {
     p.ScrollAndClick: scroll_and_click,
     p.WaitForNavigation: wait_for_navigation,
     p.ReadKeyValuePair: read_key_value_pair,
-    p.Recording: recording,
+    p.RecordAction: recording,
     p.DoctorPing: doctor_ping,
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class StepOutcome:
+class ActionResult:
     """One step's result. ``data`` keeps the key order of the Operator; all values are text (wire.md#envelope)."""
 
     success: bool
@@ -19,12 +19,12 @@ class StepOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class StepRecord:
+class StepReport:
     """A step that was carried out, with what it came to."""
 
     id: str
     action_type: str
-    outcome: StepOutcome
+    outcome: ActionResult
 
     def to_dict(self) -> dict[str, object]:
         """The step as in an envelope: ``data`` only where there is some."""
@@ -41,7 +41,7 @@ class PlanOutcome:
     ``reason`` is empty when the plan ran to its end, even if steps failed (wire.md#actions-and-how-they-fail).
     """
 
-    records: tuple[StepRecord, ...]
+    records: tuple[StepReport, ...]
     reason: str = ""
     failed_step: str = ""
 
@@ -50,10 +50,10 @@ class PlanFailure(Exception):  # noqa: N818 - the contract's word: a plan fails,
     """A step threw: the plan stops here. ``str(failure)`` is the Operator's text, without ``Task execution failed:``."""
 
 
-def success(data: Mapping[str, str] | None = None) -> StepOutcome:
-    return StepOutcome(True, data or {})
+def success(data: Mapping[str, str] | None = None) -> ActionResult:
+    return ActionResult(True, data or {})
 
 
-def failure(error: str, data: Mapping[str, str] | None = None) -> StepOutcome:
+def failure(error: str, data: Mapping[str, str] | None = None) -> ActionResult:
     """A step failure: the plan continues. ``error`` follows the other keys."""
-    return StepOutcome(False, {**(data or {}), "error": error})
+    return ActionResult(False, {**(data or {}), "error": error})

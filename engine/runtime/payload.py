@@ -14,7 +14,6 @@ from clawperator.engine.contracts.limits import utf16_length
 from clawperator.engine.hierarchy.matcher import FIELDS
 from clawperator.engine.runtime import retry as presets
 from clawperator.engine.runtime.plan import (
-    Action,
     Click,
     CloseApp,
     DoctorPing,
@@ -22,26 +21,25 @@ from clawperator.engine.runtime.plan import (
     Generation,
     OpenApp,
     OpenUri,
-    Plan,
+    OperatorPlan,
+    PlanAction,
+    PlanStep,
     Point,
     PressKey,
     ReadKeyValuePair,
     ReadText,
-    Recording,
+    RecordAction,
     Scroll,
     ScrollAndClick,
     ScrollUntil,
     Sleep,
     SnapshotUi,
-    Step,
     TakeScreenshot,
     WaitForNavigation,
     WaitForNode,
 )
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
-
-__all__ = ["Generation", "PayloadError", "Plan", "read_payload", "read_plan"]
 
 MAX_PAYLOAD_BYTES = 64_000
 MAX_ACTIONS = 64
@@ -60,7 +58,7 @@ class Number(str):
     __slots__ = ()
 
 
-def read_payload(text: str, generation: Generation) -> Plan:
+def read_payload(text: str, generation: Generation) -> OperatorPlan:
     """The plan in a broadcast's ``payload`` extra. Raises ``PayloadError``."""
     if not text.strip():
         raise PayloadError("payload is blank")
@@ -73,7 +71,7 @@ def read_payload(text: str, generation: Generation) -> Plan:
     return read_plan(raw, generation)
 
 
-def read_plan(raw: object, generation: Generation) -> Plan:
+def read_plan(raw: object, generation: Generation) -> OperatorPlan:
     """The same from a decoded JSON value in its wire form (``scroll_and_click`` has its matcher under both keys).
 
     Raises ``PayloadError``.
@@ -89,10 +87,10 @@ def read_plan(raw: object, generation: Generation) -> Plan:
     if not 1 <= len(actions) <= MAX_ACTIONS:
         raise PayloadError(f"actions must have 1 to {MAX_ACTIONS} entries")
     steps = tuple(_read_step(action, index, generation) for index, action in enumerate(actions))
-    return Plan(command_id, task_id, source, timeout_ms, steps)
+    return OperatorPlan(command_id, task_id, source, timeout_ms, steps)
 
 
-def _read_step(raw: object, index: int, generation: Generation) -> Step:
+def _read_step(raw: object, index: int, generation: Generation) -> PlanStep:
     fields = Fields(raw, f"actions[{index}]")
     step_id = fields.text("id", 128)
     name = fields.text("type", 64).lower()
@@ -101,7 +99,7 @@ def _read_step(raw: object, index: int, generation: Generation) -> Step:
     if reader is None or (generation == "0.3" and name in _SINCE_0_3_2):
         raise PayloadError(f"unsupported action type at index={index}: {name}")
     params = Fields(fields.raw.get("params", {}), f"actions[{index}].params")
-    return Step(step_id, name, reader(params, generation))
+    return PlanStep(step_id, name, reader(params, generation))
 
 
 class Fields:
@@ -297,12 +295,12 @@ def _wait_for_navigation(p: Fields, _: Generation) -> WaitForNavigation:
     return WaitForNavigation(package, node, p.integer("timeoutMs", 1, 1, 30_000))
 
 
-def _recording(command: Literal["start", "stop"]) -> Callable[[Fields, Generation], Recording]:
-    def read(p: Fields, _: Generation) -> Recording:
+def _recording(command: Literal["start", "stop"]) -> Callable[[Fields, Generation], RecordAction]:
+    def read(p: Fields, _: Generation) -> RecordAction:
         session = p.optional_text("sessionId", 128)
         if session and not re.fullmatch(r"[A-Za-z0-9_-]+", session):
             raise PayloadError(f"{p.where}.sessionId has characters beyond A-Z a-z 0-9 _ -")
-        return Recording(command, session)
+        return RecordAction(command, session)
 
     return read
 
@@ -316,7 +314,7 @@ _CLICK_TYPES = {
 }
 _SYNONYMS = {"find_node": "wait_for_node", "type_text": "enter_text", "key_press": "press_key"}
 _SINCE_0_3_2 = frozenset({"wait_for_navigation", "read_key_value_pair", "start_recording", "stop_recording"})
-_READERS: Mapping[str, Callable[[Fields, Generation], Action]] = {
+_READERS: Mapping[str, Callable[[Fields, Generation], PlanAction]] = {
     "open_app": lambda p, _: OpenApp(p.text("applicationId"), p.retry(presets.APP_LAUNCH)),
     "open_uri": lambda p, _: OpenUri(p.text("uri", MAX_URI), p.retry(presets.APP_LAUNCH)),
     "close_app": lambda p, _: CloseApp(p.text("applicationId")),

@@ -139,7 +139,7 @@ class ReadKeyValuePair:
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class RecordAction:
     command: Literal["start", "stop"]
     session_id: str
 
@@ -149,7 +149,7 @@ class DoctorPing:
     pass
 
 
-Action = (
+PlanAction = (
     OpenApp
     | OpenUri
     | CloseApp
@@ -166,23 +166,23 @@ Action = (
     | ScrollAndClick
     | WaitForNavigation
     | ReadKeyValuePair
-    | Recording
+    | RecordAction
     | DoctorPing
 )
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """``type`` is the canonical name, as in the envelope."""
 
     id: str
     type: str
-    action: Action
+    action: PlanAction
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class OperatorPlan:
     command_id: str
     task_id: str
     source: str
     timeout_ms: int
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]

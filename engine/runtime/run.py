@@ -8,8 +8,8 @@ from random import Random
 from typing import Generic, TypeVar
 
 from clawperator.engine.hierarchy.tree import UiTree
-from clawperator.engine.runtime.outcome import PlanFailure, StepOutcome
-from clawperator.engine.runtime.plan import Generation, Step
+from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
+from clawperator.engine.runtime.plan import Generation, PlanStep
 from clawperator.engine.runtime.retry import RetryPolicy
 from clawperator.engine.runtime.surface import Clock, Surface
 
@@ -25,7 +25,7 @@ class Observer:
 
     def step_start(self, step_id: str, action_type: str) -> None: ...
 
-    def step_done(self, step_id: str, action_type: str, outcome: StepOutcome) -> None: ...
+    def step_done(self, step_id: str, action_type: str, outcome: ActionResult) -> None: ...
 
     def stage_start(self, stage: str, label: str) -> None: ...
 
@@ -37,7 +37,7 @@ class Observer:
 
 
 @dataclass(slots=True)
-class Run:
+class PlanRun:
     """One plan's surroundings."""
 
     surface: Surface
@@ -45,7 +45,7 @@ class Run:
     generation: Generation = "0.5"
     observer: Observer = field(default_factory=Observer)
     chance: Callable[[], float] = field(default_factory=lambda: Random(0).random)
-    before_step: Callable[[Step], Awaitable[None]] | None = None
+    before_step: Callable[[PlanStep], Awaitable[None]] | None = None
     """Awaited as each step begins."""
     step_id: str = ""
     """Of the step that is being carried out."""
@@ -62,7 +62,7 @@ class Run:
             raise PlanFailure(TREE_UNAVAILABLE)
         return tree
 
-    async def stage(self, stage: Stage[_T], attempt: Callable[[], Awaitable[_T]]) -> _T:
+    async def stage(self, stage: RetryStage[_T], attempt: Callable[[], Awaitable[_T]]) -> _T:
         """Call ``attempt`` until it raises neither ``PlanFailure`` nor ``StepFailure``, as often as the stage's policy allows."""
         policy, observer = stage.retry, self.observer
         observer.stage_start(stage.id, stage.label)
@@ -83,7 +83,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage(Generic[_T]):
+class RetryStage(Generic[_T]):
     """``data_of`` turns the stage's result into what is logged of it."""
 
     id: str
@@ -95,6 +95,6 @@ class Stage(Generic[_T]):
 class StepFailure(Exception):  # noqa: N818 - the contract's word, beside PlanFailure
     """An attempt that may be repeated and at last becomes a failed step, not a failed plan."""
 
-    def __init__(self, outcome: StepOutcome) -> None:
+    def __init__(self, outcome: ActionResult) -> None:
         super().__init__(outcome.error)
         self.outcome = outcome

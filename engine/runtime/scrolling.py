@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 
 from clawperator.engine.hierarchy.tree import UiNode, UiTree
-from clawperator.engine.runtime.outcome import PlanFailure, StepOutcome
+from clawperator.engine.runtime.outcome import ActionResult, PlanFailure
 from clawperator.engine.runtime.plan import Scroll, ScrollAndClick, ScrollUntil
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import UI_READINESS
-from clawperator.engine.runtime.run import Run, Stage
+from clawperator.engine.runtime.run import PlanRun, RetryStage
 
 SWIPE_MS = 250
 CONTAINER_NOT_FOUND = "CONTAINER_NOT_FOUND"
@@ -70,7 +70,7 @@ def signature(tree: UiTree, container: UiNode, direction: str) -> Signature:
     return tuple((c.resource_id or c.path, c.bounds.top if vertical else c.bounds.left) for c in children)
 
 
-async def scroll_once(run: Run, tree: UiTree, container: UiNode, scroll: Scroll) -> Moved:
+async def scroll_once(run: PlanRun, tree: UiTree, container: UiNode, scroll: Scroll) -> Moved:
     """One gesture in a container of ``tree``, with its settling."""
     before = signature(tree, container, scroll.direction)
     path = finger_path(container, scroll.direction, scroll.distance_ratio)
@@ -85,21 +85,23 @@ async def scroll_once(run: Run, tree: UiTree, container: UiNode, scroll: Scroll)
     return Moved.YES if before and changed else Moved.EDGE
 
 
-def _once_stage(scroll: Scroll) -> Stage[Moved]:
+def _once_stage(scroll: Scroll) -> RetryStage[Moved]:
     stage_id = f"scrollOnce(dir={scroll.direction.capitalize()})"
-    return Stage(stage_id, f"Scroll {scroll.direction}", scroll.retry, lambda moved: {"scroll_outcome": moved.value})
+    return RetryStage(
+        stage_id, f"Scroll {scroll.direction}", scroll.retry, lambda moved: {"scroll_outcome": moved.value}
+    )
 
 
-async def scroll(run: Run, action: Scroll) -> StepOutcome:
+async def scroll(run: PlanRun, action: Scroll) -> ActionResult:
     """The ``scroll`` step."""
     shape = {"direction": action.direction, "settle_delay_ms": str(action.settle_delay_ms)}
     tree = await run.surface.dump()
     try:
         container = resolve_container(tree, action) if tree else None
     except ContainerProblem as exc:
-        return StepOutcome(False, {"error": str(exc), **shape})
+        return ActionResult(False, {"error": str(exc), **shape})
     if tree is None or container is None:
-        return StepOutcome(False, {"error": CONTAINER_NOT_FOUND, **shape})
+        return ActionResult(False, {"error": CONTAINER_NOT_FOUND, **shape})
     moved = await run.stage(_once_stage(action), lambda: scroll_once(run, tree, container, action))
     data = {
         "scroll_outcome": moved.value,
@@ -109,8 +111,8 @@ async def scroll(run: Run, action: Scroll) -> StepOutcome:
         **_resolved(container),
     }
     if moved is Moved.REFUSED:
-        return StepOutcome(False, {**data, "error": "GESTURE_FAILED"})
-    return StepOutcome(True, data)
+        return ActionResult(False, {**data, "error": "GESTURE_FAILED"})
+    return ActionResult(True, data)
 
 
 def _resolved(container: UiNode | None) -> dict[str, str]:
@@ -118,8 +120,8 @@ def _resolved(container: UiNode | None) -> dict[str, str]:
 
 
 async def scroll_until(
-    run: Run, action: ScrollUntil, click: Callable[[Query, str], Awaitable[StepOutcome]]
-) -> StepOutcome:
+    run: PlanRun, action: ScrollUntil, click: Callable[[Query, str], Awaitable[ActionResult]]
+) -> ActionResult:
     """The ``scroll_until`` step; ``click`` is how a found target is clicked."""
     loop = _Loop(run, action)
     await loop.go()
@@ -134,16 +136,16 @@ async def scroll_until(
     if run.modern:
         data |= {"click_after": _word(action.click_after), "click_types": action.how}
     if loop.reason.startswith("CONTAINER_"):
-        return StepOutcome(False, {**data, "error": loop.reason})
+        return ActionResult(False, {**data, "error": loop.reason})
     if action.matcher is not None and loop.reason != "TARGET_FOUND":
-        return StepOutcome(False, {**data, "error": "TARGET_NOT_FOUND"})
-    return StepOutcome(True, data)
+        return ActionResult(False, {**data, "error": "TARGET_NOT_FOUND"})
+    return ActionResult(True, data)
 
 
 class _Loop:
     """State of one ``scroll_until``: how often it scrolled and why it ended."""
 
-    def __init__(self, run: Run, action: ScrollUntil) -> None:
+    def __init__(self, run: PlanRun, action: ScrollUntil) -> None:
         self._run = run
         self._action = action
         self.count = 0
@@ -233,10 +235,12 @@ class _Loop:
 
 
 async def scroll_and_click(
-    run: Run, action: ScrollAndClick, click: Callable[[Query, str], Awaitable[StepOutcome]]
-) -> StepOutcome:
+    run: PlanRun, action: ScrollAndClick, click: Callable[[Query, str], Awaitable[ActionResult]]
+) -> ActionResult:
     """The ``scroll_and_click`` step; ``click`` brings its own retries."""
-    stage: Stage[None] = Stage(f"scrollUntil(target={action.target})", "Scroll to target", action.scroll_retry)
+    stage: RetryStage[None] = RetryStage(
+        f"scrollUntil(target={action.target})", "Scroll to target", action.scroll_retry
+    )
     await run.stage(stage, lambda: _swipe_to_target(run, action))
     if action.click_after:
         await click(action.target, action.how)
@@ -246,10 +250,10 @@ async def scroll_and_click(
         "click_types": action.how,
         "click_after": _word(action.click_after),
     }
-    return StepOutcome(True, data)
+    return ActionResult(True, data)
 
 
-async def _swipe_to_target(run: Run, action: ScrollAndClick) -> None:
+async def _swipe_to_target(run: PlanRun, action: ScrollAndClick) -> None:
     unmoved = 0
     for _ in range(action.max_swipes):
         tree = await run.tree()

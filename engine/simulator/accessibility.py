@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.clock import DeviceClock
-from clawperator.engine.simulator.packages import Package
+from clawperator.engine.simulator.packages import SimulatedPackage
 from clawperator.engine.simulator.scenario import Scenario
 from clawperator.engine.simulator.ui import Ui, Window
 
@@ -16,7 +16,9 @@ _ENABLED = "enabled_accessibility_services"
 class AccessibilityManager:
     """Services are named by component, as the secure settings list them."""
 
-    def __init__(self, scenario: Scenario, clock: DeviceClock, ui: Ui, packages: Mapping[str, Package]) -> None:
+    def __init__(
+        self, scenario: Scenario, clock: DeviceClock, ui: Ui, packages: Mapping[str, SimulatedPackage]
+    ) -> None:
         self.crashed: set[str] = set()
         """Services that Android does not start again until they are disabled and enabled."""
         self._scenario, self._clock, self._ui, self._packages = scenario, clock, ui, packages

@@ -10,7 +10,7 @@ from clawperator.engine.contracts.operator_identity import OPERATOR_PACKAGES
 from clawperator.engine.simulator.apps.operator_app import ACTIVITY
 from clawperator.engine.simulator.clock import DeviceClock
 from clawperator.engine.simulator.command_error import CommandError
-from clawperator.engine.simulator.packages import Package
+from clawperator.engine.simulator.packages import SimulatedPackage
 from clawperator.engine.simulator.ui import Ui
 
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -20,7 +20,7 @@ class ActivityManager:
     """Windows appear ``launch_ms`` after their start; at once where the clock does not wait."""
 
     def __init__(
-        self, ui: Ui, packages: Mapping[str, Package], clock: DeviceClock, spawn: Spawn, *, launch_ms: float
+        self, ui: Ui, packages: Mapping[str, SimulatedPackage], clock: DeviceClock, spawn: Spawn, *, launch_ms: float
     ) -> None:
         self._ui, self._packages, self._clock, self._spawn = ui, packages, clock, spawn
         self._launch_ms = launch_ms

@@ -26,7 +26,7 @@ class Refused(Exception):  # noqa: N818 - a response, not an error
     """The request is answered with FAIL and this text."""
 
 
-class Table(Protocol):
+class DeviceTable(Protocol):
     """The adb server's list of devices, as far as the network changes it."""
 
     def plug(self, device: SimulatedDevice, serial: str) -> None: ...
@@ -36,7 +36,7 @@ class Table(Protocol):
     def listed(self) -> tuple[str, ...]: ...
 
 
-class Phone:
+class NetworkDevice:
     """One device in the network; ``open_pairings`` are its pairing services, by name: the dialog's, or a scanned code's."""
 
     def __init__(self, device: SimulatedDevice, profile: WirelessProfile, index: int) -> None:
@@ -86,10 +86,10 @@ class Phone:
 class Network:
     """Implements the network services of an adb server. Raises Refused for a FAIL."""
 
-    def __init__(self, devices: Sequence[SimulatedDevice], table: Table) -> None:
+    def __init__(self, devices: Sequence[SimulatedDevice], table: DeviceTable) -> None:
         profiles = [device.scenario.wireless for device in devices]
         self.phones = tuple(
-            Phone(device, profile, index)
+            NetworkDevice(device, profile, index)
             for index, (device, profile) in enumerate(zip(devices, profiles, strict=True))
             if profile is not None
         )
@@ -140,7 +140,7 @@ class Network:
         for phone in self.phones:
             self._auto_connect(phone)
 
-    def _auto_connect(self, phone: Phone) -> None:
+    def _auto_connect(self, phone: NetworkDevice) -> None:
         server = self._server
         wanted = server.auto_connect and server.discovery and server.platform_tools >= 30
         serial = phone.connect_service.serial
@@ -203,7 +203,7 @@ class Network:
             return f"failed to authenticate to {serial}"
         return f"failed to connect to {serial}" if phone.device.state == "offline" else f"connected to {serial}"
 
-    def _dial(self, address: str) -> tuple[Phone | None, str]:
+    def _dial(self, address: str) -> tuple[NetworkDevice | None, str]:
         """The phone at an address or name with its new serial, or none with adb's text."""
         for phone in self.phones:
             named = address in (phone.guid, phone.connect_service.serial)

@@ -16,7 +16,7 @@ from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.forwarding import ForwardError, Forwards, Request, block
 from clawperator.engine.simulator.listener import Listener
 from clawperator.engine.simulator.services import FEATURES, Service, features, guarded, open_service
-from clawperator.engine.simulator.streams import Bell, Pipe
+from clawperator.engine.simulator.streams import Notifier, Pipe
 
 SERVER_VERSION: Final = 41
 """adb 1.0.41: every platform-tools since 2018 accepts it."""
@@ -59,7 +59,7 @@ class EmbeddedAdbServer:
         self._devices = tuple(devices)
         self._entries: dict[str, _Entry] = {}
         self._last_id = 0
-        self._changed = Bell()
+        self._changed = Notifier()
         self._listener = Listener(self._serve)
         self._connections: dict[str, set[asyncio.StreamWriter]] = {}
         self._forget: list[Callable[[], None]] = []
@@ -91,14 +91,14 @@ class EmbeddedAdbServer:
         """List ``device`` as ``serial``."""
         self._last_id += 1
         self._entries[serial] = _Entry(device, serial, self._last_id)
-        self._changed.ring()
+        self._changed.notify()
 
     def unplug(self, serial: str) -> None:
         """List it no more, and lose what is connected to it."""
         self._entries.pop(serial, None)
         for writer in self._connections.get(serial, ()):
             writer.transport.abort()
-        self._changed.ring()
+        self._changed.notify()
 
     def listed(self) -> tuple[str, ...]:
         return tuple(self._entries)
@@ -125,7 +125,7 @@ class EmbeddedAdbServer:
         return "".join(entry.row(long=long) for entry in self._entries.values())
 
     async def changed(self) -> None:
-        await self._changed.heard()
+        await self._changed.wait()
 
     def find(self, wanted: str) -> _Entry:
         """The device for ``serial:S``, ``id:N``, ``any``, ``usb`` or ``local``. Raises Refused with adb's text."""

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, NoReturn
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.listener import Listener
 from clawperator.engine.simulator.services import Service, banner, guarded, open_service
-from clawperator.engine.simulator.streams import Bell
+from clawperator.engine.simulator.streams import Notifier
 
 CNXN: Final = 0x4E584E43
 AUTH: Final = 0x48545541
@@ -115,7 +115,7 @@ class Transport:
         """Serve until either side goes."""
         try:
             async with asyncio.TaskGroup() as services:
-                await self._converse(services)
+                await self._run_streams(services)
         except* (ProtocolError, *_GONE):
             pass
 
@@ -123,7 +123,7 @@ class Transport:
         self._writer.write(packet.encode(checksum=self._checksums))
         await self._writer.drain()
 
-    async def _converse(self, services: asyncio.TaskGroup) -> NoReturn:
+    async def _run_streams(self, services: asyncio.TaskGroup) -> NoReturn:
         await self._connect()
         while True:
             packet = await read_packet(self._reader)
@@ -182,7 +182,7 @@ class Adbd:
         self.plugged = True
         self.accepted = 0
         """How many adb servers have connected so far."""
-        self._changed = Bell()
+        self._changed = Notifier()
         self._listener = Listener(self._serve)
         self._forget: list[Callable[[], None]] = []
 
@@ -210,7 +210,7 @@ class Adbd:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.plugged:
             self.accepted += 1
-            self._changed.ring()
+            self._changed.notify()
             await Transport(self.device, reader, writer).run()
 
     async def more_than(self, accepted: int, *, within: float) -> bool:
@@ -218,7 +218,7 @@ class Adbd:
         try:
             async with asyncio.timeout(within):
                 while self.accepted <= accepted:
-                    await self._changed.heard()
+                    await self._changed.wait()
         except TimeoutError:
             return False
         return True

@@ -21,7 +21,7 @@ HELP: Final = (
 )
 
 
-class Console:
+class EmulatorConsole:
     """Serves any number of connections; an empty ``token`` means no authentication.
 
     ``on_kill`` is called for ``kill``; without it, the device disconnects from adb.

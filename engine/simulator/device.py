@@ -15,8 +15,8 @@ from clawperator.engine.runtime.plan import Generation
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.apps.operator_app import operator_app
 from clawperator.engine.simulator.command_error import CommandError
-from clawperator.engine.simulator.operator import Operator, command_id_of
-from clawperator.engine.simulator.packages import FIRST_APP_UID, Package, version_code_of
+from clawperator.engine.simulator.operator import SimulatedOperator, command_id_of
+from clawperator.engine.simulator.packages import FIRST_APP_UID, SimulatedPackage, version_code_of
 from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.procfs import CPUS, proc_files
 from clawperator.engine.simulator.profile import NOTIFICATIONS
@@ -42,7 +42,7 @@ class SimulatedDevice(Platform):
         super().__init__(scenario, index, generation)
         self.commands = 0
         """Number of broadcasts so far."""
-        self.operators: dict[str, Operator] = {}
+        self.operators: dict[str, SimulatedOperator] = {}
         self._noise_task: asyncio.Task[None] | None = None
         self.files.mount("proc", partial(proc_files, self))
         for number in range(CPUS):
@@ -56,7 +56,7 @@ class SimulatedDevice(Platform):
 
     def start(self) -> None:
         """Start the background noise, once; the first broadcast does it, too."""
-        fault = self.scenario.of_device(faults.Noise)
+        fault = self.scenario.of_device(faults.NoiseFault)
         if fault is not None and self._noise_task is None:
             rate = fault.lines_per_second / (self.scenario.speed or 1.0)
             self._noise_task = asyncio.get_running_loop().create_task(self.noise.keep_on(rate))
@@ -69,7 +69,7 @@ class SimulatedDevice(Platform):
         await super().close()
 
     @property
-    def operator(self) -> Operator | None:
+    def operator(self) -> SimulatedOperator | None:
         """The installed Operator of this scenario's package."""
         return self.operators.get(self.scenario.operator.package)
 
@@ -77,7 +77,7 @@ class SimulatedDevice(Platform):
         """Install the Operator app ``name``; without a version, the scenario's or the generation's."""
         debug = "-d" if name.endswith(".dev") else ""
         version = version or self.scenario.operator.version_name or OPERATOR_RELEASES[self.generation] + debug
-        package = Package(
+        package = SimulatedPackage(
             name,
             FIRST_APP_UID + 190 + OPERATOR_PACKAGES.index(name),
             version,
@@ -91,7 +91,7 @@ class SimulatedDevice(Platform):
         )
         self.packages[name] = package
         self.ui.add(operator_app(name, package.version_name))
-        self.operators[name] = operator = Operator(self, self.generation, name, package.uid)
+        self.operators[name] = operator = SimulatedOperator(self, self.generation, name, package.uid)
         if enabled:
             self.accessibility.enable(operator.service)
             package.permissions.add(NOTIFICATIONS)
@@ -118,12 +118,12 @@ class SimulatedDevice(Platform):
         refused = self.scenario.of_command(faults.BroadcastFailure, number, command_id)
         if refused is not None:
             raise CommandError(refused.stderr, refused.exit_code)
-        cut = self.scenario.of_command(faults.Disconnect, number, command_id)
+        cut = self.scenario.of_command(faults.DisconnectFault, number, command_id)
         if cut is not None and cut.step == 0:
             self.disconnect(cut.reconnect_after_ms)
         ends = self.scenario.of_command(faults.LogStreamEnds, number, command_id)
         if ends is not None and ends.step == 0:
-            self.log.hang_up()
+            self.log.end_readers()
         operator = self.operators.get(package or "")
         if operator is not None:
             await self.clock.sleep(self.scenario.latency_ms.delivery / 1000)

@@ -63,7 +63,7 @@ class InputManager:
         if name in acts:
             acts[name]()
 
-    def press_global(self, name: str) -> None:
+    def global_action(self, name: str) -> None:
         """An accessibility global action: ``back``, ``home`` or ``recents``."""
         {"back": self._back, "home": self._ui.go_home, "recents": self._ui.recents}[name]()
 

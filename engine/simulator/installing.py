@@ -7,7 +7,7 @@ from clawperator.engine.operator.apk import ApkFacts, facts_of
 from clawperator.engine.operator.zip_index import ZipError
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.device import SimulatedDevice
-from clawperator.engine.simulator.packages import FIRST_APP_UID, Package, version_code_of
+from clawperator.engine.simulator.packages import FIRST_APP_UID, SimulatedPackage, version_code_of
 from clawperator.engine.simulator.profile import NOTIFICATIONS
 
 _STAGED = "/data/app/vmdl1234567890.tmp/base.apk"
@@ -34,7 +34,7 @@ def install(device: SimulatedDevice, apk: bytes, *, reinstall: bool) -> str:
     return "Success"
 
 
-def _refusal(device: SimulatedDevice, facts: ApkFacts, present: Package | None) -> str:
+def _refusal(device: SimulatedDevice, facts: ApkFacts, present: SimulatedPackage | None) -> str:
     if facts.min_sdk > device.sdk:
         reason = f"Failed parse during installPackageLI: {_STAGED}: Requires newer sdk version #{facts.min_sdk} (current version is #{device.sdk})"
         return f"Failure [INSTALL_FAILED_OLDER_SDK: {reason}]"
@@ -49,13 +49,13 @@ def _refusal(device: SimulatedDevice, facts: ApkFacts, present: Package | None) 
     return ""
 
 
-def _put(device: SimulatedDevice, facts: ApkFacts, present: Package | None) -> None:
+def _put(device: SimulatedDevice, facts: ApkFacts, present: SimulatedPackage | None) -> None:
     name, version = facts.package, facts.version_name
     if present is None and name in OPERATOR_PACKAGES:
         device.add_operator(name, version)
     elif present is None:
         uid = _FIRST_INSTALLED_UID + len(device.packages)
-        device.packages[name] = Package(name, uid, version or "1.0", requested=(NOTIFICATIONS,))
+        device.packages[name] = SimulatedPackage(name, uid, version or "1.0", requested=(NOTIFICATIONS,))
     elif version:
         present.version_name = version
     package = device.packages[name]

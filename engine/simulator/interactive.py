@@ -9,7 +9,7 @@ from typing import Final
 
 from clawperator.engine.simulator.shell import Shell
 from clawperator.engine.simulator.shell_syntax import ShellSyntaxError, parse
-from clawperator.engine.simulator.streams import Bell, Input, Sink
+from clawperator.engine.simulator.streams import InputStream, Notifier, Sink
 
 INTERRUPT: Final = 3
 END: Final = 4
@@ -19,7 +19,7 @@ INTERRUPTED: Final = 130
 MAX_LINE: Final = 4096
 
 
-async def converse(shell: Shell, *, prompt: str) -> int:
+async def run_interactive(shell: Shell, *, prompt: str) -> int:
     """Read lines and run them until ``exit`` or the end of the input; ``{cwd}`` in ``prompt`` is the current folder.
 
     Keys typed while a command runs are that command's input. ^C ends the command (or discards the line), ^D on an empty
@@ -53,7 +53,7 @@ def _incomplete(text: str) -> bool:
 async def _run(shell: Shell, keyboard: _Keyboard, text: str, tasks: asyncio.TaskGroup) -> None:
     """Run one command in the foreground."""
     terminal = shell.streams
-    shell.streams = replace(terminal, stdin=Input(keyboard.fetch))
+    shell.streams = replace(terminal, stdin=InputStream(keyboard.fetch))
     keyboard.foreground = tasks.create_task(shell.run(text), name="command at the terminal")
     await asyncio.wait({keyboard.foreground})
     if keyboard.foreground.cancelled():
@@ -71,14 +71,14 @@ class _Keyboard:
 
     FORGET: Final = b"\x03"
 
-    def __init__(self, keys: Input, screen: Sink) -> None:
+    def __init__(self, keys: InputStream, screen: Sink) -> None:
         self.foreground: asyncio.Task[int] | None = None
         self._keys, self._screen = keys, screen
         self._line = bytearray()
         self._pending = bytearray()
         """What has come in and is not echoed yet."""
         self._lost = False
-        self._arrived = Bell()
+        self._arrived = Notifier()
         self._typed: deque[bytes] = deque()
 
     async def fetch(self) -> bytes:
@@ -89,7 +89,7 @@ class _Keyboard:
             elif self._lost:
                 return b""
             else:
-                await self._arrived.heard()
+                await self._arrived.wait()
         return self._typed.popleft()
 
     async def run(self) -> None:
@@ -101,9 +101,9 @@ class _Keyboard:
             while keys and self.foreground is not None and not self._pending:
                 await self._press(keys.pop(0))
             self._pending += keys
-            self._arrived.ring()
+            self._arrived.notify()
         self._lost = True
-        self._arrived.ring()
+        self._arrived.notify()
 
     async def _press(self, key: int) -> None:
         if key == INTERRUPT:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 from weakref import WeakSet
 
-from clawperator.engine.simulator.streams import Bell
+from clawperator.engine.simulator.streams import Notifier
 
 HEADER: Final = struct.Struct("<HHiIIIII")
 """Version 4 of ``logger_entry``: payload length, header size, pid, tid, seconds, nanoseconds, buffer id, uid."""
@@ -137,7 +137,7 @@ class LogBuffer:
         self._max_payload = max_payload
         self._last_ns = 0
         self._seq = 0
-        self._bell = Bell()
+        self._notifier = Notifier()
         self._readers: WeakSet[LogReader] = WeakSet()
         self.started_ns = self.now_ns()
         """When the device's monotonic clock began."""
@@ -181,7 +181,7 @@ class LogBuffer:
             records.append(LogRecord(seq, now, head + payload))
         self._seq, self._last_ns = seq, max(now, self._last_ns)
         self._rings[number].extend(records)
-        self._bell.ring()
+        self._notifier.notify()
 
     def clear(self, buffers: Iterable[str] = ("main", "system", "crash")) -> None:
         for name in buffers:
@@ -206,15 +206,15 @@ class LogBuffer:
     ) -> LogReader:
         """Attach. From the oldest entry, or the first later than ``after_ns``, or so that ``last`` entries are left."""
         rings = [self._rings[number] for number in sorted({BUFFERS[name] for name in buffers})]
-        reader = LogReader(rings, self._bell, after_ns=after_ns, last=last)
+        reader = LogReader(rings, self._notifier, after_ns=after_ns, last=last)
         self._readers.add(reader)
         return reader
 
-    def hang_up(self) -> None:
+    def end_readers(self) -> None:
         """End every reader that there is now, as a logd that is started again does."""
         for reader in self._readers:
             reader.ended = True
-        self._bell.ring()
+        self._notifier.notify()
 
     def records(self, buffers: Sequence[str] = ("main", "system", "crash")) -> list[LogRecord]:
         """What is held now, oldest first."""
@@ -224,8 +224,8 @@ class LogBuffer:
 class LogReader:
     """A position in some buffers. ``lost`` counts entries that the ring dropped before this reader took them."""
 
-    def __init__(self, rings: Sequence[_Ring], bell: Bell, *, after_ns: int | None, last: int | None) -> None:
-        self._bell = bell
+    def __init__(self, rings: Sequence[_Ring], notifier: Notifier, *, after_ns: int | None, last: int | None) -> None:
+        self._notifier = notifier
         self._next = {ring: ring.first if after_ns is None else ring.after(after_ns) for ring in rings}
         self.lost = 0
         self.ended = False
@@ -256,7 +256,7 @@ class LogReader:
     async def wait(self) -> None:
         """Return once ``take`` has something to give, or never will have."""
         while not self.ended and all(position >= ring.end for ring, position in self._next.items()):
-            await self._bell.heard()
+            await self._notifier.wait()
 
 
 def _c_string(text: str) -> bytes:

@@ -17,12 +17,12 @@ from clawperator.engine.contracts.operator_identity import AGENT_ACTION, SERVICE
 from clawperator.engine.runtime.actions import run_plan
 from clawperator.engine.runtime.outcome import PlanOutcome
 from clawperator.engine.runtime.payload import PayloadError, read_payload
-from clawperator.engine.runtime.plan import Generation, Plan, Step
-from clawperator.engine.runtime.run import Run
+from clawperator.engine.runtime.plan import Generation, OperatorPlan, PlanStep
+from clawperator.engine.runtime.run import PlanRun
 from clawperator.engine.simulator import scenario as faults
 from clawperator.engine.simulator.apps.layout import Node
 from clawperator.engine.simulator.clock import DeviceClock
-from clawperator.engine.simulator.operator_log import Build, CommandLines, OperatorLog, Process, split_message
+from clawperator.engine.simulator.operator_log import AppProcess, Build, CommandLines, OperatorLogWriter, split_message
 from clawperator.engine.simulator.operator_surface import OperatorSurface
 from clawperator.engine.simulator.platform import Platform
 from clawperator.engine.simulator.recording import Recorder
@@ -59,7 +59,7 @@ class BudgetClock:
             raise CommandTimeout
 
 
-class Operator:
+class SimulatedOperator:
     """One installed Operator app."""
 
     def __init__(self, device: Platform, generation: Generation, package: str, uid: int) -> None:
@@ -67,7 +67,7 @@ class Operator:
         self.generation: Generation = generation
         self.device = device
         self._build = Build(generation, debug=package.endswith(".dev"), sdk=device.sdk)
-        self._log = OperatorLog(device.log, self._new_process(uid), self._build)
+        self._log = OperatorLogWriter(device.log, self._new_process(uid), self._build)
         self._mutex = asyncio.Lock()
         self._running: set[asyncio.Task[None]] = set()
         self._threads = 0
@@ -94,9 +94,9 @@ class Operator:
     def pid(self) -> int:
         return self._log.process.pid
 
-    def _new_process(self, uid: int) -> Process:
-        pid = self.device.operator_pids[self.package] = self.device.fresh_pid()
-        return Process(pid, uid)
+    def _new_process(self, uid: int) -> AppProcess:
+        pid = self.device.operator_pids[self.package] = self.device.new_pid()
+        return AppProcess(pid, uid)
 
     def on_event(self, kind: str, package: str, node: Node | None) -> None:
         """Log an accessibility event, as the app does while the service is connected; those of its own package are not."""
@@ -183,7 +183,7 @@ class Operator:
 class _Command:
     """One command from its acceptance to its envelope."""
 
-    def __init__(self, operator: Operator, plan: Plan, number: int, tid: int) -> None:
+    def __init__(self, operator: SimulatedOperator, plan: OperatorPlan, number: int, tid: int) -> None:
         self._operator = operator
         self._device = operator.device
         self._log = operator._log  # noqa: SLF001 - a part of the operator, apart for its size
@@ -206,7 +206,7 @@ class _Command:
             async with asyncio.timeout(self._real_time_left()):
                 await mutex.acquire()
         except TimeoutError:
-            self._lines.gave_up(self._timed_out())
+            self._lines.timed_out_in_queue(self._timed_out())
             await self._finish(self._timed_out())
             return
         try:
@@ -244,7 +244,7 @@ class _Command:
         surface = OperatorSurface(
             self._device, budget, self._lines, self._fault, service=operator.service, recorder=operator.recorder
         )
-        run = Run(
+        run = PlanRun(
             surface,
             budget,
             self._operator.generation,
@@ -260,14 +260,18 @@ class _Command:
     def _timed_out(self) -> str:
         return f"Agent command timed out after {self._plan.timeout_ms}ms"
 
-    async def _before(self, step: Step, budget: BudgetClock) -> None:
+    async def _before(self, step: PlanStep, budget: BudgetClock) -> None:
         """Faults that strike as a step begins."""
         self._steps += 1
         await self._device.pauses.at(f"step {self._steps}")
-        slow, crash, cut = self._fault(faults.SlowAction), self._fault(faults.Crash), self._fault(faults.Disconnect)
+        slow, crash, cut = (
+            self._fault(faults.SlowAction),
+            self._fault(faults.Crash),
+            self._fault(faults.DisconnectFault),
+        )
         ends = self._fault(faults.LogStreamEnds)
         if ends is not None and ends.step == self._steps:
-            self._device.log.hang_up()
+            self._device.log.end_readers()
         if cut is not None and cut.step == self._steps:
             self._device.disconnect(cut.reconnect_after_ms)
         if crash is not None and crash.step == self._steps:
@@ -333,14 +337,14 @@ class _Command:
                 self._device.noise.line()
 
 
-def success_envelope(plan: Plan, outcome: PlanOutcome) -> dict[str, object]:
+def success_envelope(plan: OperatorPlan, outcome: PlanOutcome) -> dict[str, object]:
     """wire.md#envelope, in its key order."""
     steps = [record.to_dict() for record in outcome.records]
     head = {"commandId": plan.command_id, "taskId": plan.task_id}
     return {**head, "status": "success", "stepResults": steps, "error": None}
 
 
-def failed_envelope(plan: Plan, error: str, error_code: str = "") -> dict[str, object]:
+def failed_envelope(plan: OperatorPlan, error: str, error_code: str = "") -> dict[str, object]:
     head = {"commandId": plan.command_id, "taskId": plan.task_id}
     envelope: dict[str, object] = {**head, "status": "failed", "stepResults": [], "error": error}
     return {**envelope, "errorCode": error_code} if error_code else envelope

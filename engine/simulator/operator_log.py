@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from clawperator.engine.runtime.outcome import StepOutcome
+from clawperator.engine.runtime.outcome import ActionResult
 from clawperator.engine.runtime.run import Observer
 from clawperator.engine.simulator.log_buffer import LogBuffer
 
@@ -85,17 +85,17 @@ class Build:
 
 
 @dataclass(slots=True)
-class Process:
+class AppProcess:
     """The Operator's process as log entries show it. A crash makes a new one."""
 
     pid: int
     uid: int
 
 
-class OperatorLog:
+class OperatorLogWriter:
     """The logging facade of one process."""
 
-    def __init__(self, log: LogBuffer, process: Process, build: Build) -> None:
+    def __init__(self, log: LogBuffer, process: AppProcess, build: Build) -> None:
         self._log = log
         self.process = process
         self.build = build
@@ -113,7 +113,7 @@ class OperatorLog:
 class CommandLines(Observer):
     """The log lines of one command."""
 
-    def __init__(self, log: OperatorLog, command_id: str, task_id: str, tid: int) -> None:
+    def __init__(self, log: OperatorLogWriter, command_id: str, task_id: str, tid: int) -> None:
         self._log = log
         self._ids = f"commandId={command_id} taskId={task_id}"
         self._tid = tid
@@ -153,7 +153,7 @@ class CommandLines(Observer):
         stack = self._log.build.stack("java.lang.IllegalStateException", reason)
         self.command("E", f"failure {self._ids} reason={error}{stack}")
 
-    def gave_up(self, error: str) -> None:
+    def timed_out_in_queue(self, error: str) -> None:
         """The deadline passed in the queue: nothing was begun."""
         self.command("E", f"failure {self._ids} reason={error}")
 
@@ -161,7 +161,7 @@ class CommandLines(Observer):
         self._engine(f"step_start id={step_id} type={self._log.build.type_name(action_type)}")
         self.scope("Executing UI operations")
 
-    def step_done(self, step_id: str, action_type: str, outcome: StepOutcome) -> None:
+    def step_done(self, step_id: str, action_type: str, outcome: ActionResult) -> None:
         self.scope("UI operations completed")
         kind = self._log.build.type_name(action_type)
         self._engine(f"step_success id={step_id} type={kind} data={_braces(outcome.data)}")

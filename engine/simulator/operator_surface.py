@@ -128,7 +128,7 @@ class OperatorSurface:
     async def key(self, name: str) -> bool:
         if not self._device.accessibility.bound(self._service):
             raise PlanFailure("OperatorAccessibilityService is not running - cannot execute press_key")
-        self._device.input.press_global(name)
+        self._device.input.global_action(name)
         return True
 
     async def launch(self, package: str) -> bool:

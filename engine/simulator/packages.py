@@ -9,7 +9,7 @@ FIRST_APP_UID = 10_000
 
 
 @dataclass(slots=True)
-class Package:
+class SimulatedPackage:
     """One installed package. ``permissions`` are granted; ``stopped`` ones receive no broadcast until they are started."""
 
     name: str
@@ -39,7 +39,7 @@ def version_code_of(version: str) -> int:
     return major * 10_000_000 + minor * 100_000 + patch * 1_000 + 900 if found else 1
 
 
-def dumpsys_package(package: Package, launcher: str, sdk: int) -> str:
+def dumpsys_package(package: SimulatedPackage, launcher: str, sdk: int) -> str:
     """``dumpsys package NAME`` in the order and indentation of the platform; ``launcher`` is the main activity, if any."""
     lines: list[str] = []
     if launcher:
@@ -52,7 +52,7 @@ def dumpsys_package(package: Package, launcher: str, sdk: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _activity_table(package: Package, launcher: str) -> list[str]:
+def _activity_table(package: SimulatedPackage, launcher: str) -> list[str]:
     return [
         "Activity Resolver Table:",
         "  Non-Data Actions:",
@@ -64,7 +64,7 @@ def _activity_table(package: Package, launcher: str) -> list[str]:
     ]
 
 
-def _service_table(package: Package) -> list[str]:
+def _service_table(package: SimulatedPackage) -> list[str]:
     lines = ["Service Resolver Table:", "  Non-Data Actions:"]
     for action, name in package.services:
         lines += [
@@ -75,7 +75,7 @@ def _service_table(package: Package) -> list[str]:
     return [*lines, ""]
 
 
-def _version_lines(package: Package) -> list[str]:
+def _version_lines(package: SimulatedPackage) -> list[str]:
     flags = "SYSTEM HAS_CODE" if package.system else "HAS_CODE ALLOW_CLEAR_USER_DATA"
     return [
         f"    codePath={package.path.rpartition('/')[0]}",
@@ -87,7 +87,7 @@ def _version_lines(package: Package) -> list[str]:
     ]
 
 
-def _permission_lines(package: Package) -> list[str]:
+def _permission_lines(package: SimulatedPackage) -> list[str]:
     lines = ["    requested permissions:", *(f"      {name}" for name in package.requested)]
     state = f"installed=true hidden=false suspended=false stopped={str(package.stopped).lower()}"
     lines.append(f"    User 0: ceDataInode=525404 {state} notLaunched=false enabled={0 if package.enabled else 2}")

@@ -30,7 +30,7 @@ from clawperator.engine.simulator.pauses import Pauses
 from clawperator.engine.simulator.profile import packages, properties, settings
 from clawperator.engine.simulator.round_trips import RoundTrips
 from clawperator.engine.simulator.scenario import Scenario
-from clawperator.engine.simulator.ui import Metrics, Ui
+from clawperator.engine.simulator.ui import DisplayMetrics, Ui
 
 BOOT_MS = 5_000
 RESTART_S = 0.1
@@ -93,7 +93,7 @@ class Platform:
 
     def _make_ui(self) -> Ui:
         scenario = self.scenario
-        metrics = Metrics(scenario.device.width, scenario.device.height, scenario.device.density)
+        metrics = DisplayMetrics(scenario.device.width, scenario.device.height, scenario.device.density)
         huge = scenario.of_device(faults.HugeTree)
         apps = [*APPS, huge_app(huge.nodes)] if huge else list(APPS)
         ui = Ui({app.package: app for app in apps}, self.settings, metrics, home=LAUNCHER_PACKAGE)
@@ -134,7 +134,7 @@ class Platform:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    def fresh_pid(self) -> int:
+    def new_pid(self) -> int:
         self._pids += 3
         return self._pids
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.shell_tree import Script
-from clawperator.engine.simulator.streams import Input, Sink, Streams
+from clawperator.engine.simulator.streams import InputStream, Sink, Streams
 
 
 class ShellSession(Protocol):
@@ -67,7 +67,7 @@ class Process:
         return list(self.argv[1:])
 
     @property
-    def stdin(self) -> Input:
+    def stdin(self) -> InputStream:
         return self.streams.stdin
 
     @property

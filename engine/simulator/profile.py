@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from clawperator.engine.simulator.apps.view import App
-from clawperator.engine.simulator.packages import FIRST_APP_UID, Package
+from clawperator.engine.simulator.packages import FIRST_APP_UID, SimulatedPackage
 
 RELEASES = {21: "5.0", 22: "5.1", 23: "6.0", 24: "7.0", 25: "7.1.1", 26: "8.0.0", 27: "8.1.0", 28: "9", 29: "10"}
 RELEASES |= {30: "11", 31: "12", 32: "12", 33: "13", 34: "14", 35: "15", 36: "16"}
@@ -107,11 +107,11 @@ def settings() -> dict[str, dict[str, str]]:
     }
 
 
-def packages(apps: Iterable[App]) -> dict[str, Package]:
+def packages(apps: Iterable[App]) -> dict[str, SimulatedPackage]:
     """The system's own packages, and one per app."""
-    found = {name: Package(name, 0, "14", 34, system=True) for name in _SYSTEM_PACKAGES}
+    found = {name: SimulatedPackage(name, 0, "14", 34, system=True) for name in _SYSTEM_PACKAGES}
     for app in apps:
-        found[app.package] = Package(
+        found[app.package] = SimulatedPackage(
             app.package, 0, app.version_name, app.version_code, system=app.system, requested=app.permissions
         )
     for number, package in enumerate(found.values()):

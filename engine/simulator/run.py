@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from clawperator.engine.adb.protocol import encode_request
-from clawperator.engine.simulator.adb_network import Phone
+from clawperator.engine.simulator.adb_network import NetworkDevice
 from clawperator.engine.simulator.adb_server import EmbeddedAdbServer
 from clawperator.engine.simulator.adbd import Adbd
-from clawperator.engine.simulator.console import Console
+from clawperator.engine.simulator.console import EmulatorConsole
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.listener import Listener
 
@@ -46,14 +46,14 @@ class Simulation:
         emulator_pair: bool = False,
         first_pair: int = FIRST_PAIR,
         host: str = "127.0.0.1",
-        console: Callable[[SimulatedDevice], Console] = Console,
+        console: Callable[[SimulatedDevice], EmulatorConsole] = EmulatorConsole,
     ) -> None:
         self.devices = tuple(devices)
         self.mode = mode
         self.host = host
         self.ports: tuple[int, ...] = ()
         """Where clients connect: one adb port per device, or the embedded server's."""
-        self.phones: tuple[Phone, ...] = ()
+        self.phones: tuple[NetworkDevice, ...] = ()
         """Mode ``server``: the devices that are in its network instead of plugged in."""
         self._port = port
         self.emulator_pair = emulator_pair

@@ -95,7 +95,7 @@ class OperatorProfile(_Strict):
     """Empty: 0.3.1 or 0.5.0, by generation."""
 
 
-class Start(_Strict):
+class StartScreen(_Strict):
     """What is in front when the simulation begins."""
 
     package: str = "com.android.launcher3"
@@ -187,7 +187,7 @@ class SlowAction(Fault):
     extra_ms: Millis
 
 
-class Disconnect(Fault):
+class DisconnectFault(Fault):
     """The transport drops when step number ``step`` (from 1; 0: as the broadcast arrives) begins.
 
     With ``reconnect_after_ms`` the device reconnects.
@@ -269,7 +269,7 @@ class Unauthorized(_Strict):
     kind: Literal["unauthorized"]
 
 
-class Noise(_Strict):
+class NoiseFault(_Strict):
     """Other processes log ``lines_per_second`` (of the device's clock; of the real one at speed 0), in bursts ten times a second."""
 
     kind: Literal["noise"]
@@ -294,14 +294,21 @@ CommandFault = (
     | InterleavedDump
     | TruncatedDump
     | SlowAction
-    | Disconnect
+    | DisconnectFault
     | LogStreamEnds
     | Crash
     | BroadcastFailure
     | LostBroadcast
 )
 AnyFault = Annotated[
-    CommandFault | ServiceDown | UiAutomationHeld | InstallRefused | SettingsRefused | Unauthorized | Noise | HugeTree,
+    CommandFault
+    | ServiceDown
+    | UiAutomationHeld
+    | InstallRefused
+    | SettingsRefused
+    | Unauthorized
+    | NoiseFault
+    | HugeTree,
     Field(discriminator="kind"),
 ]
 
@@ -319,7 +326,7 @@ class Scenario(_Strict):
     """Seeds everything random (retry jitter, noise)."""
     device: DeviceProfile = DeviceProfile()
     operator: OperatorProfile = OperatorProfile()
-    start: Start = Start()
+    start: StartScreen = StartScreen()
     latency_ms: Latency = Latency()
     faults: tuple[AnyFault, ...] = ()
     wireless: WirelessProfile | None = None

@@ -14,10 +14,10 @@ from typing import Final
 from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.filesystem import ROOT_UID, SHELL_UID
-from clawperator.engine.simulator.interactive import converse
+from clawperator.engine.simulator.interactive import run_interactive
 from clawperator.engine.simulator.render import SRGB, render_rgba
 from clawperator.engine.simulator.shell import Shell
-from clawperator.engine.simulator.streams import Channel, Input, Streams
+from clawperator.engine.simulator.streams import Channel, InputStream, Streams
 from clawperator.engine.simulator.sync import SyncService
 from clawperator.engine.simulator.terminal import Terminal
 
@@ -81,10 +81,10 @@ def _find_service(device: SimulatedDevice, name: str) -> Service | None:
     if base == "framebuffer":
         return _framebuffer(device)
     if base == "reverse":
-        return _saying(device.reverses.answer(rest))
+        return _respond(device.reverses.answer(rest))
     if base in ("root", "unroot"):
         return _restart(device, as_root=base == "root")
-    return _saying(_partitions(device, base).encode()) if base in _PARTITIONS else None
+    return _respond(_partitions(device, base).encode()) if base in _PARTITIONS else None
 
 
 def _shell(device: SimulatedDevice, options: list[str], command: str) -> Service | None:
@@ -102,7 +102,7 @@ def _shell(device: SimulatedDevice, options: list[str], command: str) -> Service
             status = await shell.run(command)
         elif pty:
             sign = "$" if device.shell_uid else "#"
-            status = await converse(shell, prompt=f"{device.props.get('ro.product.device', '')}:{{cwd}} {sign} ")
+            status = await run_interactive(shell, prompt=f"{device.props.get('ro.product.device', '')}:{{cwd}} {sign} ")
         else:
             status = await shell.run_input()
         await terminal.exit(status)
@@ -114,7 +114,7 @@ def _exec(device: SimulatedDevice, command: str) -> Service:
     """Bytes as they are, standard error among them, no exit code; a terminal from API 24 on (android-facts 4i)."""
 
     async def serve(channel: Channel) -> None:
-        streams = Streams(Input(channel.read), channel, channel)
+        streams = Streams(InputStream(channel.read), channel, channel)
         await Shell(device, streams, TOOLBOX, uid=device.shell_uid, tty=device.sdk >= 24).run(command)
 
     return serve
@@ -143,9 +143,9 @@ def _framebuffer(device: SimulatedDevice) -> Service:
 def _restart(device: SimulatedDevice, *, as_root: bool) -> Service:
     """``root:`` and ``unroot:``: adbd starts again as another user, where the build allows it."""
     if not device.debuggable:
-        return _saying(b"adbd cannot run as root in production builds\n" if as_root else b"adbd not running as root\n")
+        return _respond(b"adbd cannot run as root in production builds\n" if as_root else b"adbd not running as root\n")
     if as_root == (device.shell_uid == ROOT_UID):
-        return _saying(b"adbd is already running as root\n" if as_root else b"adbd not running as root\n")
+        return _respond(b"adbd is already running as root\n" if as_root else b"adbd not running as root\n")
 
     async def serve(channel: Channel) -> None:
         await channel.write(f"restarting adbd as {'' if as_root else 'non '}root\n".encode())
@@ -168,7 +168,7 @@ def _partitions(device: SimulatedDevice, name: str) -> str:
     return _PARTITIONS[name] if device.shell_uid == ROOT_UID else 'Not running as root. Try "adb root" first.\n'
 
 
-def _saying(data: bytes) -> Service:
+def _respond(data: bytes) -> Service:
     async def serve(channel: Channel) -> None:
         await channel.write(data)
 

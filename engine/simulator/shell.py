@@ -19,9 +19,9 @@ from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.expansion import Expander
 from clawperator.engine.simulator.filesystem import SHELL_UID
 from clawperator.engine.simulator.process import Command, Process, decode, encode
-from clawperator.engine.simulator.shell_builtins import BUILTINS, MAX_NESTING, NAME, Leave, LoopControl
+from clawperator.engine.simulator.shell_builtins import BUILTINS, MAX_NESTING, NAME, LoopControl, ShellExit
 from clawperator.engine.simulator.shell_syntax import ShellSyntaxError, parse
-from clawperator.engine.simulator.streams import Collector, Input, Null, Pipe, Sink, Streams, input_of, no_input
+from clawperator.engine.simulator.streams import Collector, InputStream, Null, Pipe, Sink, Streams, input_of, no_input
 
 PATH: Final = ("/system/bin", "/system/xbin", "/vendor/bin", "/bin")
 MAX_ARGUMENT: Final = 131_071
@@ -56,7 +56,7 @@ class Shell:
         self.status = 0
         self.left = False
         """Whether ``exit`` (or ``exec``) has ended the shell."""
-        self.pid = device.fresh_pid()
+        self.pid = device.new_pid()
         self.parameters = list(parameters)
         self.variables = {"PATH": ":".join(PATH), "HOME": "/", "USER": "shell", "SHELL": "/bin/sh", "TERM": "dumb"}
         self.nesting = nesting
@@ -84,7 +84,7 @@ class Shell:
         """Run ``work`` so that leaving the shell, or a failed expansion, ends it and nothing around it."""
         try:
             await work()
-        except Leave as leave:
+        except ShellExit as leave:
             self.status, self.left = leave.status, True
         except LoopControl:
             pass
@@ -337,7 +337,7 @@ class Shell:
                 await process.error(exc.message)
             return exc.status
         except BrokenPipeError:
-            raise Leave(SIGPIPE) from None  # the loop around it would never end
+            raise ShellExit(SIGPIPE) from None  # the loop around it would never end
         except OSError as exc:
             if exc.filename is None:
                 raise
@@ -369,7 +369,7 @@ class Shell:
                 streams = _with_output(streams, 2, sink) if both else streams
         return streams
 
-    def _open_input(self, target: str) -> Input:
+    def _open_input(self, target: str) -> InputStream:
         path = posixpath.normpath(posixpath.join(self.cwd, target))
         if path == "/dev/null":
             return no_input()

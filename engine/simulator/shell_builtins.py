@@ -16,7 +16,7 @@ NAME: Final = "/system/bin/sh"
 MAX_NESTING: Final = 12
 
 
-class Leave(Exception):  # noqa: N818 - control flow, no error
+class ShellExit(Exception):  # noqa: N818 - control flow, no error
     """``exit``, or ``exec`` of a program that has finished: the shell ends with ``status``."""
 
     def __init__(self, status: int) -> None:
@@ -37,14 +37,14 @@ Builtin = Callable[[ShellSession, list[str], Streams], Awaitable[int]]
 
 
 async def _exit(shell: ShellSession, argv: list[str], _streams: Streams) -> int:
-    raise Leave(_number(argv, shell.status) & 0xFF)
+    raise ShellExit(_number(argv, shell.status) & 0xFF)
 
 
 async def _exec(shell: ShellSession, argv: list[str], streams: Streams) -> int:
     if len(argv) == 1:
         shell.streams = streams
         return 0
-    raise Leave(await shell.execute(argv[1:], streams))
+    raise ShellExit(await shell.execute(argv[1:], streams))
 
 
 async def _cd(shell: ShellSession, argv: list[str], streams: Streams) -> int:

@@ -26,7 +26,7 @@ class Channel(Protocol):
         """Wait until the host can take ``data``; raises ConnectionError when it has gone."""
 
 
-class Input:
+class InputStream:
     """What a command reads. Pieces come from ``fetch`` (``b""`` = end); what was read too far is kept for the next reader.
 
     One Input is shared by a shell and its commands, as the file descriptor is on a device.
@@ -81,7 +81,7 @@ class Input:
 class Streams:
     """File descriptors 0, 1 and 2."""
 
-    stdin: Input
+    stdin: InputStream
     stdout: Sink
     stderr: Sink
 
@@ -90,19 +90,19 @@ async def _nothing() -> bytes:
     return b""
 
 
-def no_input() -> Input:
+def no_input() -> InputStream:
     """``/dev/null`` for reading."""
-    return Input(_nothing)
+    return InputStream(_nothing)
 
 
-def input_of(data: bytes) -> Input:
+def input_of(data: bytes) -> InputStream:
     """A finished input that holds ``data``."""
     pieces = [b"", data]
 
     async def fetch() -> bytes:
         return pieces.pop() if pieces else b""
 
-    return Input(fetch)
+    return InputStream(fetch)
 
 
 class Null:
@@ -122,7 +122,7 @@ class Collector:
         self.data += data
 
 
-class Bell:
+class Notifier:
     """Wakes all current waiters; ringing without one has no effect."""
 
     __slots__ = ("_waiters",)
@@ -130,12 +130,12 @@ class Bell:
     def __init__(self) -> None:
         self._waiters: set[asyncio.Future[None]] = set()
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
 
-    async def heard(self) -> None:
+    async def wait(self) -> None:
         """Return at the next ring."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.add(waiter)
@@ -149,7 +149,7 @@ class Pipe:
     """Between two commands of a pipeline. The writer waits while 64 KiB or more are unread."""
 
     def __init__(self) -> None:
-        self.input = Input(self._fetch)
+        self.input = InputStream(self._fetch)
         self._pieces: list[bytes] = []
         self._size = 0
         self._closed = False

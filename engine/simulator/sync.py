@@ -10,7 +10,7 @@ from typing import Final
 from clawperator.engine.adb.sync import SYNC_CHUNK, SYNC_MAX_PATH, sync_packet
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.filesystem import Stat
-from clawperator.engine.simulator.streams import Channel, Input
+from clawperator.engine.simulator.streams import Channel, InputStream
 
 MAX_FILE: Final = 128 * 1024 * 1024
 _STAT = struct.Struct("<3I")
@@ -29,7 +29,7 @@ class SyncService:
         self._files = device.files
         self._uid = device.shell_uid
         self._channel = channel
-        self._input = Input(channel.read)
+        self._input = InputStream(channel.read)
 
     async def run(self) -> None:
         handlers: dict[bytes, Callable[[str], Awaitable[None]]] = {

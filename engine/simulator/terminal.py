@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from clawperator.engine.adb.protocol import CLOSE_STDIN, EXIT, STDERR, STDIN, STDOUT, shell_packet
-from clawperator.engine.simulator.streams import Channel, Input, Sink
+from clawperator.engine.simulator.streams import Channel, InputStream, Sink
 
 MAX_PACKET: Final = 65536
 _HEADER: Final = 5
@@ -45,7 +45,7 @@ class Terminal:
         plain: Sink = _Packets(channel, STDOUT) if v2 else channel
         self.stdout: Sink = _Lines(plain) if pty else plain
         self.stderr: Sink = _Packets(channel, STDERR) if v2 and not pty else self.stdout
-        self.stdin = Input(self._packet if v2 else channel.read)
+        self.stdin = InputStream(self._packet if v2 else channel.read)
 
     async def exit(self, status: int) -> None:
         if self._v2:

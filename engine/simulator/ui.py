@@ -18,7 +18,7 @@ from clawperator.engine.simulator.operator_log import split_message
 Settings = dict[str, dict[str, str]]
 
 
-class Metrics(NamedTuple):
+class DisplayMetrics(NamedTuple):
     """The display in pixels, and its density in dots per inch."""
 
     width: int
@@ -27,7 +27,7 @@ class Metrics(NamedTuple):
 
 
 @dataclass(slots=True)
-class Frame:
+class ScreenState:
     """One screen on a back stack, with where it was scrolled to and which field has the focus."""
 
     screen: str
@@ -41,7 +41,7 @@ class Frame:
 @dataclass(slots=True)
 class Task:
     app: App
-    frames: list[Frame]
+    frames: list[ScreenState]
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class Ui:
     Times are the caller's business: everything here happens at once.
     """
 
-    def __init__(self, apps: Mapping[str, App], settings: Settings, metrics: Metrics, *, home: str) -> None:
+    def __init__(self, apps: Mapping[str, App], settings: Settings, metrics: DisplayMetrics, *, home: str) -> None:
         self.apps = dict(apps)
         self.settings = settings
         self.metrics = metrics
@@ -112,7 +112,7 @@ class Ui:
         self.listener: Listener = lambda _type, _package, _node: None
         self.facts: dict[str, str] = {}
         self._states: dict[str, dict[str, Any]] = {}
-        self._tasks = [Task(self.apps[home], [Frame(self.apps[home].home)])]
+        self._tasks = [Task(self.apps[home], [ScreenState(self.apps[home].home)])]
         self._window: Window | None = None
         self._settings_seen: Settings = {}
         self._tick = 0
@@ -167,9 +167,9 @@ class Ui:
 
     def home_activity(self, app: App) -> str:
         """The class of the screen that the app's icon opens."""
-        return app.screens[app.home](self._scene(app, Frame(app.home))).activity
+        return app.screens[app.home](self._scene(app, ScreenState(app.home))).activity
 
-    def _scene(self, app: App, frame: Frame) -> Scene:
+    def _scene(self, app: App, frame: ScreenState) -> Scene:
         launchers = tuple((a.package, a.label) for a in self.apps.values() if a.launchable)
         return Scene(self.state_of(app), self.settings, launchers, frame.arg, self._tick, self.facts)
 
@@ -195,11 +195,11 @@ class Ui:
         return self._states.setdefault(app.package, deepcopy(dict(app.state)))
 
     def push(self, screen: str, arg: str = "") -> None:
-        self.front.frames.append(Frame(screen, arg))
+        self.front.frames.append(ScreenState(screen, arg))
         self._entered()
 
     def replace(self, screen: str, arg: str = "") -> None:
-        self.front.frames[-1] = Frame(screen, arg)
+        self.front.frames[-1] = ScreenState(screen, arg)
         self._entered()
 
     def back(self) -> None:
@@ -235,7 +235,7 @@ class Ui:
             return False
         self._bring_to_front(package)
         if screen and screen != self.front.frames[-1].screen:
-            self.front.frames.append(Frame(screen, arg))
+            self.front.frames.append(ScreenState(screen, arg))
         self._entered()
         return True
 
@@ -246,7 +246,7 @@ class Ui:
             return False
         prefix, app = max(handlers, key=lambda pair: len(pair[0]))
         self._bring_to_front(app.package)
-        self.front.frames.append(Frame(app.uris[prefix], uri[len(prefix) :]))
+        self.front.frames.append(ScreenState(app.uris[prefix], uri[len(prefix) :]))
         self._entered()
         return True
 
@@ -287,7 +287,7 @@ class Ui:
             del self.front.frames[1:]  # the overview closes behind whatever is chosen
         task = next((task for task in self._tasks if task.app.package == package), None)
         if task is None:
-            task = Task(self.apps[package], [Frame(self.apps[package].home)])
+            task = Task(self.apps[package], [ScreenState(self.apps[package].home)])
         else:
             self._tasks.remove(task)
         self._tasks.append(task)

@@ -10,7 +10,7 @@ from clawperator.engine.hierarchy.explain import explain_tree, is_near
 from clawperator.engine.hierarchy.match import find_all
 from clawperator.engine.hierarchy.matcher import Matcher, field_holds, field_value
 from clawperator.engine.hierarchy.nodes import UiNode, UiTree
-from clawperator.engine.hierarchy.questions import miss
+from clawperator.engine.hierarchy.queries import miss
 from clawperator.engine.hierarchy.selectors import suggest
 from clawperator.engine.hierarchy.traits import summary
 from clawperator.engine.skills.recipe.selectors import FIELDS, ROLES, simple_name

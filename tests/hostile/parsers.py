@@ -65,7 +65,7 @@ from clawperator.engine.executions.screenshot import CaptureError, _png
 from clawperator.engine.executions.validate import validate
 from clawperator.engine.filters import grammar, pattern_cost
 from clawperator.engine.follow.saved_dumps import read_dump
-from clawperator.engine.hierarchy import nodes, questions, selectors, tree, views
+from clawperator.engine.hierarchy import nodes, queries, selectors, tree, views
 from clawperator.engine.hierarchy.diff import compare
 from clawperator.engine.history import compression, row_builders
 from clawperator.engine.history.store import History
@@ -241,10 +241,10 @@ def look_at(dump: bytes) -> None:
     views.as_text(found)
     views.as_json(found)
     for node in some:
-        questions.suggestions(found, [node], limit=3)
+        queries.suggestions(found, [node], limit=3)
         best = selectors.Selectors(found).best(node)
         if best is not None:
-            questions.matches(found, best, limit=3, explain=True)
+            queries.matches(found, best, limit=3, explain=True)
     compare(found, tree.build([], rotation=0))
 
 
@@ -403,8 +403,8 @@ TEMPLATE = json.dumps(own.EXECUTION).replace("Weather", "{{QUERY}}").encode()
 PARSERS: dict[str, Parser] = {
     "hierarchy": Parser([look_at], own.files("hierarchies/*.xml", "hierarchies/malformed/*")),
     "saved-dump": Parser(file_of(read_dump), [*own.files("hierarchies/derived*.xml"), json.dumps({"envelope": own.ENVELOPE}).encode()]),
-    "tree-questions": Parser(text_of(questions.read_point, questions.read_path, nodes.decode_bounds), own.lines_of("10,20", "0/1/2", "[0,0][10,20]")),
-    "logcat-text": Parser([log_entries, operator_log, stream_of(text.TextLogParser), stream_of(log_lines.LineSplitter)], LOGS),
+    "tree-questions": Parser(text_of(queries.read_point, queries.read_path, nodes.decode_bounds), own.lines_of("10,20", "0/1/2", "[0,0][10,20]")),
+    "logcat-text": Parser([log_entries, operator_log, stream_of(text.TextLogParser), stream_of(log_lines.LogLineSplitter)], LOGS),
     "logcat-binary": Parser([stream_of(BinaryLogParser)], [own.log_records()]),
     "logcat-words": Parser([*text_of(progress.read_progress, safe_logs.mask_line), users.uid_of], own.lines_of("[TaskScope] stage_start id=click:a type=click", "u0_a123", "1000")),
     "crashes": Parser([crash_parser.from_log, *text_of(crash_parser.from_dropbox)], own.files("logcat/crash*", "logcat/derived*", "device/tombstone*")),

@@ -15,7 +15,7 @@ from pathlib import Path
 from clawperator.engine.simulator import run
 from clawperator.engine.simulator.adbd import Adbd
 from clawperator.engine.simulator.command_error import CommandError
-from clawperator.engine.simulator.console import Console
+from clawperator.engine.simulator.console import EmulatorConsole
 from clawperator.engine.simulator.device import SimulatedDevice, create_device
 from clawperator.engine.simulator.scenario import DeviceProfile, Scenario
 
@@ -35,7 +35,7 @@ class Refusing(dict[str, str]):
         raise CommandError("Error while accessing settings provider", 255)
 
 
-class EmulatorConsole(Console):
+class GuardedConsole(EmulatorConsole):
     """One that asks for the token in the user's home, as the real one does."""
 
     def answer(self, words: list[str]) -> str:
@@ -55,7 +55,7 @@ class BootingAdbd(Adbd):
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
-        self._changed.ring()
+        self._changed.notify()
         await self.up.wait()
         await super()._serve(reader, writer)
 
@@ -89,8 +89,8 @@ async def main(name: str) -> int:
         if not world.fault("stays"):
             over.set()
 
-    def console(device: SimulatedDevice) -> Console:
-        return EmulatorConsole(device, token=token(), on_kill=kill)
+    def console(device: SimulatedDevice) -> GuardedConsole:
+        return GuardedConsole(device, token=token(), on_kill=kill)
 
     run.Adbd = BootingAdbd  # type: ignore[attr-defined]
     async with run.Simulation([device], mode="adbd", emulator_pair=True, console=console) as simulation:

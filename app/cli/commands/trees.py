@@ -82,7 +82,8 @@ class Suggest(Command):
             raise self.missing("--at <x>,<y>, --node <path> or a selector")
         if sum(ways) > 1:
             raise invalid("use --at OR --node OR a selector, not several")
-        from clawperator.engine.hierarchy.questions import at_point, found_by, read_path, read_point, with_path
+        limit = _limit(options, 10)
+        from clawperator.engine.hierarchy.queries import at_point, found_by, read_path, read_point, with_path
 
         if options.at is not None:
             point = read_point(options.at, "--at")
@@ -124,7 +125,7 @@ class Diff(Command):
 def _matches(
     loaded: LoadedTree, matcher: Matcher, warnings: Sequence[Mapping[str, Any]], *, limit: int, explain: bool
 ) -> Answer:
-    from clawperator.engine.hierarchy.questions import matches
+    from clawperator.engine.hierarchy.queries import matches
 
     found = matches(loaded.tree, matcher, limit=limit, explain=explain, name="--limit")
     explanation = found.pop("explain", None)
@@ -137,8 +138,8 @@ def _matches(
     return Answer(document, view="matches")
 
 
-def _suggestions(loaded: LoadedTree, nodes: Sequence[UiNode], limit: int) -> Answer:
-    from clawperator.engine.hierarchy.questions import suggestions
+def _suggestions(look: Look, nodes: Sequence[UiNode], limit: int) -> Answer:
+    from clawperator.engine.hierarchy.queries import suggestions
 
     document = {
         "ok": True,
@@ -152,7 +153,7 @@ def _suggestions(loaded: LoadedTree, nodes: Sequence[UiNode], limit: int) -> Ans
 
 def _changes(old: LoadedTree, new: LoadedTree, limit: int) -> Answer:
     from clawperator.engine.hierarchy.diff import KINDS, compare
-    from clawperator.engine.hierarchy.questions import cut
+    from clawperator.engine.hierarchy.queries import cut
 
     changes = compare(old.tree, new.tree)
     shown, truncated = cut(changes, limit, "--limit")

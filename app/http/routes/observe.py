@@ -20,7 +20,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.follow.trees import SeenTree, viewed
-from clawperator.engine.hierarchy import questions
+from clawperator.engine.hierarchy import queries
 from clawperator.engine.hierarchy.views import MIN_BYTES
 
 router = APIRouter(tags=["observe"])
@@ -161,7 +161,7 @@ async def match(request: Request) -> Response:
     matcher = checked_matcher(body.get("selector"))
     limit, explain = _limit(body, 20), bool(bodies.flag_of(body, "explain"))
     serial, seen = await _asked(service, request, body)
-    found = await asyncio.to_thread(questions.matches, await seen.read(), matcher, limit=limit, explain=explain)
+    found = await asyncio.to_thread(queries.matches, await seen.read(), matcher, limit=limit, explain=explain)
     return ok(**_facts(serial, seen), **found)
 
 
@@ -193,15 +193,15 @@ async def suggest(request: Request) -> Response:
         raise EngineError(ErrorCode.INVALID_BODY, "Send exactly one of 'at', 'node' and 'selector'")
     limit = _limit(body, 10)
     matcher = checked_matcher(body["selector"]) if ways == ["selector"] else None
-    path = questions.read_path(bodies.text_of(body, "node") or "") if ways == ["node"] else ""
+    path = queries.read_path(bodies.text_of(body, "node") or "") if ways == ["node"] else ""
     point = _point(body["at"]) if ways == ["at"] else None
     serial, seen = await _asked(service, request, body)
     tree = await seen.read()
     if matcher is not None:
-        nodes = questions.found_by(tree, matcher)
+        nodes = queries.found_by(tree, matcher)
     else:
-        nodes = [questions.with_path(tree, path) if point is None else questions.at_point(tree, *point)]
-    found = await asyncio.to_thread(questions.suggestions, tree, nodes, limit=limit)
+        nodes = [queries.with_path(tree, path) if point is None else queries.at_point(tree, *point)]
+    found = await asyncio.to_thread(queries.suggestions, tree, nodes, limit=limit)
     return ok(**_facts(serial, seen), **found)
 
 

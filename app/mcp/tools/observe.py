@@ -20,7 +20,7 @@ from clawperator.engine.events.types import CheckFinished
 from clawperator.engine.executions import build
 from clawperator.engine.executions.matcher_check import checked_matcher
 from clawperator.engine.follow.trees import viewed
-from clawperator.engine.hierarchy import questions
+from clawperator.engine.hierarchy import queries
 
 if TYPE_CHECKING:
     from clawperator.app.mcp.service import Call, McpService
@@ -100,7 +100,7 @@ async def _match(service: McpService, call: Call, arguments: Arguments) -> Reply
     wanted = checked_matcher(arguments["selector"])
     serial, seen = await service.look(call, arguments.get("deviceId"), _whole(arguments, "maxAgeMs", 0))
     tree, limit, explain = await seen.read(), _whole(arguments, "limit", 10), arguments.get("explain", False)
-    found = await asyncio.to_thread(questions.matches, tree, wanted, limit=limit, explain=explain)
+    found = await asyncio.to_thread(queries.matches, tree, wanted, limit=limit, explain=explain)
     return Reply({"ok": True, "deviceId": serial, **seen.facts(), **found})
 
 
@@ -127,17 +127,17 @@ async def _suggest(service: McpService, call: Call, arguments: Arguments) -> Rep
     if len(ways) != 1:
         raise wrong("", "suggest takes exactly one of 'point', 'node' and 'selector'")
     wanted = checked_matcher(arguments["selector"]) if ways == ["selector"] else None
-    path = questions.read_path(arguments["node"]) if ways == ["node"] else ""
+    path = queries.read_path(arguments["node"]) if ways == ["node"] else ""
     serial, seen = await service.look(call, arguments.get("deviceId"), _whole(arguments, "maxAgeMs", 0))
     tree = await seen.read()
     if wanted is not None:
-        nodes = questions.found_by(tree, wanted)
+        nodes = queries.found_by(tree, wanted)
     elif path:
-        nodes = [questions.with_path(tree, path)]
+        nodes = [queries.with_path(tree, path)]
     else:
         point = arguments["point"]
-        nodes = [questions.at_point(tree, int(point["x"]), int(point["y"]), "point")]
-    found = await asyncio.to_thread(questions.suggestions, tree, nodes, limit=_whole(arguments, "limit", 5))
+        nodes = [queries.at_point(tree, int(point["x"]), int(point["y"]), "point")]
+    found = await asyncio.to_thread(queries.suggestions, tree, nodes, limit=_whole(arguments, "limit", 5))
     return Reply({"ok": True, "deviceId": serial, **seen.facts(), **found})
 
 

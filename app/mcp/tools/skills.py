@@ -12,7 +12,7 @@ from clawperator.app.mcp.progress import LatestLine
 from clawperator.app.mcp.tools import base
 from clawperator.app.mcp.tools.base import Arguments, Tool, wrong
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.hierarchy.questions import cut
+from clawperator.engine.hierarchy.queries import cut
 from clawperator.engine.skills.artifact import compile_artifact, describe_inputs
 from clawperator.engine.skills.play import play
 from clawperator.engine.skills.registry import Registry, open_registry

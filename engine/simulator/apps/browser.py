@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clawperator.engine.simulator.apps.effects import Actor
-from clawperator.engine.simulator.apps.view import App, Scene, Screen, View, column, label, page, row, text_field
+from clawperator.engine.simulator.apps.effects import EffectTarget
+from clawperator.engine.simulator.apps.view import App, Scene, Screen, ViewSpec, column, label, page, row, text_field
 
 PACKAGE = "com.android.chrome"
 ACTIVITY = "com.google.android.apps.chrome.Main"
@@ -16,13 +16,13 @@ _HINT = "Search or type URL"
 class Visit:
     """Open the URL in the address bar."""
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         address = str(actor.state.pop("url", "")).strip().removeprefix("https://").removeprefix("http://")
         if address:
             actor.push("page", address)
 
 
-def _bar(scene: Scene) -> View:
+def _bar(scene: Scene) -> ViewSpec:
     field = text_field(scene, "url", scene.arg or _HINT, id="url_bar", submit=Visit(), weight=1)
     return row(field, id="toolbar", height=64, pad=4, look="bar")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 
-class Actor(Protocol):
+class EffectTarget(Protocol):
     """The hands of an effect: the state of the app in front, and the way between screens."""
 
     @property
@@ -20,7 +20,7 @@ class Actor(Protocol):
 
 
 class Effect(Protocol):
-    def apply(self, actor: Actor) -> None: ...
+    def apply(self, actor: EffectTarget) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Go:
     arg: str = ""
     instead: bool = False
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         (actor.replace if self.instead else actor.push)(self.screen, self.arg)
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
-    def apply(self, actor: Actor) -> None:
+class GoBack:
+    def apply(self, actor: EffectTarget) -> None:
         actor.back()
 
 
@@ -46,7 +46,7 @@ class Put:
     key: str
     value: Any
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         actor.state[self.key] = self.value
 
 
@@ -54,7 +54,7 @@ class Put:
 class Flip:
     key: str
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         actor.state[self.key] = not actor.state.get(self.key)
 
 
@@ -67,7 +67,7 @@ class Nudge:
     low: float
     high: float
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         actor.state[self.key] = min(max(actor.state[self.key] + self.by, self.low), self.high)
 
 
@@ -78,7 +78,7 @@ class FlipSetting:
     namespace: str
     key: str
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         on = actor.setting(self.namespace, self.key) == "1"
         actor.put_setting(self.namespace, self.key, "0" if on else "1")
 
@@ -87,7 +87,7 @@ class FlipSetting:
 class Launch:
     package: str
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         actor.launch(self.package)
 
 
@@ -95,9 +95,9 @@ class Launch:
 class Nothing:
     """Clickable, but without consequence."""
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         """Leave all as it is."""
 
 
-BACK = Back()
+BACK = GoBack()
 NOTHING = Nothing()

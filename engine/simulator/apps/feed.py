@@ -7,7 +7,7 @@ from clawperator.engine.simulator.apps.view import (
     App,
     Scene,
     Screen,
-    View,
+    ViewSpec,
     button,
     column,
     label,
@@ -37,16 +37,16 @@ _TEXTS = (
 def _main(scene: Scene) -> Screen:
     count = int(scene.state["loaded"])
     posts = [_post(number, scene) for number in range(1, count + 1)]
-    loading = View(kind="ProgressBar", id="loading_more", desc="Loading more", height=48)
+    loading = ViewSpec(kind="ProgressBar", id="loading_more", desc="Loading more", height=48)
     more = Nudge("loaded", PER_PAGE, 0, _LIMIT)
     return Screen(root=page(toolbar("Feed"), scroll_list(*posts, loading, id="feed_list", gap=10, pad=10, more=more)))
 
 
-def _post(number: int, scene: Scene) -> View:
+def _post(number: int, scene: Scene) -> ViewSpec:
     liked = bool(scene.state.get(f"liked_{number}"))
     author = _AUTHORS[number % len(_AUTHORS)]
     head = row(
-        View(kind="ImageView", id="avatar", desc=f"Photo of {author}", width=40, height=40, look="image"),
+        ViewSpec(kind="ImageView", id="avatar", desc=f"Photo of {author}", width=40, height=40, look="image"),
         column(
             label(author, id="author", height=24, look="heading"),
             label(f"#{number}", id="post_number", height=20),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.engine.simulator.apps.effects import NOTHING
-from clawperator.engine.simulator.apps.view import App, Scene, Screen, View, column, label, row, scroll_list
+from clawperator.engine.simulator.apps.view import App, Scene, Screen, ViewSpec, column, label, row, scroll_list
 
 PACKAGE = "com.example.huge"
 _PER_ITEM = 5
@@ -21,7 +21,7 @@ def huge_app(nodes: int) -> App:
     return App(package=PACKAGE, label="Huge", screens={"main": main})
 
 
-def _card(number: int) -> View:
+def _card(number: int) -> ViewSpec:
     """Five nodes."""
     texts = column(
         label(f"Item {number}", id="title"),
@@ -29,4 +29,6 @@ def _card(number: int) -> View:
         id="texts",
         weight=1,
     )
-    return row(View(kind="ImageView", id="thumbnail", width=48), texts, id="card", height=64, tap=NOTHING, look="card")
+    return row(
+        ViewSpec(kind="ImageView", id="thumbnail", width=48), texts, id="card", height=64, tap=NOTHING, look="card"
+    )

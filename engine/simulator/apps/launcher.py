@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.engine.simulator.apps.effects import NOTHING, Launch
-from clawperator.engine.simulator.apps.view import App, Scene, Screen, View, column, label, page, row
+from clawperator.engine.simulator.apps.view import App, Scene, Screen, ViewSpec, column, label, page, row
 
 PACKAGE = "com.android.launcher3"
 _PER_ROW = 4
@@ -13,7 +13,9 @@ def _main(scene: Scene) -> Screen:
     icons = [_icon(package, name) for package, name in scene.launchers]
     rows = [icons[start : start + _PER_ROW] for start in range(0, len(icons), _PER_ROW)]
     grid = [row(*line, *_blanks(_PER_ROW - len(line)), height=104, gap=8) for line in rows]
-    search = View(kind="TextView", id="search_container_hotseat", desc="Search", tap=NOTHING, height=52, look="hint")
+    search = ViewSpec(
+        kind="TextView", id="search_container_hotseat", desc="Search", tap=NOTHING, height=52, look="hint"
+    )
     return Screen(
         activity=".uioverrides.QuickstepLauncher",
         root=page(
@@ -29,12 +31,12 @@ def _main(scene: Scene) -> Screen:
     )
 
 
-def _icon(package: str, name: str) -> View:
-    return View(kind="TextView", id="icon", text=name, desc=name, tap=Launch(package), hold=NOTHING, look="app")
+def _icon(package: str, name: str) -> ViewSpec:
+    return ViewSpec(kind="TextView", id="icon", text=name, desc=name, tap=Launch(package), hold=NOTHING, look="app")
 
 
-def _blanks(count: int) -> list[View]:
-    return [View(kind="View") for _ in range(count)]
+def _blanks(count: int) -> list[ViewSpec]:
+    return [ViewSpec(kind="View") for _ in range(count)]
 
 
 def _recents(scene: Scene) -> Screen:
@@ -46,7 +48,7 @@ def _recents(scene: Scene) -> Screen:
     return Screen(activity=".RecentsActivity", root=page(body))
 
 
-def _task_card(package: str, name: str) -> View:
+def _task_card(package: str, name: str) -> ViewSpec:
     title = label(name, id="task_title", height=40, look="heading")
     return column(title, kind="FrameLayout", id="task", desc=name, tap=Launch(package), height=160, pad=16, look="card")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from clawperator.engine.hierarchy.nodes import Bounds
-from clawperator.engine.simulator.apps.view import View
+from clawperator.engine.simulator.apps.view import ViewSpec
 
 Path = tuple[int, ...]
 _EDITABLE = "EditText"
@@ -18,7 +18,7 @@ class Node:
     ``offset`` the scroll position.
     """
 
-    view: View
+    view: ViewSpec
     box: Bounds
     seen: Bounds
     path: Path
@@ -88,7 +88,7 @@ class Placing:
     focus: Path | None = None
 
 
-def place(root: View, screen: Bounds, how: Placing) -> list[Node]:
+def place(root: ViewSpec, screen: Bounds, how: Placing) -> list[Node]:
     """All nodes of a screen in document order; the first is the root. ``index`` and ``end`` are positions in that list."""
     nodes: list[Node] = []
     _place(Node(root, screen, screen, (), how.package, None, focused=how.focus == ()), how, nodes)
@@ -111,18 +111,18 @@ def _place(node: Node, how: Placing, nodes: list[Node]) -> None:
     node.end = len(nodes)
 
 
-def _reach(view: View, box: Bounds, scale: float) -> int:
+def _reach(view: ViewSpec, box: Bounds, scale: float) -> int:
     """How much longer the children are than the viewport, in pixels."""
     along = [_extent(child, view.scroll) for child in view.children]
     needed = round((sum(along) + view.gap * max(0, len(along) - 1) + 2 * view.pad) * scale)
     return max(0, needed - (box.height if view.scroll == "column" else box.width))
 
 
-def _extent(view: View, axis: str) -> float:
+def _extent(view: ViewSpec, axis: str) -> float:
     return view.natural_height if axis == "column" else view.width
 
 
-def _arrange(view: View, box: Bounds, offset: int, scale: float) -> Sequence[Bounds]:
+def _arrange(view: ViewSpec, box: Bounds, offset: int, scale: float) -> Sequence[Bounds]:
     pad = round(view.pad * scale)
     inner = Bounds(box.left + pad, box.top + pad, box.right - pad, box.bottom - pad)
     if view.axis == "stack":
@@ -136,7 +136,7 @@ def _arrange(view: View, box: Bounds, offset: int, scale: float) -> Sequence[Bou
     return boxes
 
 
-def _lengths(view: View, axis: str, inner: Bounds, scale: float) -> Sequence[int]:
+def _lengths(view: ViewSpec, axis: str, inner: Bounds, scale: float) -> Sequence[int]:
     """Pixels along the axis: fixed and natural sizes first, the rest by weight (in a row, a child without size weighs 1)."""
     fixed = [0 if _weight(child, axis) else round(_extent(child, axis) * scale) for child in view.children]
     weights = [_weight(child, axis) for child in view.children]
@@ -146,13 +146,13 @@ def _lengths(view: View, axis: str, inner: Bounds, scale: float) -> Sequence[int
     return [round(left * w / total) if w else length for w, length in zip(weights, fixed, strict=True)]
 
 
-def _weight(view: View, axis: str) -> float:
+def _weight(view: ViewSpec, axis: str) -> float:
     if view.weight:
         return view.weight
     return 1.0 if axis == "row" and not view.width else 0.0
 
 
-def _cell(child: View, inner: Bounds, axis: str, span: tuple[int, int], scale: float) -> Bounds:
+def _cell(child: ViewSpec, inner: Bounds, axis: str, span: tuple[int, int], scale: float) -> Bounds:
     """A child's box: ``span`` along the axis; across it whole or, when it has a size, centred."""
     start, end = span
     if axis == "column":
@@ -164,7 +164,7 @@ def _cell(child: View, inner: Bounds, axis: str, span: tuple[int, int], scale: f
     return Bounds(start, top, end, top + height)
 
 
-def _float(child: View, inner: Bounds, scale: float) -> Bounds:
+def _float(child: ViewSpec, inner: Bounds, scale: float) -> Bounds:
     width = round(child.width * scale) or inner.width
     height = round((child.height or (child.natural_height if child.at else 0)) * scale) or inner.height
     x, y = (round(v * scale) for v in child.at or (0, 0))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clawperator.engine.simulator.apps.effects import BACK, NOTHING, Actor, Effect, FlipSetting, Go
+from clawperator.engine.simulator.apps.effects import BACK, NOTHING, Effect, EffectTarget, FlipSetting, Go
 from clawperator.engine.simulator.apps.view import (
     App,
     Scene,
     Screen,
-    View,
+    ViewSpec,
     column,
     icon_button,
     label,
@@ -52,7 +52,7 @@ _NETWORKS = (("AndroidWifi", "Connected"), ("Corner Café", "Saved"), ('Neighbou
 class CountDown:
     """The build number's secret: the seventh tap turns developer options on."""
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         actor.state["build_taps"] = actor.state.get("build_taps", 0) + 1
         if actor.state["build_taps"] >= TAPS_TO_DEVELOPER:
             actor.put_setting("global", "development_settings_enabled", "1")
@@ -62,33 +62,33 @@ class CountDown:
 class OpenSearch:
     """Search from an empty field."""
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         actor.state["query"] = ""
         actor.push("search")
 
 
-def preference(title: str, summary: str = "", tap: Effect | None = NOTHING, *extra: View) -> View:
+def preference(title: str, summary: str = "", tap: Effect | None = NOTHING, *extra: ViewSpec) -> ViewSpec:
     """One row of a preference screen."""
     texts = [label(title, id="android:id/title", height=28, look="heading")]
     if summary:
         texts.append(label(summary, id="android:id/summary", height=22))
-    icon = View(kind="ImageView", id="android:id/icon", width=40, height=40, look="image")
+    icon = ViewSpec(kind="ImageView", id="android:id/icon", width=40, height=40, look="image")
     return row(icon, column(*texts, kind="RelativeLayout", weight=1), *extra, tap=tap, height=76, pad=12, gap=16)
 
 
-def switch(title: str, scene: Scene, namespace: str, key: str, summary: str = "") -> View:
+def switch(title: str, scene: Scene, namespace: str, key: str, summary: str = "") -> ViewSpec:
     """A row that flips a setting, with the switch that shows it."""
     on = scene.setting(namespace, key) == "1"
-    widget = View(kind="Switch", id="android:id/switch_widget", width=56, height=32, checkable=True, checked=on)
+    widget = ViewSpec(kind="Switch", id="android:id/switch_widget", width=56, height=32, checkable=True, checked=on)
     return preference(title, summary, FlipSetting(namespace, key), widget)
 
 
-def _pane(title: str, *rows: View, activity: str = ".SubSettings") -> Screen:
+def _pane(title: str, *rows: ViewSpec, activity: str = ".SubSettings") -> Screen:
     return Screen(activity=activity, root=page(toolbar(title, back=BACK), scroll_list(*rows)))
 
 
 def _main(_: Scene) -> Screen:
-    search = View(
+    search = ViewSpec(
         kind="TextView", id="search_action_bar_title", text="Search settings", tap=OpenSearch(), height=52, look="hint"
     )
     body = scroll_list(search, *_categories(""), id="recycler_view")
@@ -97,7 +97,7 @@ def _main(_: Scene) -> Screen:
     )
 
 
-def _categories(query: str) -> list[View]:
+def _categories(query: str) -> list[ViewSpec]:
     """Rows of the categories whose title or summary contains ``query``."""
     found = [row for row in _CATEGORIES if query.casefold() in f"{row[0]}\n{row[1]}".casefold()]
     return [preference(title, summary, Go(target) if target else NOTHING) for title, summary, target in found]

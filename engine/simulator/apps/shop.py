@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from clawperator.engine.simulator.apps.effects import BACK, NOTHING, Actor, Go
+from clawperator.engine.simulator.apps.effects import BACK, NOTHING, EffectTarget, Go
 from clawperator.engine.simulator.apps.view import (
     App,
     Scene,
     Screen,
-    View,
+    ViewSpec,
     button,
     column,
     icon_button,
@@ -54,10 +54,10 @@ PRODUCTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchProducts:
     """Show the results for what was typed; with nothing typed, stay."""
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         query = str(actor.state.get("query", "")).strip()
         if query:
             actor.replace("results", query)
@@ -67,17 +67,17 @@ class Search:
 class AddToCart:
     name: str
 
-    def apply(self, actor: Actor) -> None:
+    def apply(self, actor: EffectTarget) -> None:
         actor.state["cart"] = [*actor.state.get("cart", ()), self.name]
 
 
-def _cart_button(scene: Scene) -> View:
+def _cart_button(scene: Scene) -> ViewSpec:
     count = len(scene.state["cart"])
     return icon_button(f"Cart, {count} item{'' if count == 1 else 's'}", Go("cart"), id="menu_cart")
 
 
 def _main(scene: Scene) -> Screen:
-    decoy = View(
+    decoy = ViewSpec(
         kind="TextView",
         id="search_bar",
         text="Search products",
@@ -96,8 +96,8 @@ def _main(scene: Scene) -> Screen:
 def _search(scene: Scene) -> Screen:
     bar = row(
         icon_button("Navigate up", BACK, id="search_back", size=52),
-        text_field(scene, "query", "What are you looking for?", id="search_src_text", submit=Search()),
-        icon_button("Search", Search(), id="search_go_btn", size=52),
+        text_field(scene, "query", "What are you looking for?", id="search_src_text", submit=SearchProducts()),
+        icon_button("Search", SearchProducts(), id="search_go_btn", size=52),
         id="search_edit_frame",
         height=64,
         gap=4,
@@ -107,7 +107,7 @@ def _search(scene: Scene) -> Screen:
     return Screen(activity=".SearchActivity", root=page(bar, column(*hints, id="suggestions", weight=1, pad=12, gap=4)))
 
 
-def _suggestion(word: str) -> View:
+def _suggestion(word: str) -> ViewSpec:
     return label(word, id="suggestion", height=48, tap=Go("results", word, instead=True))
 
 
@@ -123,7 +123,7 @@ def _results(scene: Scene) -> Screen:
     return Screen(activity=".ResultsActivity", root=page(bar, body))
 
 
-def _card(product: Product) -> View:
+def _card(product: Product) -> ViewSpec:
     facts = row(
         label(product.price, id="price", look="price"),
         label(f"★ {product.rating}", id="rating", desc=f"Rated {product.rating} of 5"),
@@ -131,7 +131,7 @@ def _card(product: Product) -> View:
     )
     name = label(product.name, id="product_title", height=30, look="heading")
     texts = column(name, facts, label(product.note, id="note", height=24), weight=1)
-    picture = View(kind="ImageView", id="thumbnail", width=72, height=72, look="image")
+    picture = ViewSpec(kind="ImageView", id="thumbnail", width=72, height=72, look="image")
     return row(
         picture, texts, id="product_card", tap=Go("product", product.name), height=108, pad=12, gap=12, look="card"
     )
@@ -141,7 +141,7 @@ def _product(scene: Scene) -> Screen:
     product = next((p for p in PRODUCTS if p.name == scene.arg), PRODUCTS[0])
     add = button("Add to cart", AddToCart(product.name), id="add_to_cart", look="primary")
     body = column(
-        View(kind="ImageView", id="hero", desc=product.name, height=220, look="image"),
+        ViewSpec(kind="ImageView", id="hero", desc=product.name, height=220, look="image"),
         label(product.name, id="product_title", height=40, look="heading"),
         label(product.price, id="price", height=36, look="price"),
         _fact("Availability", product.note),
@@ -157,7 +157,7 @@ def _product(scene: Scene) -> Screen:
     )
 
 
-def _fact(name: str, value: str) -> View:
+def _fact(name: str, value: str) -> ViewSpec:
     return row(label(name, id="fact_name"), label(value, id="fact_value"), id="fact", height=36)
 
 

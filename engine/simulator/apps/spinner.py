@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clawperator.engine.simulator.apps.effects import BACK
-from clawperator.engine.simulator.apps.view import App, Scene, Screen, View, button, column, label, page, toolbar
+from clawperator.engine.simulator.apps.view import App, Scene, Screen, ViewSpec, button, column, label, page, toolbar
 
 PACKAGE = "com.example.spinner"
 
@@ -11,7 +11,7 @@ PACKAGE = "com.example.spinner"
 def _main(scene: Scene) -> Screen:
     percent = scene.tick * 7 % 100
     body = column(
-        View(kind="ProgressBar", id="progress", desc="Syncing", height=96),
+        ViewSpec(kind="ProgressBar", id="progress", desc="Syncing", height=96),
         label(f"Syncing… {percent}%", id="status", height=48, look="heading"),
         label(f"{scene.tick} files checked", id="detail", height=32),
         button("Cancel", BACK, id="cancel"),

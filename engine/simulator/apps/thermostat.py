@@ -9,7 +9,7 @@ from clawperator.engine.simulator.apps.view import (
     App,
     Scene,
     Screen,
-    View,
+    ViewSpec,
     column,
     icon_button,
     label,
@@ -46,7 +46,7 @@ def _main(scene: Scene) -> Screen:
     return Screen(root=page(toolbar("My home"), column(weather, *pairs, id="tiles", weight=1, pad=16, gap=12)))
 
 
-def _tile(room: Room, scene: Scene) -> View:
+def _tile(room: Room, scene: Scene) -> ViewSpec:
     target = scene.state[f"{room.key}_target"]
     return column(
         label(room.name, id="tile_label", height=32, look="heading"),
@@ -60,7 +60,7 @@ def _tile(room: Room, scene: Scene) -> View:
     )
 
 
-def _ac_tile(scene: Scene) -> View:
+def _ac_tile(scene: Scene) -> ViewSpec:
     on = scene.state["ac_on"]
     return column(
         label("AC", id="tile_label", height=32, look="heading"),
@@ -98,17 +98,17 @@ def _room(scene: Scene) -> Screen:
     return Screen(activity=".RoomActivity", root=page(toolbar(room.name, back=BACK), body))
 
 
-def _modes(room: Room, scene: Scene) -> View:
+def _modes(room: Room, scene: Scene) -> ViewSpec:
     key = f"{room.key}_mode"
     chips = [
-        View(kind="RadioButton", id=f"mode_{mode.lower()}", text=mode, tap=Put(key, mode), height=40, look="chip",
+        ViewSpec(kind="RadioButton", id=f"mode_{mode.lower()}", text=mode, tap=Put(key, mode), height=40, look="chip",
              checkable=True, checked=scene.state[key] == mode)
         for mode in _MODES
     ]  # fmt: skip
     return row(*chips, kind="RadioGroup", id="modes", height=48, gap=8)
 
 
-def _fact(name: str, value: str) -> View:
+def _fact(name: str, value: str) -> ViewSpec:
     """A label with its value below: what ``read_key_value_pair`` is for."""
     texts = column(
         label(name, id="android:id/title", height=26, look="heading"),

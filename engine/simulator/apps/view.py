@@ -33,7 +33,7 @@ Look = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class ViewSpec:
     """One node. ``kind`` is its class (``android.widget.`` is understood), ``id`` the short resource name.
 
     ``width`` and ``height`` are dp; 0 takes the cross axis whole and, along the axis, what the children need. A child with
@@ -47,7 +47,7 @@ class View:
     id: str = ""
     text: str = ""
     desc: str = ""
-    children: tuple[View, ...] = ()
+    children: tuple[ViewSpec, ...] = ()
     axis: Axis = "column"
     width: float = 0
     height: float = 0
@@ -85,7 +85,7 @@ class View:
 class Screen:
     """What an app shows. ``secure``: no pictures and no accessibility root; ``idle``: false while it never comes to rest."""
 
-    root: View
+    root: ViewSpec
     activity: str = ".MainActivity"
     secure: bool = False
     idle: bool = True
@@ -132,40 +132,40 @@ class App:
     permissions: tuple[str, ...] = ()
 
 
-def label(text: str, *, id: str = "", height: float = 0, **rest: Any) -> View:  # noqa: A002 - Android's word
-    return View(kind="TextView", id=id, text=text, height=height or 24, **rest)
+def label(text: str, *, id: str = "", height: float = 0, **rest: Any) -> ViewSpec:  # noqa: A002 - Android's word
+    return ViewSpec(kind="TextView", id=id, text=text, height=height or 24, **rest)
 
 
-def button(text: str, tap: Effect | None, *, id: str = "", height: float = 48, **rest: Any) -> View:  # noqa: A002 - Android's word
-    return View(kind="Button", id=id, text=text, tap=tap, height=height, **rest)
+def button(text: str, tap: Effect | None, *, id: str = "", height: float = 48, **rest: Any) -> ViewSpec:  # noqa: A002 - Android's word
+    return ViewSpec(kind="Button", id=id, text=text, tap=tap, height=height, **rest)
 
 
-def icon_button(desc: str, tap: Effect | None, *, id: str = "", size: float = 48, **rest: Any) -> View:  # noqa: A002 - Android's word
-    return View(kind="ImageButton", id=id, desc=desc, tap=tap, width=size, height=size, look="icon", **rest)
+def icon_button(desc: str, tap: Effect | None, *, id: str = "", size: float = 48, **rest: Any) -> ViewSpec:  # noqa: A002 - Android's word
+    return ViewSpec(kind="ImageButton", id=id, desc=desc, tap=tap, width=size, height=size, look="icon", **rest)
 
 
-def column(*children: View, **rest: Any) -> View:
-    return View(**{"kind": "LinearLayout", **rest}, children=children, axis="column")
+def column(*children: ViewSpec, **rest: Any) -> ViewSpec:
+    return ViewSpec(**{"kind": "LinearLayout", **rest}, children=children, axis="column")
 
 
-def row(*children: View, **rest: Any) -> View:
-    return View(**{"kind": "LinearLayout", **rest}, children=children, axis="row")
+def row(*children: ViewSpec, **rest: Any) -> ViewSpec:
+    return ViewSpec(**{"kind": "LinearLayout", **rest}, children=children, axis="row")
 
 
-def stack(*children: View, **rest: Any) -> View:
-    return View(**{"kind": "FrameLayout", **rest}, children=children, axis="stack")
+def stack(*children: ViewSpec, **rest: Any) -> ViewSpec:
+    return ViewSpec(**{"kind": "FrameLayout", **rest}, children=children, axis="stack")
 
 
-def scroll_list(*children: View, id: str = "recycler_view", **rest: Any) -> View:  # noqa: A002 - Android's word
+def scroll_list(*children: ViewSpec, id: str = "recycler_view", **rest: Any) -> ViewSpec:  # noqa: A002 - Android's word
     shape = {"kind": "androidx.recyclerview.widget.RecyclerView", "weight": 1, "scroll": "column", **rest}
-    return View(**shape, id=id, children=children)
+    return ViewSpec(**shape, id=id, children=children)
 
 
-def toolbar(title: str, *, back: Effect | None = None, actions: tuple[View, ...] = ()) -> View:
+def toolbar(title: str, *, back: Effect | None = None, actions: tuple[ViewSpec, ...] = ()) -> ViewSpec:
     """The bar on top: an optional way back, the title, actions."""
     up = (icon_button("Navigate up", back),) if back is not None else ()
     name = label(title, height=56, weight=1, look="heading")
-    return View(
+    return ViewSpec(
         kind="android.view.ViewGroup",
         id="action_bar",
         axis="row",
@@ -175,17 +175,17 @@ def toolbar(title: str, *, back: Effect | None = None, actions: tuple[View, ...]
     )
 
 
-def text_field(scene: Scene, key: str, hint: str, *, id: str, **rest: Any) -> View:  # noqa: A002 - Android's word
+def text_field(scene: Scene, key: str, hint: str, *, id: str, **rest: Any) -> ViewSpec:  # noqa: A002 - Android's word
     """A text field over a state key. Empty, its text is the hint, as accessibility reports it; a password is dots."""
     typed = str(scene.state.get(key, ""))
     shown = "•" * len(typed) if rest.get("password") else typed
     shape: dict[str, Any] = {"kind": "EditText", "height": 56, "look": "field" if typed else "hint", **rest}
-    return View(**shape, id=id, text=shown or hint, edits=key)
+    return ViewSpec(**shape, id=id, text=shown or hint, edits=key)
 
 
-def page(*children: View, **rest: Any) -> View:
+def page(*children: ViewSpec, **rest: Any) -> ViewSpec:
     """A whole window: the app's content between the system bars, which are other windows and only take space."""
-    status = View(kind="View", id="android:id/statusBarBackground", height=24)
-    navigation = View(kind="View", id="android:id/navigationBarBackground", height=24)
+    status = ViewSpec(kind="View", id="android:id/statusBarBackground", height=24)
+    navigation = ViewSpec(kind="View", id="android:id/navigationBarBackground", height=24)
     content = column(status, *children, navigation, id="android:id/content", kind="FrameLayout")
     return stack(content, **{"look": "page", **rest})

@@ -52,7 +52,7 @@ async def log(process: Process) -> int:
         raise CommandError('log: Needs 1 argument (see "log --help")')
     device = process.device
     message = encode(" ".join(words) + (" " if device.sdk <= 25 else ""))[:MAX_LOG_BYTES].decode("utf-8", "replace")
-    pid = device.fresh_pid()
+    pid = device.new_pid()
     device.log.write(pid=pid, tid=pid, uid=process.uid, level=level, tag=options.get("t", "log"), message=message)
     return 0
 

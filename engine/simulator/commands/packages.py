@@ -9,7 +9,7 @@ from typing import Final
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.dumpsys import dumpsys
 from clawperator.engine.simulator.installing import install
-from clawperator.engine.simulator.packages import Package
+from clawperator.engine.simulator.packages import SimulatedPackage
 from clawperator.engine.simulator.process import Command, Process, Service, command_of
 
 MAX_APK: Final = 512 * 1024 * 1024
@@ -82,7 +82,7 @@ def _packages(process: Process, words: list[str]) -> Iterable[str]:
             yield _row(package, options)
 
 
-def _row(package: Package, options: dict[str, str]) -> str:
+def _row(package: SimulatedPackage, options: dict[str, str]) -> str:
     path = f"{package.path}=" if "f" in options else ""
     code = f" versionCode:{package.version_code}" if "show-versioncode" in options else ""
     installer = "  installer=null" if "i" in options else ""
@@ -140,7 +140,7 @@ async def _revoke(process: Process, words: list[str]) -> int:
     return 0
 
 
-def _permission(process: Process, verb: str, words: list[str]) -> tuple[Package, str]:
+def _permission(process: Process, verb: str, words: list[str]) -> tuple[SimulatedPackage, str]:
     names = _operands(words, 2)
     package = process.device.packages.get(names[0])
     if package is None:

@@ -105,7 +105,7 @@ def test_a_dissolved_tree_needs_no_garbage_collection() -> None:
     node = tree.nodes[5]
     gc.disable()
     try:
-        tree.dissolve()
+        tree.unlink_nodes()
         del tree
         assert gone() is None
         assert node.parent is None

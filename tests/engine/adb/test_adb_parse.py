@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.adb import parse
-from clawperator.engine.adb.parse import DeviceEntry, DeviceState, InstallResult, Package, Size
+from clawperator.engine.adb.parse import DeviceEntry, DeviceState, InstalledPackage, InstallResult, Size
 
 DATA = Path(__file__).parents[2] / "data" / "device"
 PARSERS: list[Callable[[str], object]] = [
@@ -198,12 +198,12 @@ def test_no_captured_file_raises() -> None:
 
 def test_packages() -> None:
     rows = parse.parse_package_rows(read("pm-list-packages-f-u.txt"))
-    assert rows[0] == Package("android.process.media", 10000, -1, "/system/app/Media/Media.apk")
+    assert rows[0] == InstalledPackage("android.process.media", 10000, -1, "/system/app/Media/Media.apk")
     assert rows[-1].name == "com.example.app"  # its path has "=" inside
     assert rows[-1].path.endswith("==/base.apk")
     assert rows[-1].uid == 10234
     versions = parse.parse_package_rows(read("pm-list-packages-show-versioncode.txt"))
-    assert versions[-1] == Package("com.android.chrome", version_code=636771932)
+    assert versions[-1] == InstalledPackage("com.android.chrome", version_code=636771932)
 
 
 def test_packages_of_several_users_and_without_uid() -> None:

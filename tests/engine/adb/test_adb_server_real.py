@@ -155,7 +155,7 @@ async def test_an_adb_that_is_no_program(tmp_path: Path) -> None:
 async def test_an_adb_that_claims_success_but_starts_nothing(tmp_path: Path) -> None:
     env = {"ADB_PATH": fake_binary(tmp_path, "exit 0"), "ANDROID_ADB_SERVER_PORT": str(free_port())}
     for call in (AdbServer.from_env(env).devices(), asyncio.to_thread(blocking.devices, env)):
-        with pytest.raises(EngineError, match="no adb server answers") as caught:
+        with pytest.raises(EngineError, match="no adb server listens") as caught:
             await call
         assert caught.value.code is ErrorCode.ADB_SERVER_FAILED
 
@@ -209,7 +209,7 @@ async def test_nothing_is_started_for_a_server_elsewhere_or_on_request(tmp_path:
         AdbServer("localhost", free_port(), adb, autostart=False),
         AdbServer("adb.invalid", 5037, adb),
     ):
-        with pytest.raises(EngineError, match="no adb server answers") as caught:
+        with pytest.raises(EngineError, match="no adb server listens") as caught:
             await server.devices()
         assert caught.value.code is ErrorCode.ADB_SERVER_FAILED
     assert not (tmp_path / "started").exists()

@@ -19,7 +19,7 @@ from clawperator.engine.adb.server import AdbServer
 from clawperator.engine.adb.wireless import Connected, Wireless, WirelessSupport
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.progress import Stage
-from clawperator.engine.simulator.adb_network import Phone, Refused
+from clawperator.engine.simulator.adb_network import NetworkDevice, Refused
 from clawperator.engine.simulator.adb_server import EmbeddedAdbServer
 from clawperator.engine.simulator.device import create_device
 from clawperator.engine.simulator.run import Simulation
@@ -40,10 +40,10 @@ class Bench(NamedTuple):
 
     server: AdbServer
     wireless: Wireless
-    phones: tuple[Phone, ...]
+    phones: tuple[NetworkDevice, ...]
 
     @property
-    def phone(self) -> Phone:
+    def phone(self) -> NetworkDevice:
         return self.phones[0]
 
     async def listed(self) -> list[tuple[str, str]]:

@@ -102,7 +102,7 @@ async def test_nobody_there(wireless: Wireless) -> None:
     with pytest.raises(EngineError, match="Connection refused") as caught:
         await wireless.connect(f"127.0.0.1:{free_port()}")
     assert caught.value.code is ErrorCode.DEVICE_NOT_FOUND
-    assert "Nothing listens there" in caught.value.hint
+    assert "Nothing listens on this port" in caught.value.hint
 
 
 # -- the newest server there is

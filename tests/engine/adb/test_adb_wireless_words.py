@@ -279,7 +279,7 @@ def test_what_connect_answers(words: str, outcome: tuple[str, bool] | None) -> N
 @pytest.mark.parametrize(
     ("words", "next_step"),
     [
-        ("failed to connect to 'a:1': Connection refused", "Nothing listens there"),
+        ("failed to connect to 'a:1': Connection refused", "Nothing listens on this port"),
         ("failed to connect to 'a:1': No route to host", "same network"),
         ("failed to connect to 'a:1': Operation timed out", "same network"),
         ("failed to resolve host: 'a': Name or service not known", "use the address"),

@@ -157,7 +157,7 @@ def test_the_best_two_that_find_others_too() -> None:
         "2 nodes share the same id, text and role button; the device takes the first, this one for now" in first.advice
     )
     assert "another one" in second.advice
-    assert "content description of its own" in second.advice
+    assert "unique id or content description" in second.advice
     assert Selectors(tree).best(tree.nodes[1]) is None
 
 

@@ -360,7 +360,7 @@ class TestDamage:
         [
             ('<node text="x" text="y"/>', "an attribute twice"),
             ("</wrong>", "closing tag"),
-            ('<node text="a<b"/>', "may not stand here"),
+            ('<node text="a<b"/>', "an invalid character"),
             ('<node text="a & b"/>', "an & that is not written as &amp;"),
             ('<node text="&nbsp;"/>', "an entity that XML does not define"),
         ],

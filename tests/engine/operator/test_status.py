@@ -8,7 +8,7 @@ import pytest
 
 from clawperator.engine.contracts.operator_identity import DEBUG_PACKAGE, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.simulator.packages import Package
+from clawperator.engine.simulator.packages import SimulatedPackage
 from tests.engine.operator.conftest import MakePhone
 
 OURS: dict[str, Any] = {"package": RELEASE_PACKAGE, "versionName": "0.3.1", "versionCode": 301_900}
@@ -94,7 +94,7 @@ async def test_versions_that_the_settings_accept(phone: MakePhone) -> None:
 
 async def test_a_neighbour_with_a_longer_name_is_not_the_operator(phone: MakePhone) -> None:
     there = await phone(operator={"installed": False})
-    there.world.packages[f"{RELEASE_PACKAGE}2"] = Package(f"{RELEASE_PACKAGE}2", 10_400)
+    there.world.packages[f"{RELEASE_PACKAGE}2"] = SimulatedPackage(f"{RELEASE_PACKAGE}2", 10_400)
     found = await there.app.status()
     assert found.installed == ()
     assert found.compatibility.error is not None

@@ -10,12 +10,12 @@ import pytest
 from clawperator.engine.hierarchy.serialise import Renderable, render_node
 from clawperator.engine.hierarchy.tree import Bounds, UiNode, UiTree, build
 from clawperator.engine.runtime.actions import run_plan
-from clawperator.engine.runtime.outcome import StepOutcome
+from clawperator.engine.runtime.outcome import ActionResult
 from clawperator.engine.runtime.payload import read_plan
-from clawperator.engine.runtime.plan import Generation, Step
+from clawperator.engine.runtime.plan import Generation, PlanStep
 from clawperator.engine.runtime.query import Query
 from clawperator.engine.runtime.retry import RetryPolicy
-from clawperator.engine.runtime.run import Observer, Run
+from clawperator.engine.runtime.run import Observer, PlanRun
 
 SCREEN = Bounds(0, 0, 1000, 2000)
 
@@ -136,7 +136,7 @@ class Bench:
         self.clock = FakeClock()
         self.notes = Notes()
         self.generation: Generation = generation
-        self.run = Run(surface, self.clock, generation, self.notes, chance=lambda: 0.5)
+        self.run = PlanRun(surface, self.clock, generation, self.notes, chance=lambda: 0.5)
 
     def plan(self, *actions: tuple[str, Mapping[str, Any]]) -> Any:
         steps: Sequence[object] = [
@@ -156,7 +156,7 @@ def page(*children: Renderable) -> Renderable:
     return node("android.widget.FrameLayout", *children)
 
 
-async def outcome_of(bench: Bench, name: str, **params: Any) -> StepOutcome:
+async def outcome_of(bench: Bench, name: str, **params: Any) -> ActionResult:
     """Of a plan of one action that does not fail as a whole."""
     result = await run_plan(bench.run, bench.plan((name, params)))
     assert result.reason == ""
@@ -195,7 +195,7 @@ async def test_before_step_is_awaited_for_each_step() -> None:
     bench = Bench(FakeSurface())
     seen: list[str] = []
 
-    async def note(step: Step) -> None:
+    async def note(step: PlanStep) -> None:
         seen.append(f"{step.id}:{step.type}")
 
     bench.run.before_step = note

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clawperator.engine.runtime import payload as reading
 from clawperator.engine.runtime import plan as p
 from clawperator.engine.runtime.payload import PayloadError, read_payload
-from clawperator.engine.runtime.plan import Generation, Plan
+from clawperator.engine.runtime.plan import Generation, OperatorPlan
 from clawperator.engine.runtime.retry import APP_LAUNCH, NONE, UI_READINESS, UI_SCROLL, RetryPolicy
 
 MATCHER = {"textEquals": "x"}
@@ -38,7 +38,7 @@ def refusal(text: str, generation: Generation = "0.5") -> str:
 
 def test_unknown_keys_are_ignored_everywhere() -> None:
     text = payload(action("sleep", {"durationMs": 5, "uri": 7}, note=1), expectedFormat="x", mode="direct", extra={})
-    assert read_payload(text, "0.3") == Plan("c", "t", "s", 30_000, (p.Step("a1", "sleep", p.Sleep(5)),))
+    assert read_payload(text, "0.3") == OperatorPlan("c", "t", "s", 30_000, (p.PlanStep("a1", "sleep", p.Sleep(5)),))
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ actions = st.fixed_dictionaries(
 )
 
 
-def reading_of(text: str, generation: Generation) -> Plan | str:
+def reading_of(text: str, generation: Generation) -> OperatorPlan | str:
     """The plan, or why there is none; any other exception is a defect."""
     try:
         return read_payload(text, generation)

@@ -7,14 +7,14 @@ import contextlib
 
 import pytest
 
-from clawperator.engine.simulator.console import GREETING, Console
+from clawperator.engine.simulator.console import GREETING, EmulatorConsole
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.listener import Listener
 from tests.support import patience
 
 
 async def say(device: SimulatedDevice, text: str, *, token: str = "") -> str:
-    listener = Listener(Console(device, token=token).serve)
+    listener = Listener(EmulatorConsole(device, token=token).serve)
     await listener.listen("127.0.0.1")
     reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
     try:

@@ -16,7 +16,7 @@ from clawperator.engine.simulator.commands.toolbox import TOOLBOX
 from clawperator.engine.simulator.device import SimulatedDevice
 from clawperator.engine.simulator.shell import Shell
 from clawperator.engine.simulator.shell_syntax import ShellSyntaxError, parse
-from clawperator.engine.simulator.streams import Collector, Input, Null, Streams, input_of, no_input
+from clawperator.engine.simulator.streams import Collector, InputStream, Null, Streams, input_of, no_input
 from tests.support import examples, patience
 
 from .conftest import Ran, Runner, make_device
@@ -239,7 +239,7 @@ async def test_any_script_ends_with_an_exit_code(text: str, stdin: bytes) -> Non
 @given(st.binary(max_size=200))
 async def test_any_bytes_on_standard_input_are_survived(data: bytes) -> None:
     device = make_device()
-    shell = Shell(device, Streams(Input(input_of(data).read), Null(), Null()), TOOLBOX)
+    shell = Shell(device, Streams(InputStream(input_of(data).read), Null(), Null()), TOOLBOX)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0.5):
             assert 0 <= await shell.run_input() <= 255

@@ -11,7 +11,7 @@ import pytest
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION
 from clawperator.engine.simulator.command_error import CommandError
 from clawperator.engine.simulator.device import SimulatedDevice
-from clawperator.engine.simulator.packages import Package
+from clawperator.engine.simulator.packages import SimulatedPackage
 
 Make = Callable[..., SimulatedDevice]
 Send = Callable[..., Awaitable[list[dict[str, Any]]]]
@@ -224,5 +224,5 @@ async def test_a_command_dies_with_its_process(make: Make, send: Send) -> None:
     device.force_stop(PACKAGE)
     await device.idle()
     assert messages(device, "[Clawperator-Result]") == []
-    assert isinstance(device.packages[PACKAGE], Package)
+    assert isinstance(device.packages[PACKAGE], SimulatedPackage)
     assert await send(device, PING) == []  # stopped: nothing is delivered

@@ -48,7 +48,7 @@ class Field(NamedTuple):
         return bool(self.volatile) or "%" in self.test[1]
 
 
-class Way(NamedTuple):
+class RankedMatcher(NamedTuple):
     """A candidate without its explanation."""
 
     kind: str
@@ -127,7 +127,7 @@ def _rank(node: UiNode, name: str) -> float:
     return _INPUT_ROLE if only_input else _STABILITY.index(name)
 
 
-def reasons(way: Way, matches: int, flags: Sequence[str]) -> Iterator[str]:
+def reasons(way: RankedMatcher, matches: int, flags: Sequence[str]) -> Iterator[str]:
     """The reasons for the candidate's rank, most important first; ``matches`` counts those on screen."""
     yield _reach(way, matches, flags)
     strength = _INPUT if way.weakest.rank == _INPUT_ROLE else _STRENGTHS[way.weakest.test[0]]
@@ -140,7 +140,7 @@ def reasons(way: Way, matches: int, flags: Sequence[str]) -> Iterator[str]:
         yield f"{once} of the last {len(way.seen)} trees had exactly one"
 
 
-def _reach(way: Way, matches: int, flags: Sequence[str]) -> str:
+def _reach(way: RankedMatcher, matches: int, flags: Sequence[str]) -> str:
     if "off" in flags:
         others = f"finds {matches} other nodes on the screen" if matches else "finds nothing on the screen now"
         return f"{others}: the node itself is off the screen"
