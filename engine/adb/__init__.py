@@ -1,1 +1,1 @@
-"""The adb bridge: the adb server's socket, never a fork on the hot path."""
+"""Access to devices through the adb server's socket."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 MAX_DUMP = 1 << 20
-"""Characters that are looked at."""
+"""Limit of the dump, in characters."""
 _HEADING = r"(?i)^[ \t]*{kind}[ \t]*:[ \t]*\{{"
 _COMPONENT = re.compile(r"[A-Za-z_][\w.]{0,255}/[\w.$]{1,512}", re.ASCII)
 _USER = re.compile(r"^[ \t]*User state\[", re.MULTILINE)
@@ -57,7 +57,7 @@ class AccessibilityDump:
         if all(service.component for service in self.bound):
             return False
         if wanted in self.enabled and len(self.bound) == len(self.enabled):
-            return True  # as many run as are switched on
+            return True  # as many run as are enabled
         if not self.enabled and len(self.bound) == switched_on:
             return True
         return None
@@ -70,7 +70,7 @@ def full_component(text: str) -> str:
 
 
 def parse_accessibility(text: str) -> AccessibilityDump:
-    """Read the dump of any Android; never raises."""
+    """Parse the dump of any Android; never raises."""
     text = text[:MAX_DUMP]
     state = _current_user(text)
     found = {

@@ -1,4 +1,4 @@
-"""Network addresses as people type them, checked before adb sees them."""
+"""Validate network addresses typed by users."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _check_host(host: str, field: str) -> None:
 
 
 def _shown(text: str) -> str:
-    """Text of the caller for a message: nothing in it can be mistaken for ours."""
+    """The caller's text, made safe for a message."""
     return "".join(character if character.isprintable() else "?" for character in text)[:60]
 
 

@@ -64,10 +64,10 @@ async def start_server(address: Address, env: Mapping[str, str], adb_path: str |
 async def run_program(
     command: Sequence[str], env: Mapping[str, str], *, stderr: int = asyncio.subprocess.STDOUT
 ) -> tuple[int, bytes]:
-    """Exit code and output of a program of this computer; raises ``OSError``; cancelling takes the process with it.
+    """Exit code and output of a program of this computer; raises ``OSError``; cancelling ends the process.
 
-    The output goes to a file: a pipe stays open for as long as any descendant (a daemon, a child of a wrapper script) has
-    it, and would be waited for.
+    The output goes to a file: a pipe would stay open for as long as any descendant (a daemon, a child of a wrapper script)
+    has it.
     """
     with TemporaryFile() as output:
         process = await asyncio.create_subprocess_exec(
@@ -122,7 +122,7 @@ def start_server_blocking(
 
 
 def _start_command(address: Address, adb: str) -> list[str]:
-    """Flags win over the environment inside adb. ``-P`` listens on loopback, which is all that ``is_local`` admits."""
+    """Adb prefers flags to the environment. ``-P`` listens on loopback, the only case that ``is_local`` accepts."""
     where = ["-L", str(address)] if address.path else ["-P", str(address.port)]
     return [adb, *where, "start-server"]
 

@@ -118,7 +118,7 @@ class _Line:
         return sock
 
     def select(self) -> None:
-        """Point the connection at the device, in the way of an old server if need be."""
+        """Select the device, as on an old server if necessary."""
         try:
             self.run(select_device(self._serial))
         except EngineError as error:

@@ -87,7 +87,7 @@ class AdbConnection:
             return result
 
     async def exactly(self, size: int) -> bytes:
-        """Precisely ``size`` bytes; a stream that ends before them broke."""
+        """Read exactly ``size`` bytes. Raises ``TransportError`` at an earlier end of the stream."""
         while len(self._ahead) < size:
             data = await self._receive()
             if not data:
@@ -97,14 +97,14 @@ class AdbConnection:
         return taken
 
     async def read(self) -> bytes:
-        """Whatever is there, at least one byte; empty at the end of the stream."""
+        """Read what is available, at least one byte; empty at the end of the stream."""
         if self._ahead:
             taken, self._ahead = self._ahead, b""
             return taken
         return await self._receive()
 
     async def read_all(self, limit: int) -> bytes:
-        """Up to the end of the stream; more than ``limit`` bytes are an error."""
+        """Read to the end of the stream. Raises ``OversizedError`` beyond ``limit`` bytes."""
         parts, size = [], 0
         while data := await self.read():
             parts.append(data)
@@ -121,7 +121,9 @@ class AdbConnection:
 
     async def _receive(self) -> bytes:
         self._unshared += self._read_size
-        if self._unshared > _LARGE_READ:  # sock_recv returns at once while data waits: a flood would own the loop
+        if (
+            self._unshared > _LARGE_READ
+        ):  # sock_recv returns at once while data is available: a flood would block the event loop
             self._unshared = 0
             await asyncio.sleep(0)
         try:

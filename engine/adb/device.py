@@ -43,7 +43,7 @@ _CLEANING_TIMEOUT = 5.0
 _SHELL_V2 = "shell_v2"
 _SCRATCH = "/data/local/tmp/clawperator-"
 _STDIN_AT_ONCE = 32 * 1024
-"""What surely fits into the buffers on the way: more is sent while the output is being read."""
+"""Fits into the socket buffers: more is sent while the output is being read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class ShellResult:
 class ShellStream:
     """A running device command: iterate ``(STDOUT | STDERR, bytes)`` as they arrive, in large pieces.
 
-    ``exit_code`` is set once the iteration has ended. A stream that ends without the device's exit code raises
-    :class:`TransportError` from the iteration: the command's fate is unknown then.
+    ``exit_code`` is set once the iteration has ended. A stream that ends without an exit code raises
+    :class:`TransportError`: the outcome of the command is unknown then.
     """
 
     def __init__(self, connection: AdbConnection) -> None:
@@ -157,7 +157,7 @@ _LONGEST_EXIT_CODE = 3
 
 
 def _with_exit_code(script: str) -> str:
-    """In a subshell, so that neither ``exit`` nor ``exec`` in the script gets past the report."""
+    """Use a subshell, so that neither ``exit`` nor ``exec`` in the script skips the report."""
     return f"( {script}\n); echo {_EXIT_MARKER.decode()}$?"
 
 
@@ -174,7 +174,7 @@ class AdbDevice:
         return f"AdbDevice({self.serial!r})"
 
     async def features(self, *, timeout: float | None = SHELL_TIMEOUT) -> frozenset[str]:
-        """What the device's daemon can do: ``shell_v2``, ``cmd``, ``abb_exec`` and more; empty on old Android."""
+        """The features of the device's daemon: ``shell_v2``, ``cmd``, ``abb_exec`` and more; empty on old Android."""
         async with deadline(timeout, "adb features", serial=self.serial):
             connection, features = await self._select()
             connection.close()
@@ -226,10 +226,10 @@ class AdbDevice:
     async def stream(
         self, script: str, *, stdin: bytes | None = b"", timeout: float | None = SHELL_TIMEOUT
     ) -> AsyncIterator[ShellStream]:
-        """Run shell text and read its output while it runs; leaving the block hangs it up (SIGHUP to its ``sh``).
+        """Run shell text and read its output while it runs; leaving the block closes it (SIGHUP to its ``sh``).
 
-        ``timeout`` covers the opening alone. ``stdin=None`` leaves the input open for :meth:`ShellStream.write`. Let the
-        last program of the script be started with ``exec``, or it survives the hang-up (fact 4h).
+        ``timeout`` covers the opening alone. ``stdin=None`` leaves the input open for :meth:`ShellStream.write`. The last program
+        of the script must be started with ``exec``, or it survives the SIGHUP (fact 4h).
         """
         with self.server.trace.of(script, self.serial) as call:
             async with deadline(timeout, "device shell", serial=self.serial):
@@ -323,7 +323,7 @@ class AdbDevice:
             return await send_file(connection, source, remote, mode=mode, mtime=stamp, progress=progress)
 
     async def pull(self, remote: str, *, limit: int = MAX_OUTPUT, timeout: float | None = SHELL_TIMEOUT) -> bytes:
-        """A device file's content; more than ``limit`` bytes are an error."""
+        """Read a device file. Raises ``OversizedError`` beyond ``limit`` bytes."""
         async with (
             self._sync("pull", remote, timeout) as connection,
             aclosing(receive_file(connection, remote, limit)) as pieces,
@@ -339,9 +339,9 @@ class AdbDevice:
         progress: Progress | None = None,
         timeout: float | None = TRANSFER_TIMEOUT,
     ) -> int:
-        """Save a device file as ``target`` (replaced only when all of it has arrived); the number of bytes.
+        """Save a device file as ``target`` and return the number of bytes; ``target`` is replaced only when it is complete.
 
-        More than ``limit`` bytes are an error, and so is a device that is silent for ``SHELL_TIMEOUT``; ``target`` stays as it was.
+        Raises ``EngineError`` beyond ``limit`` bytes, and where the device sends nothing for ``SHELL_TIMEOUT``.
         """
         async with (
             self._sync("pull", remote, timeout) as connection,
@@ -395,7 +395,7 @@ class AdbDevice:
                     return await _stream_apk(connection, source, size, progress)
 
     async def _install_pushed(self, source: Source, flags: Sequence[str], progress: Progress | None) -> InstallResult:
-        """The way of API 23 and less: a copy on the device, ``pm install``, and the copy removed whatever came of it."""
+        """Install on API 23 and less: copy to the device, ``pm install``, and remove the copy in any case."""
         path = f"{_SCRATCH}{secrets.token_hex(8)}.apk"
         try:
             await self.push(source, path, progress=progress, timeout=None)
@@ -418,7 +418,7 @@ def _limit(features: frozenset[str]) -> int:
 
 
 async def _exchange(stream: ShellStream, given: bytes, limit: int) -> ShellResult:
-    """Feed ``given`` to the command while reading its output: either direction may fill its buffers first."""
+    """Write ``given`` to the command while reading its output: either direction may fill its buffers first."""
     if len(given) <= _STDIN_AT_ONCE:
         await _feed(stream, given)
         return await stream.collect(limit)
@@ -431,7 +431,7 @@ async def _exchange(stream: ShellStream, given: bytes, limit: int) -> ShellResul
 
 
 async def _feed(stream: ShellStream, given: bytes) -> None:
-    """A command may end without reading all of its input; what became of it is in its output, not here."""
+    """A command may end without reading all of its input; its output shows why."""
     with suppress(TransportError):
         await stream.write(given)
         await stream.close_stdin()

@@ -56,7 +56,7 @@ class Discovery:
         return WirelessSupport(pairing=True, discovery=not problem, problem=problem)
 
     async def require(self) -> None:
-        """Return where the server discovers devices; else raise PAIRING_UNSUPPORTED with what to do about it."""
+        """Return where the server discovers devices. Raises PAIRING_UNSUPPORTED otherwise."""
         support = await self.supported()
         if not support.pairing:
             raise await self.too_old()
@@ -64,7 +64,7 @@ class Discovery:
             raise no_discovery(support.problem)
 
     async def services(self) -> tuple[MdnsService, ...]:
-        """What announces itself now, of every type, in the server's order."""
+        """The current announcements of every type, in the server's order."""
         try:
             return parse_services(await self._server.ask("host:mdns:services"))
         except EngineError as error:
@@ -89,7 +89,7 @@ class Discovery:
     async def first(
         self, wanted: Callable[[MdnsService], bool], timeout: float, report: Report
     ) -> tuple[MdnsService, ...]:
-        """What fits at the first look that finds something; empty after ``timeout`` seconds."""
+        """The first matches found; empty after ``timeout`` seconds."""
         end = monotonic() + timeout
         while True:
             if found := tuple(service for service in await self.services() if wanted(service)):
@@ -101,7 +101,7 @@ class Discovery:
             await asyncio.sleep(min(self._poll, left))
 
     async def explained(self, error: EngineError, secret: str = "") -> EngineError:
-        """An unknown service is a server that is too old; any other error is the same without the secret."""
+        """Explain an unknown service as a server that is too old; remove the secret from any other error."""
         if is_unknown_service(error):
             return await self.too_old()
         if secret and secret in f"{error.message}{error.details}":

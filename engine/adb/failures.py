@@ -22,7 +22,7 @@ class OversizedError(EngineError):
     """The device's output exceeds the limit; repeating the request would fail again."""
 
 
-# Looked for in this order: "device unauthorized" texts also advise on servers, "more than one device" names emulators.
+# In order of precedence: "device unauthorized" texts also mention servers, "more than one device" names emulators.
 _KNOWN = (
     ("more than one", ErrorCode.MULTIPLE_DEVICES_DEVICE_ID_REQUIRED),
     ("no such device", ErrorCode.DEVICE_NOT_FOUND),

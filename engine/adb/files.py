@@ -1,4 +1,4 @@
-"""Moving files over adb's sync service: the I/O around the conversations of ``protocol``.
+"""Transfer files over adb's sync service, with the conversations of ``sync``.
 
 Sources and targets are bytes, paths or binary file objects. Files on this machine are read and written in a worker
 thread, a megabyte at a time, so that a slow disk never stalls the event loop.
@@ -136,7 +136,7 @@ async def receive_file(
 
 
 async def save(pieces: AsyncIterator[bytes], target: str | os.PathLike[str]) -> int:
-    """Write to a neighbour of ``target`` and rename: a broken transfer leaves neither half a file nor the old one lost."""
+    """Write to a temporary file beside ``target`` and rename it, so that a broken transfer changes nothing."""
     path = Path(target)
     part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
     written = 0
@@ -147,7 +147,7 @@ async def save(pieces: AsyncIterator[bytes], target: str | os.PathLike[str]) -> 
                 written += await asyncio.to_thread(stream.write, piece)
             await asyncio.to_thread(_finish, stream, part, path)
         except BaseException:
-            with suppress(OSError):  # a full disk refuses the last bytes once more
+            with suppress(OSError):  # a full disk refuses the last bytes again
                 stream.close()
             part.unlink(missing_ok=True)
             raise

@@ -1,6 +1,6 @@
-"""Pairing over Wi-Fi (Android 11+): what is sent, what comes back, and what a person can do about a refusal. Pure.
+"""Pairing over Wi-Fi (Android 11+): requests, responses, and hints for failures. Pure.
 
-Codes and passwords are secrets: they appear in no message, hint, detail or ``repr`` that is made here.
+Codes and passwords are secrets: no message, hint, detail or ``repr`` contains them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class QrOffer:
 
     @property
     def payload(self) -> str:
-        """The text of the QR code, in the form that Android's scanner takes. It holds the password."""
+        """The text of the QR code for Android's scanner. It contains the password."""
         return f"WIFI:T:ADB;S:{self.name};P:{self.password};;"
 
 
@@ -54,7 +54,7 @@ class Paired:
 
 
 def check_code(code: str) -> str:
-    """``code`` without blanks. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for what no device shows."""
+    """``code`` without blanks. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) for an invalid one."""
     plain = "".join(code.split())
     if plain and len(plain) <= _MAX_CODE and plain.isascii() and plain.isprintable() and ":" not in plain:
         return plain

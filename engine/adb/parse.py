@@ -1,7 +1,7 @@
-"""Device and adb text → values. Pure and tolerant: no input raises, noise is skipped, CR and LF are both fine.
+"""Device and adb text → values. Pure and tolerant: no input raises, noise is skipped, CR and LF are both accepted.
 
-adb and Android change their wording from version to version, so each function takes what it recognises and leaves the
-rest; "nothing recognised" is an empty value that the caller can name in an error.
+adb and Android change their wording from version to version, so each function parses what it recognises; an empty value
+means that it recognised nothing.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def parse_getprop(text: str) -> dict[str, str]:
             if not start:
                 continue
             key, value = start[1], start[2]
-        elif re.match(r"\[[^\]]+\]: \[", line):  # the value before it was cut off: keep what is whole
+        elif re.match(r"\[[^\]]+\]: \[", line):  # a truncated value: keep the rest
             key, _, value = line[1:].partition("]: [")
         else:
             value = f"{value}\n{line}"
@@ -157,7 +157,7 @@ def parse_dumpsys_app_id(text: str, package: str = "") -> int:
 
 
 def _package_section(text: str, package: str) -> str:
-    """From ``InstalledPackage [NAME]`` to the next such line; the whole text where the heading is missing."""
+    """From ``Package [NAME]`` to the next such line; the whole text where the heading is missing."""
     start = text.find(f"Package [{package}]") if package else -1
     if start < 0:
         return text
@@ -166,7 +166,7 @@ def _package_section(text: str, package: str) -> str:
 
 
 class BroadcastResult(NamedTuple):
-    """What ``am broadcast`` printed. ``completed`` is no proof of delivery: it is printed without any receiver too."""
+    """The output of ``am broadcast``. ``completed`` is no proof of delivery: it is printed without any receiver too."""
 
     completed: bool
     code: int

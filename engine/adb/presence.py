@@ -28,7 +28,7 @@ class DeviceState:
     UNKNOWN = "unknown"
 
 
-# Nothing else on this path imports typing, which alone takes longer than the question to adb: no typing.NamedTuple.
+# Nothing else on this path imports typing, which alone takes longer than the request to adb: no typing.NamedTuple.
 class DeviceEntry(
     namedtuple(  # noqa: PYI024 - see above
         "DeviceEntry",
@@ -120,10 +120,10 @@ def _tabbed_row(line: str) -> tuple[str, str, str] | None:
 
 
 def _spaced_row(line: str) -> tuple[str, str, str] | None:
-    """Adb pads the serial to 22 columns, so one single space ends it only where no padding was left to print.
+    """Split at the padding: adb pads the serial to 22 columns, so a single space ends it only where no padding fits.
 
-    A serial may hold spaces ("adb-… (2)._adb-tls-connect._tcp", "(no serial number)"); a state that is not known must
-    have the padding before it, or any sentence would be a device.
+    A serial may contain spaces ("adb-… (2)._adb-tls-connect._tcp", "(no serial number)"); an unknown state must follow
+    padding, or any sentence would be a device.
     """
     state = rf"({'|'.join(_STATES)})(?=[\s(;]|$)(.*)"
     match = (

@@ -61,7 +61,7 @@ class Address(namedtuple("Address", "host port path", defaults=(LOOPBACK, DEFAUL
 
     @property
     def is_local(self) -> bool:
-        """Whether a server may be started there: on this very machine."""
+        """Whether a server may be started there: on this machine."""
         return bool(self.path) or self.host in ("localhost", "::1") or self.host.startswith("127.")
 
     def __str__(self) -> str:
@@ -71,9 +71,9 @@ class Address(namedtuple("Address", "host port path", defaults=(LOOPBACK, DEFAUL
 
 
 def server_address(env: Mapping[str, str]) -> Address:
-    """What adb itself would use: ``ADB_SERVER_SOCKET``, else ``ANDROID_ADB_SERVER_ADDRESS`` and ``…_PORT``.
+    """The address that adb uses: ``ADB_SERVER_SOCKET``, else ``ANDROID_ADB_SERVER_ADDRESS`` and ``…_PORT``.
 
-    Raises ``EngineError`` ADB_SERVER_FAILED for a value that names no address.
+    Raises ``EngineError`` ADB_SERVER_FAILED for an invalid value.
     """
     spec = env.get("ADB_SERVER_SOCKET", "")
     if spec:
@@ -119,7 +119,7 @@ def _bad_address(variable: str, value: str) -> EngineError:
 
 
 def encode_text(text: str) -> bytes:
-    """UTF-8, with bytes that a device's own names had in another encoding restored. Raises EXECUTION_VALIDATION_FAILED."""
+    """UTF-8, with undecodable bytes from device names restored. Raises EXECUTION_VALIDATION_FAILED."""
     try:
         return text.encode(errors="surrogateescape")
     except UnicodeEncodeError as exc:
@@ -164,7 +164,7 @@ def expect_okay(serial: str = "") -> Conversation[None]:
 def read_text() -> Conversation[str]:
     """Return a block with four hexadecimal digits of length before it.
 
-    Raises ``EngineError`` for a ``FAIL`` in its place: servers from 36 on refuse a pairing so, after the OKAY.
+    Raises ``EngineError`` for a ``FAIL`` instead, by which servers from 36 on refuse a pairing after the OKAY.
     """
     digits = yield 4
     refused = digits == b"FAIL"
@@ -232,7 +232,7 @@ class ShellDecoder:
         self._rest = b""
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
-        """``(STDOUT | STDERR, bytes)`` in order, neighbours of one channel joined; part of a packet is not held back.
+        """``(STDOUT | STDERR, bytes)`` in order, adjacent packets of one channel joined; partial packets are returned, too.
 
         Empty packets leave nothing behind, however many there are.
         """

@@ -12,7 +12,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 PLATFORM_TOOLS = "https://developer.android.com/tools/releases/platform-tools"
 NEEDED_VERSION = "31.0.0"
-"""The first platform-tools in which pairing and discovery are both dependable (30 has an unfinished discovery)."""
+"""The first platform-tools with dependable pairing and discovery (30 has an unfinished discovery)."""
 
 _CONNECTED = re.compile(r"(already connected|connected|failed to authenticate) to (.+)", re.DOTALL)
 
@@ -39,7 +39,7 @@ def connect_outcome(words: str) -> tuple[str, bool] | None:
 
 
 def connect_refusal(words: str, target: str) -> EngineError:
-    """Why ``host:connect`` did not work, and what to try. Sources: adb's own texts, 29.0.6 to 35."""
+    """The error of ``host:connect`` with a hint. Sources: adb's own texts, 29.0.6 to 35."""
     said = " ".join(words.split())
     lowered = said.lower()
     if "refused" in lowered:
@@ -92,7 +92,7 @@ def too_old(where: str, version: str, protocol: int) -> EngineError:
 
 
 def no_discovery(reason: str) -> EngineError:
-    """The server can pair, but does not look for devices."""
+    """The server can pair, but does not discover devices."""
     return EngineError(
         ErrorCode.PAIRING_UNSUPPORTED,
         f"the adb server does not discover devices on the network: {reason}",

@@ -33,7 +33,7 @@ from clawperator.engine.adb.trace import AdbTrace
 from clawperator.engine.errors import EngineError, ErrorCode
 
 QUERY_TIMEOUT = 10.0
-"""Seconds for one question to the server. Starting it may be part of the first."""
+"""Seconds for one request to the server; the first may include starting it."""
 _BACKOFF = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 _PATIENCE = 3
 """Refused reconnects before the tracker starts a server: another version may just be replacing it."""
@@ -76,7 +76,7 @@ class AdbServer:
         host, port, path = server_address(env)
         return cls(host, port, adb_path, path=path, env=env, autostart=autostart)
 
-    # -- questions to the server -----------------------------------------------------------------------------------------
+    # -- requests to the server -------------------------------------------------------------------------------------------
 
     async def version(self, *, timeout: float | None = QUERY_TIMEOUT) -> int:
         """The server's protocol version, e.g. 41."""
@@ -112,7 +112,7 @@ class AdbServer:
         async with deadline(timeout, "adb emulator registration"):
             with self.trace.of(f"host:emulator:{adb_port}"), closing(await self.connect()) as connection:
                 await connection.send(encode_request(f"host:emulator:{adb_port}"))
-                await connection.read()  # no reply is defined: the server closes when it has done it
+                await connection.read()  # there is no response: the server closes when it is done
 
     async def track_devices(
         self, *, reconnect: bool = False, on_lost: Callable[[EngineError], None] | None = None
@@ -132,7 +132,7 @@ class AdbServer:
                         attempt = 0
                         yield entries
             except EngineError as error:
-                self._features.clear()  # a new server counts its transports from the beginning
+                self._features.clear()  # a new server counts its transports from 1
                 if not reconnect:
                     raise
                 if attempt == 0 and on_lost:
@@ -191,7 +191,7 @@ class AdbServer:
             return await self._start_and_connect(serial)
 
     def _may_start(self, failure: OSError) -> bool:
-        """Only where nothing listens at all on this machine: a server that is slow or full is left alone."""
+        """Only where nothing listens at all on this machine: a slow or overloaded server is left alone."""
         refused = isinstance(failure, ConnectionRefusedError | FileNotFoundError)
         return refused and self._autostart and self.address.is_local
 
@@ -208,7 +208,7 @@ class AdbServer:
             raise unreachable(self.address, exc.strerror or str(exc)) from exc
 
     async def binary_version(self) -> str:
-        """The version of the adb program that would start a server here, e.g. ``29.0.6-debian``; "" where it is unknown."""
+        """The version of the adb program that would start a server here, e.g. ``29.0.6-debian``; "" where unknown."""
         return await program_version(os.environ if self._env is None else self._env, self._adb_path)
 
     async def ask(self, service: str, *, timeout: float | None = QUERY_TIMEOUT, label: str = "") -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SYNC_CHUNK = 64 * 1024
 SYNC_MAX_PATH = 1024
 SYNC_MAX_ENTRIES = 100_000
-"""Entries of one folder that are taken, so that a device cannot fill the memory with names."""
+"""Limit of entries of one folder, so that a device cannot fill the memory with names."""
 
 
 class FileStat(NamedTuple):

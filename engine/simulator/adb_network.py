@@ -27,7 +27,7 @@ class Refused(Exception):  # noqa: N818 - a response, not an error
 
 
 class DeviceTable(Protocol):
-    """The adb server's list of devices, as far as the network changes it."""
+    """The adb server's list of devices, as the network changes it."""
 
     def plug(self, device: SimulatedDevice, serial: str) -> None: ...
 
@@ -65,7 +65,7 @@ class NetworkDevice:
         return [self.connect_service, *pairings]
 
     def to_dict(self) -> dict[str, object]:
-        """What a person would read from the device's Wireless debugging screen."""
+        """The texts on the device's Wireless debugging screen."""
         dialogs = [
             {"address": str(Endpoint(self.host, port)), "code": code} for port, code in self.open_pairings.values()
         ]
@@ -78,7 +78,7 @@ class NetworkDevice:
         self.open_pairings[name] = (self._last_port, password)
 
     def show_code(self, code: str) -> str:
-        """Open the pairing dialog with this code; the address that it shows."""
+        """Open the pairing dialog with this code and return its address."""
         self.scan(self.guid, code)
         return str(Endpoint(self.host, self._last_port))
 
@@ -98,7 +98,7 @@ class Network:
         self._lost: dict[SimulatedDevice, tuple[str, ...]] = {}
 
     def has(self, device: SimulatedDevice) -> bool:
-        """Whether the device is in the network instead of plugged in."""
+        """Whether the device is on the network instead of USB."""
         return any(phone.device is device for phone in self.phones)
 
     @property
@@ -122,10 +122,10 @@ class Network:
         }
         return handlers[name](rest)
 
-    # -- devices come and go
+    # -- devices connect and disconnect
 
     def lost(self, device: SimulatedDevice, serials: tuple[str, ...]) -> None:
-        """The device has left the network while it was connected under these names."""
+        """The device has left the network; it was connected under these names."""
         self._lost[device] = serials
 
     def back(self, device: SimulatedDevice) -> None:
@@ -204,7 +204,7 @@ class Network:
         return f"failed to connect to {serial}" if phone.device.state == "offline" else f"connected to {serial}"
 
     def _dial(self, address: str) -> tuple[NetworkDevice | None, str]:
-        """The phone at an address or name with its new serial, or none with adb's text."""
+        """The device at an address or name with its new serial, or none with adb's text."""
         for phone in self.phones:
             named = address in (phone.guid, phone.connect_service.serial)
             if named and self._server.platform_tools >= 30 and self._server.discovery:
@@ -243,6 +243,6 @@ class Network:
 
 
 def _code_and_address(rest: str) -> tuple[str, str]:
-    """What is between the first colons: a code can hold none."""
+    """The text between the first two colons; a code contains none."""
     code, _, address = rest.partition(":")
     return code, address

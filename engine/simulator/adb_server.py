@@ -94,7 +94,7 @@ class EmbeddedAdbServer:
         self._changed.notify()
 
     def unplug(self, serial: str) -> None:
-        """List it no more, and lose what is connected to it."""
+        """Remove it from the list and drop its connections."""
         self._entries.pop(serial, None)
         for writer in self._connections.get(serial, ()):
             writer.transport.abort()
@@ -156,7 +156,7 @@ class EmbeddedAdbServer:
         return entry
 
     async def round_trip(self, verb: str) -> None:
-        """Let a question to the server itself take its time; to choose a device is no question."""
+        """Delay a request to the server itself by the round trip; choosing a device is not one."""
         if self._devices and not verb.startswith(("tport", "transport")):
             await self._devices[0].round_trips.wait()
             await self._devices[0].pauses.at(f"host {verb}")
@@ -182,7 +182,7 @@ class EmbeddedAdbServer:
     async def _forwarded(
         self, serial: str, remote: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """One connection to a forwarded port: hung up on where the device has nothing to connect it to."""
+        """Serve one connection to a forwarded port; close it where the device has no such service."""
         entry = self._entries.get(serial)
         service = open_service(entry.device, remote) if entry is not None else None
         if entry is not None and service is not None:
@@ -190,7 +190,7 @@ class EmbeddedAdbServer:
 
 
 class _Client:
-    """One connection: host requests, and after a transport was chosen one service of that device."""
+    """One connection: host requests, and after choosing a transport one service of that device."""
 
     def __init__(self, server: EmbeddedAdbServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._server = server
@@ -250,7 +250,7 @@ class _Client:
             while not gone.done():
                 change = asyncio.ensure_future(self._server.changed())
                 try:
-                    await asyncio.sleep(0)  # the task above listens now: no change after this list is missed
+                    await asyncio.sleep(0)  # the task above is waiting now: no change after this list is missed
                     self._writer.write(block(self._server.listing(long=verb.endswith("-l"))))
                     await self._writer.drain()
                     await asyncio.wait({gone, change}, return_when=asyncio.FIRST_COMPLETED)
@@ -285,7 +285,7 @@ class _Client:
         self._okay(b"OKAY" + answer)
 
     async def forwards(self, scope: str, verb: str) -> None:
-        """``list-forward``, and ``killforward-all``: of one device where the client names it."""
+        """``list-forward``, and ``killforward-all``: of one device where the client names one."""
         if verb == "list-forward":
             self._okay(block(self._server.forwards.listing()))
             return
@@ -303,7 +303,7 @@ class _Client:
         raise Refused(_NOT_SIMULATED)
 
     async def wait_for(self, scope: str, verb: str) -> None:
-        """``wait-for-TRANSPORT-STATE``: a second OKAY once it is so."""
+        """``wait-for-TRANSPORT-STATE``: a second OKAY once the state is reached."""
         state = verb.rpartition("-")[2]
         self._okay()
         await self._writer.drain()
@@ -344,14 +344,14 @@ class _Client:
 
 
 class _SocketChannel:
-    """A service's two directions on a client's socket."""
+    """Both directions of a service on a client's socket."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
         self._pipe = Pipe()
 
     async def listen(self, reader: asyncio.StreamReader) -> None:
-        """Take what the client sends until it closes."""
+        """Receive from the client until it closes."""
         try:
             while data := await reader.read(65536):
                 await self._pipe.write(data)
@@ -367,7 +367,7 @@ class _SocketChannel:
 
 
 def _split(request: str) -> tuple[str, str]:
-    """``host-serial:S:VERB`` → which device, and the verb."""
+    """Split ``host-serial:S:VERB`` into the device and the verb."""
     prefix, _, rest = request.partition(":")
     if prefix == "host":
         return "any", rest
@@ -383,7 +383,7 @@ def _split(request: str) -> tuple[str, str]:
 
 
 def _verb_start(rest: str) -> int:
-    """Where the colon before the verb is: a serial can hold colons itself (``127.0.0.1:5555``)."""
+    """The position of the colon before the verb: a serial can contain colons (``127.0.0.1:5555``)."""
     colons = [match.start() for match in re.finditer(":", rest)]
     for at in colons:
         verb = rest[at + 1 :]

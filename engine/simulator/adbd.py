@@ -29,7 +29,7 @@ VERSION: Final = 0x01000001
 VERSION_WITH_CHECKSUMS: Final = 0x01000000
 MAX_DATA: Final = 1024 * 1024
 MAX_DATA_V1: Final = 4096
-"""What API 23 and earlier take; a longer OPEN aborts the adb server (android-facts 4j)."""
+"""The limit of API 23 and earlier; a longer OPEN aborts the adb server (android-facts 4j)."""
 
 AUTH_TOKEN: Final = 1
 AUTH_SIGNATURE: Final = 2
@@ -58,7 +58,7 @@ class Packet(NamedTuple):
 
 
 async def read_packet(reader: asyncio.StreamReader) -> Packet:
-    """The next message. Raises ProtocolError for what no adb sends, IncompleteReadError (an EOFError) at the end."""
+    """Read the next message. Raises ProtocolError for an invalid one, IncompleteReadError (an EOFError) at the end."""
     command, arg0, arg1, length, _, magic = _HEADER.unpack(await reader.readexactly(_HEADER.size))
     if magic != command ^ 0xFFFFFFFF or length > MAX_DATA:
         raise ProtocolError
@@ -76,13 +76,13 @@ class Stream:
         self._writable.set()
 
     async def read(self) -> bytes:
-        """What the peer wrote; it may write again once this has been taken."""
+        """Data from the peer, which may write again after this call."""
         data = await self._inbox.get()
         await self._transport.send(Packet(OKAY, self.local, self.remote))
         return data
 
     async def write(self, data: bytes) -> None:
-        """Send ``data`` in as few messages as the peer takes, each after the acknowledgement of the one before."""
+        """Send ``data`` in as few messages as possible, each after the acknowledgement of the previous one."""
         size = self._transport.max_data
         for start in range(0, len(data), size):
             await self._writable.wait()
@@ -112,7 +112,7 @@ class Transport:
         self._last_local = 0
 
     async def run(self) -> None:
-        """Serve until either side goes."""
+        """Serve until either side closes."""
         try:
             async with asyncio.TaskGroup() as services:
                 await self._run_streams(services)

@@ -1,4 +1,4 @@
-"""How a command of the simulated device fails."""
+"""The error of commands on the simulated device."""
 
 from __future__ import annotations
 

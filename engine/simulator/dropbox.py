@@ -1,4 +1,4 @@
-"""The drop box: reports that the system keeps of crashes, and what ``dumpsys dropbox --print TAG`` shows of them."""
+"""The drop box: crash reports of the system, and the output of ``dumpsys dropbox --print TAG``."""
 
 from __future__ import annotations
 

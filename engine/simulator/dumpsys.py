@@ -37,7 +37,7 @@ def _package(device: Platform, names: Sequence[str]) -> str:
 
 
 def _accessibility(device: Platform, _: Sequence[str]) -> str:
-    """As Android 10 and later print it, or as the ones before; running services are named by their label only."""
+    """The format of Android 10 and later, or of earlier ones; running services are listed by their label only."""
     manager = device.accessibility
     installed = [service_of(package) for package in device.operator_pids]
     listed, on = manager.listed, manager.on
@@ -146,7 +146,7 @@ def _running_processes(device: Platform) -> str:
 
 
 def _meminfo(device: Platform, names: Sequence[str]) -> str:
-    """Of one package; without one, the device as a whole."""
+    """Of one package, or of the whole device."""
     head = "Applications Memory Usage (in Kilobytes):\n"
     if not names:
         return f"{head}\nTotal RAM: {TOTAL_KB:,}K (status normal)\n Free RAM: {FREE_KB:,}K\n"

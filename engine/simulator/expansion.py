@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<|>>|<=|>=|==|!=|&
 
 
 class Scope(Protocol):
-    """What expansion needs of a shell."""
+    """The part of a shell that expansion needs."""
 
     cwd: str
     parameters: list[str]
@@ -50,7 +50,7 @@ class Expander:
         return found
 
     async def text(self, word: Word) -> str:
-        """One string: neither split nor matched with files (assignments, redirections)."""
+        """One string, without splitting and file names (assignments, redirections)."""
         return "".join(" " if piece is None else piece[0] for piece in await self._pieces(word))
 
     async def pattern(self, word: Word) -> re.Pattern[str]:
@@ -137,7 +137,7 @@ class Expander:
 
 
 def _split(pieces: list[Piece]) -> list[list[tuple[str, bool]]]:
-    """Fields: quoted text stays together (even when empty), unquoted text is cut at blanks."""
+    """Split into fields: quoted text stays together (even when empty), unquoted text is split at blanks."""
     fields: list[list[tuple[str, bool]]] = []
     current: list[tuple[str, bool]] = []
     for piece in pieces:

@@ -105,7 +105,7 @@ class FileSystem:
         self._root.add(name, modes.S_IFDIR | 0o555, ROOT_UID, int(self._clock()))
 
     def _mounted(self, name: str) -> None:
-        """What is there now takes the place of what was there before."""
+        """Replace the content of the mounted folder by the current one."""
         now = int(self._clock())
         top = self._root.add(name, modes.S_IFDIR | 0o555, ROOT_UID, now)
         for path, text in self._mounts[name]().items():
@@ -252,7 +252,7 @@ class FileSystem:
         return tuple(sorted(node.children))
 
     def _parent(self, path: str, uid: int) -> tuple[_Node, str]:
-        """The folder that holds ``path``, and the last name ("" for the root itself)."""
+        """The folder of ``path``, and the last name ("" for the root itself)."""
         above, name = posixpath.split(posixpath.normpath(path))
         folder = self._find(above, uid)
         if not folder.is_dir:

@@ -1,4 +1,4 @@
-"""``adb reverse`` and ``adb forward``: tables of ports, and for the embedded adb server the listening sockets behind them."""
+"""``adb reverse`` and ``adb forward``: port tables, and the embedded adb server's listening sockets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Request:
 
     @classmethod
     def parse(cls, text: str) -> Request:
-        """Raises ForwardError for what is no pair of addresses."""
+        """Raises ForwardError unless it is a pair of addresses."""
         rest = text.removeprefix("norebind:")
         local, separator, remote = rest.partition(";")
         if not separator or not local or not remote or remote.startswith("*"):
@@ -39,7 +39,7 @@ class Request:
 
 
 def tcp_port(address: str) -> int | None:
-    """The port of ``tcp:N``, None for another kind of address. Raises ForwardError for what is no address at all."""
+    """The port of ``tcp:N``, None for another kind of address. Raises ForwardError for an invalid address."""
     match = _TCP.fullmatch(address)
     if match is not None and int(match[1]) < 65_536:
         return int(match[1])
@@ -90,7 +90,7 @@ class Reverses:
 
 
 class Forwards:
-    """What ``adb forward`` made the embedded adb server listen on. ``serve`` connects one client to a service of a device."""
+    """The embedded adb server's listeners of ``adb forward``. ``serve`` connects one client to a service of a device."""
 
     def __init__(
         self,
@@ -131,12 +131,12 @@ class Forwards:
         await entry[2].close()
 
     async def remove_all(self, serial: str = "") -> None:
-        """Of one device, or (empty) of all."""
+        """Remove those of one device, or (empty) all."""
         for local in [local for local, entry in self._table.items() if serial in ("", entry[0])]:
             await self.remove(local)
 
 
 def block(text: str) -> bytes:
-    """Text behind its length in four hexadecimal digits."""
+    """Text after its length in four hexadecimal digits."""
     data = text.encode("utf-8", "surrogateescape")
     return b"%04x" % len(data) + data

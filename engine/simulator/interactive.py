@@ -1,4 +1,4 @@
-"""A person at ``adb shell``: a prompt, echo, and the keys that a terminal's line discipline handles."""
+"""An interactive ``adb shell``: a prompt, echo, and the keys of a terminal's line discipline."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ async def _run(shell: Shell, keyboard: _Keyboard, text: str, tasks: asyncio.Task
 class _Keyboard:
     """Turns keys into lines, with echo.
 
-    As on a device: the shell's line editor echoes what it reads, so what was pasted shows up line by line, each at its
-    prompt; what is typed while a command runs is echoed at once.
+    As on a device, the shell's line editor echoes what it reads: pasted lines appear one by one, each at its prompt; keys
+    typed while a command runs are echoed at once.
     """
 
     FORGET: Final = b"\x03"
@@ -76,7 +76,7 @@ class _Keyboard:
         self._keys, self._screen = keys, screen
         self._line = bytearray()
         self._pending = bytearray()
-        """What has come in and is not echoed yet."""
+        """Received, but not echoed yet."""
         self._lost = False
         self._arrived = Notifier()
         self._typed: deque[bytes] = deque()
@@ -140,6 +140,6 @@ class _Keyboard:
             self.foreground.cancel()
 
     def _erase(self) -> None:
-        """One character: its continuation bytes go with it."""
+        """Erase one character with its continuation bytes."""
         while self._line and self._line.pop() & 0xC0 == 0x80:
             pass

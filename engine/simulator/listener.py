@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Listener:
-    """A listening socket whose connections live and die with it."""
+    """A listening socket that owns its connections."""
 
     def __init__(
         self, serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
@@ -24,7 +24,7 @@ class Listener:
         self.port = self._server.sockets[0].getsockname()[1]
 
     def drop_all(self) -> None:
-        """Lose every connection at once."""
+        """Drop every connection at once."""
         for writer in self._connections.values():
             writer.transport.abort()
 

@@ -108,7 +108,7 @@ class _Ring:
             self._head = 0
 
     def since(self, position: int) -> list[LogRecord]:
-        """What is held at ``position`` and after it."""
+        """The records at ``position`` and after it."""
         return self._records[self._head + max(0, position - self.first) :]
 
     def after(self, time_ns: int) -> int:
@@ -162,9 +162,9 @@ class LogBuffer:
         tag: str,
         buffer: str = "main",
     ) -> None:
-        """Append one entry per message, all with the same head: the cheap way to log a hierarchy of thousands of lines.
+        """Append one entry per message, all with the same head: fast enough for dumps of thousands of lines.
 
-        The clock is read once, and the entries follow each other by a nanosecond.
+        The clock is read once; the entries are a nanosecond apart.
         """
         number = BUFFERS[buffer]
         prefix = bytes((LEVELS.index(level) + FIRST_PRIORITY,)) + _c_string(tag)

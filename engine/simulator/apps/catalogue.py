@@ -1,4 +1,4 @@
-"""Which apps a simulated device comes with."""
+"""The apps installed on a simulated device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tap, a hold or Enter does, as values."""
+"""Effects of a tap, a long press or Enter, as values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class EffectTarget(Protocol):
-    """The hands of an effect: the state of the app in front, and the way between screens."""
+    """What an effect may change: the state of the app in front, and the screens."""
 
     @property
     def state(self) -> dict[str, Any]: ...
@@ -25,7 +25,7 @@ class Effect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Go:
-    """Open a screen of the same app; with ``instead``, in place of this one."""
+    """Open a screen of the same app; with ``instead``, replace this one."""
 
     screen: str
     arg: str = ""
@@ -93,10 +93,10 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Clickable, but without consequence."""
+    """Clickable, but without effect."""
 
     def apply(self, actor: EffectTarget) -> None:
-        """Leave all as it is."""
+        pass
 
 
 BACK = GoBack()

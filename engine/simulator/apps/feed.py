@@ -1,4 +1,4 @@
-"""A feed without an end: scrolling on loads more. Its texts are what people post, markup and emoji included."""
+"""An endless feed: scrolling loads more posts, with markup and emoji in their texts."""
 
 from __future__ import annotations
 

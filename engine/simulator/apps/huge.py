@@ -1,4 +1,4 @@
-"""A screen of an exact number of nodes, for measuring."""
+"""A screen with an exact number of nodes, for benchmarks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def huge_app(nodes: int) -> App:
 
 
 def _card(number: int) -> ViewSpec:
-    """Five nodes."""
     texts = column(
         label(f"Item {number}", id="title"),
         label(f"Detail of item {number} & its “neighbours”", id="summary"),

@@ -80,7 +80,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """What holds for the whole tree: the app, dp → px, scroll offsets and the focused field, both by path."""
+    """Parameters of the whole tree: the app, dp → px, scroll offsets and the focused field, both by path."""
 
     package: str
     scale: float
@@ -96,7 +96,7 @@ def place(root: ViewSpec, screen: Bounds, how: Placing) -> list[Node]:
 
 
 def _place(node: Node, how: Placing, nodes: list[Node]) -> None:
-    """Add a node and what is below it."""
+    """Add a node and its subtree."""
     view = node.view
     node.index = len(nodes)
     nodes.append(node)
@@ -112,7 +112,7 @@ def _place(node: Node, how: Placing, nodes: list[Node]) -> None:
 
 
 def _reach(view: ViewSpec, box: Bounds, scale: float) -> int:
-    """How much longer the children are than the viewport, in pixels."""
+    """By how many pixels the children exceed the viewport."""
     along = [_extent(child, view.scroll) for child in view.children]
     needed = round((sum(along) + view.gap * max(0, len(along) - 1) + 2 * view.pad) * scale)
     return max(0, needed - (box.height if view.scroll == "column" else box.width))

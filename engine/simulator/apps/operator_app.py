@@ -1,4 +1,4 @@
-"""The Operator's own window: whether its accessibility service runs, and the way to switch it on."""
+"""The Operator's own window: whether its accessibility service runs, and a button to enable it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shop whose home screen has a decoy: the search bar is a picture of one, the real field is on the next screen."""
+"""A shop whose home screen shows a fake search bar; the real field is on the next screen."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PRODUCTS = (
 
 @dataclass(frozen=True, slots=True)
 class SearchProducts:
-    """Show the results for what was typed; with nothing typed, stay."""
+    """Show the results for the typed text; without text, stay."""
 
     def apply(self, actor: EffectTarget) -> None:
         query = str(actor.state.get("query", "")).strip()

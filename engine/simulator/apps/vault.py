@@ -1,4 +1,4 @@
-"""A login behind a secure window: no pictures, and no root for accessibility."""
+"""A login in a secure window: no screenshots, and no root for accessibility."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Screens as data: nested views with sizes in dp, laid out by columns, rows and stacks.
 
-A screen is a pure function of an app's state; what a tap does is a value, too (``effects``).
+A screen is a pure function of an app's state; the effect of a tap is a value (``effects``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Look = Literal[
     "primary",
     "tile",
 ]
-"""How a view is drawn; no meaning beyond pictures."""
+"""How a view is drawn in screenshots only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class ViewSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
-    """What an app shows. ``secure``: no pictures and no accessibility root; ``idle``: false while it never comes to rest."""
+    """The content of an app. ``secure``: no screenshots and no accessibility root; ``idle``: false while it changes."""
 
     root: ViewSpec
     activity: str = ".MainActivity"
@@ -162,7 +162,7 @@ def scroll_list(*children: ViewSpec, id: str = "recycler_view", **rest: Any) -> 
 
 
 def toolbar(title: str, *, back: Effect | None = None, actions: tuple[ViewSpec, ...] = ()) -> ViewSpec:
-    """The bar on top: an optional way back, the title, actions."""
+    """The bar at the top: an optional back button, the title, actions."""
     up = (icon_button("Navigate up", back),) if back is not None else ()
     name = label(title, height=56, weight=1, look="heading")
     return ViewSpec(

@@ -12,7 +12,7 @@ SETTINGS_PACKAGE: Final = "com.android.settings"
 
 
 async def activity(process: Process, words: list[str]) -> int:
-    """``am VERB …``, whichever way it was called."""
+    """``am VERB …`` or ``cmd activity VERB …``."""
     verb, *rest = words or [""]
     handler = _VERBS.get(verb)
     if handler is None:
@@ -72,7 +72,7 @@ async def _start(process: Process, words: list[str]) -> int:
 
 
 async def _start_failed(process: Process, text: str, status: int) -> int:
-    """What is being started goes to standard output, why it is not to standard error."""
+    """Print the intent to standard output and the reason to standard error."""
     head, _, rest = text.partition("\n")
     await process.out(f"{head}\n")
     raise CommandError(rest, status)
@@ -84,7 +84,7 @@ async def _force_stop(process: Process, words: list[str]) -> int:
 
 
 async def _kill(_process: Process, words: list[str]) -> int:
-    """Background processes only; nothing that a host could see goes with them."""
+    """Kill background processes, which has no visible effect."""
     _last(words)
     return 0
 
@@ -111,7 +111,7 @@ def _last(words: list[str]) -> str:
 
 
 async def monkey(process: Process) -> int:
-    """``monkey -p PACKAGE [-c CATEGORY] 1``: what people use to start an app by its package alone."""
+    """``monkey -p PACKAGE [-c CATEGORY] 1``: starts an app by its package alone."""
     options, _ = process.options("+p:c:v", ("pct-syskeys=", "throttle=", "ignore-crashes"))
     package = options.get("p", "")
     await process.out(f"  bash arg: -p\n  bash arg: {package}\n")

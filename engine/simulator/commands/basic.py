@@ -1,4 +1,4 @@
-"""Small commands about nothing but text, time and the caller."""
+"""Commands for text, time and the caller's identity."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def sleep(process: Process) -> int:
 
 
 async def date(process: Process) -> int:
-    """``date [-u] [+FORMAT]``; setting the clock is not for the shell user."""
+    """``date [-u] [+FORMAT]``; the shell user cannot set the clock."""
     options, words = process.options("ud:")
     if "d" in options or any(not word.startswith("+") for word in words):
         raise CommandError("date: cannot set date: Operation not permitted")

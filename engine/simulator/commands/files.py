@@ -1,4 +1,4 @@
-"""Commands about files: what toybox has of them, as far as hosts use it."""
+"""File commands of toybox, as far as host tools use them."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def mv(process: Process) -> int:
 
 
 def _into(process: Process, source: str, target: str) -> str:
-    """The path that ``source`` gets: inside ``target`` when that is a folder."""
+    """The target path for ``source``: inside ``target`` when that is a folder."""
     path = process.path(target)
     files = process.device.files
     if files.exists(path) and files.stat(path).is_dir:
@@ -174,7 +174,7 @@ async def touch(process: Process) -> int:
 
 
 async def chmod(process: Process) -> int:
-    """``chmod OCTAL PATHS``; letters are accepted as far as ``+x`` and the like, which change nothing here that matters."""
+    """``chmod OCTAL PATHS``; symbolic modes such as ``+x`` make the file executable."""
     _, names = process.options("Rvf")
     mode, *paths = process.require(names, 2)
 

@@ -1,4 +1,4 @@
-"""The arguments that ``am`` turns into an Intent, and how an Intent is printed."""
+"""Parse the arguments of ``am`` to an Intent, and print one."""
 
 from __future__ import annotations
 

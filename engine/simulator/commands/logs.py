@@ -18,7 +18,7 @@ from clawperator.engine.simulator.process import Command, Process, encode
 from clawperator.engine.simulator.streams import Sink
 
 MAX_LOG_BYTES: Final = 1024
-"""``log`` cuts its message there (android-facts 2i)."""
+"""``log`` truncates its message here (android-facts 2i)."""
 DEFAULT_BUFFERS: Final = ("main", "system", "crash")
 STDIO_BLOCK: Final = 4096
 STALL_SECONDS: Final = 32.0
@@ -84,7 +84,7 @@ class _Query:
 
     @property
     def failure(self) -> int:
-        """The exit code for arguments that it cannot use."""
+        """The exit code for invalid arguments."""
         return 1 if self.sdk >= 24 else 255
 
 
@@ -167,7 +167,7 @@ def _style(query: _Query, value: str) -> None:
 
 
 def _tail(query: _Query, value: str) -> None:
-    """A count, or a time: entries later than it (android-facts 2a, 2b)."""
+    """A count, or a time: entries after it (android-facts 2a, 2b)."""
     if value.isascii() and value.isdigit():
         query.last = max(1, int(value[:9]))
         return
@@ -253,13 +253,11 @@ _OPTIONS: Final[dict[str, Callable[[_Query, str], None]]] = {
 
 
 async def _batches(query: _Query, reader: LogReader, deliver: Callable[[list[LogRecord]], Awaitable[bool]]) -> None:
-    """Hand on what logd would send, until a dump is complete or ``deliver`` returns False."""
+    """Pass on logd's records until a dump is complete or ``deliver`` returns False."""
     loop = asyncio.get_running_loop()
     while True:
         records = reader.take()
-        if (
-            query.after_ns is not None and 26 <= query.sdk <= 30
-        ):  # such a logd holds back what its clock has yet to pass
+        if query.after_ns is not None and 26 <= query.sdk <= 30:  # such a logd withholds records later than its clock
             records = [record for record in records if record.time_ns > query.after_ns]
         if query.pid is not None:
             records = [record for record in records if record.header()[0] == query.pid]
@@ -277,7 +275,7 @@ async def _batches(query: _Query, reader: LogReader, deliver: Callable[[list[Log
 
 
 async def _print_binary(query: _Query, reader: LogReader, sink: Sink) -> None:
-    """Frames as they are; on API 33 they leave in stdio's blocks, and the rest at exit (android-facts 1d)."""
+    """Frames unchanged; API 33 flushes them in stdio's blocks, and the rest at exit (android-facts 1d)."""
     held = bytearray()
 
     async def deliver(records: list[LogRecord]) -> bool:

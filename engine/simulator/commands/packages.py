@@ -1,4 +1,4 @@
-"""``pm`` and ``cmd package``: what is installed, and installing."""
+"""``pm`` and ``cmd package``: installed packages, permissions, installation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FEATURES: Final = ("reqGlEsVersion=0x30000", "android.hardware.touchscreen", "a
 
 
 async def package_service(process: Process, words: list[str]) -> int:
-    """``pm VERB …``, whichever way it was called."""
+    """``pm VERB …`` or ``cmd package VERB …``."""
     verb, *rest = words or [""]
     handler = _VERBS.get(verb)
     if handler is None:
@@ -47,7 +47,7 @@ async def package_service(process: Process, words: list[str]) -> int:
     return await handler(process, rest)
 
 
-# -- what is installed
+# -- installed packages
 
 
 async def _list(process: Process, words: list[str]) -> int:
@@ -64,7 +64,7 @@ async def _list(process: Process, words: list[str]) -> int:
 
 
 def _packages(process: Process, words: list[str]) -> Iterable[str]:
-    """Lines of ``list packages``. The filter is a piece of the name, not the name (android-facts 3c)."""
+    """Lines of ``list packages``. The filter is a part of the name (android-facts 3c)."""
     flags = _LIST_FLAGS if process.device.sdk >= 26 else _LIST_FLAGS.replace("U", "")
     options, rest = _options(words, flags, _LIST_LONG)
     wanted = rest[0] if rest else ""
@@ -125,7 +125,7 @@ async def _resolve_activity(process: Process, words: list[str]) -> int:
     return 0
 
 
-# -- rights and state
+# -- permissions and state
 
 
 async def _grant(process: Process, words: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Networks on and off: ``svc``, ``cmd wifi``, ``cmd connectivity`` and their kin, over the device's settings; ``ip`` and ``ifconfig``."""
+"""Enable and disable networks over the device's settings: ``svc``, ``cmd wifi``, ``cmd connectivity``; ``ip`` and ``ifconfig``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SVC_USAGE: Final = """Available commands:
 """
 _WIFI_HELP: Final = "Use 'cmd wifi help' for available commands."
 INTERFACES: Final = {"lo": ("127.0.0.1", 8), "eth0": ("10.0.2.15", 24), "wlan0": ("10.0.2.16", 24)}
-"""Of an emulator: address and length of its network's prefix."""
+"""Of an emulator: address and prefix length of its network."""
 
 
 def _set(process: Process, key: str, *, on: bool) -> None:
@@ -116,7 +116,7 @@ def _unknown(words: list[str], help_text: str = "") -> CommandError:
 
 
 async def ip(process: Process) -> int:
-    """``ip addr [show [dev] NAME]`` and ``ip route``; options such as ``-f inet`` change nothing here."""
+    """``ip addr [show [dev] NAME]`` and ``ip route``; options such as ``-f inet`` are ignored."""
     words = [word for word in process.arguments if word not in ("-f", "inet", "-4", "-o", "show", "list", "dev")]
     topic, *names = words or [""]
     if topic in ("a", "addr", "address"):

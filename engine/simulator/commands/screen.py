@@ -1,4 +1,4 @@
-"""What is on the screen, and fingers on it: ``wm``, ``input``, ``uiautomator``, ``screencap``."""
+"""Screen and input: ``wm``, ``input``, ``uiautomator``, ``screencap``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ The commands and default sources are:
 
 async def window_manager(process: Process, words: list[str]) -> int:
     """``wm size`` and ``wm density``. The simulated display has one size."""
-    if words == ["dismiss-keyguard"]:  # a locked one asks for its secret, which is not given
+    if words == ["dismiss-keyguard"]:  # a locked one asks for its secret, which no command can enter
         return 0
     metrics = process.device.ui.metrics
     texts = {"size": f"{metrics.width}x{metrics.height}", "density": str(metrics.density)}
@@ -83,7 +83,7 @@ async def _swipe(device: SimulatedDevice, words: list[str]) -> None:
 
 
 async def _key(device: SimulatedDevice, words: list[str]) -> None:
-    """``--longpress`` presses all the same (android-facts 8c)."""
+    """``--longpress`` is ignored (android-facts 8c)."""
     keys = [word for word in words if not word.startswith("--")]
     if not keys:
         raise _bad_arguments("keyevent")

@@ -97,7 +97,7 @@ async def cmd(process: Process) -> int:
         missing = "inaccessible or not found" if process.device.sdk >= 29 else "not found"
         raise CommandError(f"/system/bin/sh: cmd: {missing}", 127)
     words = process.arguments
-    if words[:1] == ["-w"]:  # waits for a service that is not there yet: ours all are
+    if words[:1] == ["-w"]:  # waits for a missing service: all are present
         words = words[1:]
     if not words:
         raise CommandError(
@@ -133,7 +133,7 @@ async def _status_bar(_process: Process, _words: list[str]) -> int:
 
 
 async def reboot(process: Process) -> int:
-    """The transport drops; the device is back when it has booted."""
+    """Drop the transport until the device has booted."""
     process.device.reboot()
     return 0
 
@@ -213,7 +213,7 @@ async def pidof(process: Process) -> int:
 
 
 async def kill(process: Process) -> int:
-    """Only the caller's own processes would go, and none of those outlives its command."""
+    """Refuse: the caller's own processes do not outlive their command."""
     _, words = process.options("ls:0123456789")
     own = {row.pid for row in processes(process.device)}
     for word in words:
@@ -255,7 +255,7 @@ async def su(process: Process) -> int:
 
 
 def _data_folder(device: SimulatedDevice, name: str, uid: int) -> str:
-    """The app's private folder, made when it is first looked at."""
+    """The app's private folder, made on first use."""
     home = posixpath.join("/data/data", name)
     for path, mode in ((home, 0o700), (posixpath.join(home, "files"), 0o771)):
         if not device.files.exists(path):
