@@ -1,1 +1,1 @@
-"""What crosses the engine's borders: payloads in, envelopes back, each rule stated once and checked before anything runs."""
+"""Payloads, envelopes and the rules for them; everything is validated before anything runs."""

@@ -343,7 +343,7 @@ ACTIONS: Mapping[str, type[Params]] = {
 """The action types that callers may send, by canonical name. ``doctor_ping`` is internal and not among them."""
 
 VOCABULARY: dict[str, FieldInfo] = {}
-"""Every parameter name there is, as the first action type that has it reads it."""
+"""Every parameter name, with the field of the first action type that has it."""
 for _params in ACTIONS.values():
     VOCABULARY |= {name: field for name, field in _params.model_fields.items() if name not in VOCABULARY}
 

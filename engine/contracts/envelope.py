@@ -53,7 +53,7 @@ class Envelope:
 
 
 class _Number(str):
-    """A JSON number in the digits it was sent in."""
+    """A JSON number in its original digits."""
 
     __slots__ = ()
 

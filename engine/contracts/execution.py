@@ -25,7 +25,7 @@ class Action:
         return _action(self, deepcopy(dict(self.params)))
 
     def to_wire(self) -> dict[str, Any]:
-        """What the device gets: only parameters that the action type reads, under every name any generation reads."""
+        """The action as sent to the device: only parameters that the action type reads, under every name any generation reads."""
         known = ACTIONS.get(self.type)
         sent = None if known is None else known.model_fields.keys() - known.host_only
         params = {name: value for name, value in self.params.items() if sent is None or name in sent}
@@ -47,7 +47,7 @@ class Execution:
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Self:
-        """The value behind a normalised payload. Nothing is checked: use it on what ``validate`` returned or we built."""
+        """The value of a normalised payload, which is not checked: use it for the output of ``validate`` only."""
         return cls(
             command_id=payload["commandId"],
             task_id=payload["taskId"],
@@ -69,7 +69,7 @@ class Execution:
         return replace(self, timeout_ms=timeout_ms)
 
     def to_payload(self) -> dict[str, Any]:
-        """The normalised payload: what is stored, shown and returned."""
+        """The normalised payload, as stored, shown and returned."""
         return self._root([action.to_payload() for action in self.actions]) | {"mode": self.mode}
 
     def wire_json(self) -> str:

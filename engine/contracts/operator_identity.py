@@ -1,4 +1,4 @@
-"""What the Operator app is called on a device (wire.md#identifiers and wire.md#broadcast)."""
+"""The Operator app's names on a device (wire.md#identifiers and wire.md#broadcast)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ RELEASE_PACKAGE = "com.clawperator.operator"
 DEBUG_PACKAGE = f"{RELEASE_PACKAGE}.dev"
 OPERATOR_PACKAGES = (RELEASE_PACKAGE, DEBUG_PACKAGE)
 AGENT_ACTION = "app.clawperator.operator.ACTION_AGENT_COMMAND"
-"""The broadcast action that every generation of the app really listens to."""
+"""The broadcast action of every generation of the app."""
 
 SERVICE_CLASS = "clawperator.operator.accessibilityservice.OperatorAccessibilityService"
 LISTENER_CLASS = "action.notification.NotificationListenerService"

@@ -28,7 +28,7 @@ def _supported(name: str) -> str:
 
 
 def _of_its_type(params: object, info: ValidationInfo) -> Params:
-    """``params`` by the model of the action's type, which is built when it is needed; of no type, only their form."""
+    """Validate ``params`` by the model of the action's type, built on demand; without a type, check their form only."""
     model = ACTIONS[canonical(info.data["type"])] if "type" in info.data else Params
     return model.model_validate(params, context=info.context)
 
@@ -118,7 +118,7 @@ def _contradiction(alias: str) -> JsonDict:
 
 @cache
 def step_model(name: str) -> type[PayloadStep]:
-    """The model of an action of the type ``name``, by all of its names."""
+    """The model of an action of the type ``name``, under all of its names."""
     params = ACTIONS[name]
     names = (name, *(alias for alias, meant in ALIASES.items() if meant == name != alias))
     needed = params.one_of or any(field.is_required() for field in params.model_fields.values())

@@ -1,4 +1,4 @@
-"""Which actions leave a device as it is, and the refusal of plans that do more."""
+"""The actions that change nothing on a device, and the check that a plan has no others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from clawperator.engine.contracts.issues import joined
 from clawperator.engine.errors import EngineError, ErrorCode
 
 INTERNAL = frozenset({"doctor_ping"})
-"""The doctor's own handshake: no payload of a caller can hold it."""
+"""The doctor's handshake, which no caller's payload can contain."""
 OBSERVING = INTERNAL | {
     "snapshot_ui",
     "read_text",
@@ -17,7 +17,7 @@ OBSERVING = INTERNAL | {
     "take_screenshot",
     "sleep",
 }
-"""Canonical types of actions that touch nothing on the device."""
+"""Canonical types of actions that change nothing on the device."""
 
 
 def refuse_acting(execution: Execution) -> None:

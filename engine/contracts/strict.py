@@ -30,10 +30,10 @@ _KEYS_TO_SUGGEST_FOR = 3
 
 
 class Strict(BaseModel):
-    """A JSON object with known keys, whose fields are named as JSON names them.
+    """A JSON object with known keys, whose fields are named as in JSON.
 
-    Pydantic runs the validators of a model only when all of its fields are right. Here the unknown keys and the
-    ``problems`` between fields are reported together with the wrong fields, so that a caller sees everything at once.
+    Pydantic runs the validators of a model only when all of its fields are valid. Here the unknown keys and the
+    ``problems`` between fields are reported together with the invalid fields, so that a caller sees everything at once.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)

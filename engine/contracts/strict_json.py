@@ -1,4 +1,4 @@
-"""JSON as the contract means it: one meaning per document, every number exact, no depth that exhausts a stack."""
+"""Strict JSON: one meaning per document, exact numbers, limited depth."""
 
 from __future__ import annotations
 

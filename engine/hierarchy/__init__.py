@@ -1,1 +1,1 @@
-"""UI dumps become trees; roles, matchers, and why a matcher does not match. Pure."""
+"""UI trees parsed from dumps: roles, matchers, selectors and explanations. Pure."""

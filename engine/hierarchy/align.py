@@ -1,8 +1,8 @@
-"""Which node of a new tree is which node of the old one.
+"""Pair the nodes of two trees.
 
-Children are aligned parent by parent: first on (resource id, class, label) by a longest common subsequence, then what is
-left between two such pairs by order within the same (resource id, class). That is what keeps the cursor and the folds on the
-same thing when a list scrolls, and what the change marks in the gutter are made of.
+Children are aligned parent by parent: first on (resource id, class, label) by a longest common subsequence, then those
+left between two such pairs by order within the same (resource id, class). This keeps the cursor and the folds on the same
+node when a list scrolls, and gives the change marks in the gutter.
 
 It works on positions and columns, not on nodes: a follower aligns thousands of nodes several times a second.
 """
@@ -105,7 +105,7 @@ class Heirs:
         self._pairs: dict[int, dict[int, int]] = {}
 
     def of(self, node: UiNode) -> UiNode | None:
-        """``None`` when it is gone, or what it was in."""
+        """``None`` when it or one of its ancestors was removed."""
         heir: UiNode | None = None
         for step in reversed([node, *node.ancestors]):
             found = self._level(step.parent, heir).get(step.index)
@@ -115,7 +115,7 @@ class Heirs:
         return heir
 
     def _level(self, parent: UiNode | None, heir: UiNode | None) -> dict[int, int]:
-        """The pairs below ``parent``, which has become ``heir``; without them, the roots'."""
+        """The pairs below ``parent``, whose counterpart is ``heir``; without them, the roots'."""
         key = parent.index if parent is not None else -1
         if key not in self._pairs:
             old = parent.children if parent is not None else self._old.roots
@@ -139,7 +139,7 @@ class _ByPosition(Protocol):
 
 
 class _Asked:
-    """One tree, whose names are worked out one at a time."""
+    """One tree, whose names are computed one at a time."""
 
     def __init__(self, tree: UiTree) -> None:
         self._nodes = tree.nodes
@@ -174,7 +174,7 @@ class _Lazily(dict[int, Hashable]):
 
 
 def _side_of(tree: UiTree) -> _Side:
-    """Made once per tree: what is new in one alignment is old in the next."""
+    """Cached per tree: the new tree of one alignment is the old one of the next."""
     side = _SIDES.get(tree)
     if side is None:
         side = _SIDES[tree] = _Side(tree)
@@ -234,7 +234,7 @@ def _pair_siblings(before: _Named, after: _Named, old: Sequence[int], new: Seque
     left: dict[Hashable, deque[int]] = defaultdict(deque)
     for gap, a in _unpaired(old, [a for a, _ in pairs]):
         left[gap, before.kinds[a]].append(a)
-    # Only between the same neighbours: a row that scrolled out above is not the one that came in below.
+    # Pair only between the same neighbours: a row that scrolled out above is not the one that appeared below.
     for gap, b in _unpaired(new, [b for _, b in pairs]):
         if queue := left.get((gap, after.kinds[b])):
             pairs.append((queue.popleft(), b))
@@ -274,7 +274,7 @@ def _by_name(
 
 
 def _subsequence(old: Sequence[Hashable], new: Sequence[Hashable]) -> Pairs:
-    """Places of a longest common subsequence."""
+    """The positions of a longest common subsequence."""
     width = len(new) + 1
     lengths = [[0] * width for _ in range(len(old) + 1)]
     for i in range(len(old) - 1, -1, -1):
@@ -316,6 +316,6 @@ def _count_removed(old: UiTree, old_to_new: dict[int, int]) -> dict[int, int]:
         if position in old_to_new:
             continue
         parent = old.nodes[position].parent
-        if parent is None or parent.index in old_to_new:  # else it is inside a subtree that is counted already
+        if parent is None or parent.index in old_to_new:  # otherwise it is inside a subtree that is counted already
             removed[old_to_new[parent.index] if parent is not None else -1] += 1
     return dict(removed)

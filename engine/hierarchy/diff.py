@@ -32,14 +32,14 @@ class Change:
 
     @property
     def node(self) -> UiNode:
-        """The new one; the old one where it was removed."""
+        """The new node; the old one where it was removed."""
         node = self.new or self.old
         assert node is not None
         return node
 
     @property
     def name(self) -> str:
-        """What a person calls the node: the short class, then the label, the id, or the first label inside it."""
+        """A name for people: the short class, then the label, the id, or the first label inside it."""
         node = self.node
         short = node.cls.rpartition(".")[2] or node.tag
         if label := node.label or (_first_label(node) if not node.resource_id else ""):

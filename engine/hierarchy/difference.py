@@ -37,17 +37,17 @@ _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}
 
 
 def plain(text: str) -> str:
-    """``text`` with look-alikes, compatibility forms and invisible characters made plain; letter case kept."""
+    """``text`` without look-alikes, compatibility forms and invisible characters; letter case stays."""
     return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_PLAIN)
 
 
 def canonical(text: str) -> str:
-    """What two texts share that a hurried reader takes for the same: plain, case ignored, blanks trimmed, unescaped."""
+    """A form in which texts that look alike are equal: plain, folded, trimmed, unescaped."""
     return fold(plain(unescape(text))).strip()
 
 
 def unescape(text: str) -> str:
-    """The references a dump may hold, decoded; any other ``&`` stays."""
+    """Decode the references of a dump; any other ``&`` stays."""
     return _ENTITY.sub(lambda entity: html.unescape(entity.group()), text) if "&" in text else text
 
 
@@ -97,7 +97,7 @@ def first_difference(wanted: str, got: str) -> str:
 
 
 def spell(character: str | None) -> str:
-    """A character so that it cannot be mistaken: quoted when it is visible ASCII, else by code point and name."""
+    """A character in an unambiguous form: quoted when it is visible ASCII, else by code point and name."""
     if character is None:
         return "the end"
     if "!" <= character <= "~":

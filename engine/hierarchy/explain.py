@@ -1,4 +1,4 @@
-"""Why a matcher finds a node or not: per field for one node, and for the whole tree what comes nearest."""
+"""Explain why a matcher finds a node or not: per field for one node, and the nearest nodes of the whole tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clawperator.engine.hierarchy.nodes import NO_BOUNDS, UiNode, UiTree, is_bla
 
 _NO_FIELD = "the matcher has no field"
 _ALIKE = 2
-"""The most unlikeness (``_unlike``) of two texts that a person may have confused."""
+"""The largest distance (``_unlike``) of two texts that are easily confused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ class TreeExplanation:
 
     counts: tuple[FieldCount, ...]
     nearest: tuple[Explanation, ...]
-    """The nodes that nearly match: fewest failing fields first, then the likeliest slip, then document order."""
+    """The nodes that nearly match: fewest failing fields first, then the smallest distance, then document order."""
     matches: int
     """Matches on screen."""
     off_screen_matches: int
     verdict: str
-    """Which field leaves nothing ("textEquals removes the last 4"); empty when there are matches."""
+    """Which field excludes the last nodes ("textEquals removes the last 4"); empty when there are matches."""
 
 
 def explain(tree: UiTree, node: UiNode, matcher: Matcher) -> Explanation:
@@ -107,13 +107,13 @@ def explain_tree(tree: UiTree, matcher: Matcher, nearest: int = 3) -> TreeExplan
 
 
 def is_near(miss: Explanation) -> bool:
-    """Whether a node has anything in common with what was looked for: a field that holds, or one that is alike."""
+    """Whether a field holds, or is similar."""
     return any(field.ok or _unlike(*_comparable(field)) <= _ALIKE for field in miss.fields)
 
 
 def _comparable(field: FieldResult) -> tuple[str, str]:
     wanted, got = canonical(field.wanted), canonical(field.got)
-    # all ids of an app begin alike: their names are compared
+    # all ids of an app have the same prefix, so their names are compared
     return (wanted.rpartition("/")[2], got.rpartition("/")[2]) if field.field == "resourceId" else (wanted, got)
 
 
@@ -157,7 +157,7 @@ def _name(node: UiNode) -> str:
 
 
 class _Test:
-    """One field against all nodes, by the columns of the tree: 5,000 nodes are looked at after every key."""
+    """One field against all nodes, by the columns of the tree: it runs over 5,000 nodes on every key press."""
 
     def __init__(self, tree: UiTree, field: str, wanted: str) -> None:
         self.field = field
@@ -173,7 +173,7 @@ class _Test:
             self.holds = [value == whole for value in self.values]
 
     def unlikeness(self, index: int) -> int:
-        """0 where the test holds or for a slip of the pen, growing to 4 for nothing in common."""
+        """The distance: 0 where the test holds or for a typing mistake, up to 4 for nothing in common."""
         if self.holds[index]:
             return 0
         value = self.values[index]
@@ -203,7 +203,7 @@ def _failing(tests: Sequence[_Test]) -> Sequence[int]:
 
 
 def _nearest(tree: UiTree, tests: Sequence[_Test], failing: Sequence[int], count: int) -> list[UiNode]:
-    """Misses only: what matches on screen is none. Closeness is worked out for the best candidates alone."""
+    """The nearest misses. Distances are computed for the best candidates only."""
     if count < 1:
         return []
     distances = [failed + 1 - seen for failed, seen in zip(failing, tree.visible, strict=False)]

@@ -18,7 +18,7 @@ def fold(text: str) -> str:
 
 
 class _Folded(dict[int, int]):
-    """Code point → folded code point, worked out when first met."""
+    """Code point → folded code point, computed on first use."""
 
     def __missing__(self, code: int) -> int:
         folded = _fold_one(code)

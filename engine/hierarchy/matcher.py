@@ -1,4 +1,4 @@
-"""What to look for: the six fields of a NodeMatcher and the device's test for each (wire.md#matcher)."""
+"""The six fields of a NodeMatcher and the device's test for each (wire.md#matcher)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Matcher:
 
 
 def field_value(node: UiNode, field: str) -> str:
-    """What the device compares a field with: the label for the text fields, not the ``text`` attribute."""
+    """The value that the device compares a field with: the label for the text fields, not the ``text`` attribute."""
     match field:
         case "resourceId":
             return node.resource_id
@@ -66,7 +66,7 @@ def field_value(node: UiNode, field: str) -> str:
 
 
 def field_holds(field: str, wanted: str, got: str) -> bool:
-    """The test of one field; ``got`` is that of ``field_value``. The role's name and *contains* ignore letter case."""
+    """Test one field; ``got`` is from ``field_value``. The role's name and *contains* ignore letter case."""
     if field.endswith("Contains"):
         return bool(got) and fold(wanted) in fold(got)
     if field == "role":

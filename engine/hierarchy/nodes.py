@@ -82,7 +82,7 @@ def decode_bounds(text: str) -> Bounds:
 
 
 def is_blank(text: str) -> bool:
-    """The device's idea of blank: only white space, no-break spaces included, the C1 control NEL not."""
+    """Whether the device treats ``text`` as blank: only white space, including no-break spaces but not the C1 control NEL."""
     return not text or (text.isspace() and "\x85" not in text)
 
 
@@ -107,7 +107,7 @@ class UiNode:
         self._role: roles.Role | None = None
 
     def unlink_nodes(self) -> None:
-        """See ``UiTree.dissolve``."""
+        """See ``UiTree.unlink_nodes``."""
         self.parent = self._children = None
         self._nodes = []
 
@@ -242,7 +242,7 @@ class UiNode:
 
     @property
     def clickable_through(self) -> UiNode | None:
-        """Which node makes this one clickable: itself, or the nearest clickable of three ancestors."""
+        """The node that makes this one clickable: itself, or the nearest clickable of three ancestors."""
         node: UiNode | None = self
         for _ in range(_CLICKABLE_ANCESTORS + 1):
             if node is None or node.attributes.get("clickable") == "true":
@@ -322,7 +322,7 @@ class UiTree:
 
     @cached_property
     def package(self) -> str:
-        """The application in front: the first package named by an active root."""
+        """The foreground application: the first package of an active root."""
         return next((root.package for root in self.active_roots if root.package), "")
 
     @cached_property

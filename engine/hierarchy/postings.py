@@ -66,7 +66,7 @@ class Postings:
         if (known := self._joint.get(key)) is not None:
             return known
         rest, (field, wanted) = self.hits(tests[:-1]), tests[-1]
-        if field == "role" and not self._knows_roles:  # some nodes are no reason to infer the roles of all
+        if field == "role" and not self._knows_roles:  # a few nodes are no reason to infer the roles of all
             role, nodes = fold(wanted), self._nodes
             found, effort = frozenset([index for index in rest if nodes[index].role == role]), len(rest)
         else:
@@ -182,7 +182,7 @@ class _Column:
 
     @cached_property
     def _starts(self) -> Sequence[int]:
-        """Where each value begins in ``_joined``, and where one more would."""
+        """Start of each value in ``_joined``, and the end."""
         return [0, *accumulate(len(value) + 1 for value in self._distinct)]
 
     @cached_property
@@ -210,12 +210,12 @@ class _Column:
             if position + len(wanted) < starts[holder + 1]:
                 yield holder
                 position = joined.find(wanted, starts[holder + 1])
-            else:  # it has a line feed, and reaches from one value into the next
+            else:  # it contains a line feed, so it spans two values
                 position = joined.find(wanted, position + 1)
 
 
 def fold_long(text: str) -> str:
-    """``fold(text)``, ten times faster where ``text`` is long: kind of character by kind, not character by character."""
+    """``fold(text)``, ten times faster where ``text`` is long: by distinct character."""
     folded = (
         text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
     )  # bytes: ASCII letters alone

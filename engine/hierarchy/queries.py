@@ -83,7 +83,7 @@ def miss(near: Explanation) -> dict[str, Any]:
 
 
 def suggestions(tree: UiTree, nodes: Sequence[UiNode], *, limit: int, name: str = "limit") -> dict[str, Any]:
-    """How the first of ``nodes`` is addressed, best first; the others are named.
+    """The selectors of the first of ``nodes``, best first; the others are listed by path.
 
     Keys: ``node``, ``candidates``, and where they apply ``others``, ``truncated``, ``advice``.
     """
@@ -102,7 +102,7 @@ def suggestions(tree: UiTree, nodes: Sequence[UiNode], *, limit: int, name: str 
     return document
 
 
-# -- which node
+# -- choosing a node
 
 
 def read_point(text: str, name: str = "at") -> tuple[int, int]:
@@ -119,7 +119,7 @@ def read_point(text: str, name: str = "at") -> tuple[int, int]:
 
 
 def read_path(text: str, name: str = "node") -> str:
-    """Find a node by its path. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
+    """Validate a node's path, such as ``0/0/2``. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED)."""
     path = text.strip()
     if not _PATH.fullmatch(path):
         raise EngineError(

@@ -14,7 +14,7 @@ from clawperator.engine.hierarchy.volatility import fits, stable_run, why_volati
 
 _STABILITY = ("resourceId", "contentDescEquals", "textEquals", "textContains", "contentDescContains", "role")
 _INPUT_ROLE = 0.5
-"""An input without an id is best known as the only input: its rank is between those of id and description."""
+"""An input without an id is best identified as the only input: its rank is between those of id and description."""
 _KINDS = ("direct", "tap-through", "container")
 
 _STRENGTHS = {
@@ -39,9 +39,9 @@ class Field(NamedTuple):
 
     test: Test
     rank: float
-    """Stability, 0 is best."""
+    """Stability; 0 is best."""
     volatile: str
-    """What about the value is likely to change; empty when nothing is."""
+    """Why the value is likely to change; empty when it is not."""
 
     @property
     def risky(self) -> bool:
@@ -73,7 +73,7 @@ class RankedMatcher(NamedTuple):
         return Matcher.from_fields(dict(self.tests))
 
     def order(self) -> tuple[object, ...]:
-        """Ascending is best first among unique ways; no two to one node are equal in all of it."""
+        """Sort key of unique matchers, best first; no two for one node are equal."""
         return (
             _KINDS.index(self.kind),
             any(field.risky for field in self.fields),
@@ -86,7 +86,7 @@ class RankedMatcher(NamedTuple):
 
 
 def fields_of(node: UiNode) -> tuple[Field, ...]:
-    """What the node can be found by, the role last; values that no matcher may carry are left out."""
+    """The fields that find the node, the role last; values that no matcher may contain are left out."""
     label, description = node.label, node.content_desc
     values = {
         "resourceId": node.resource_id,
@@ -159,7 +159,7 @@ def _reach(way: RankedMatcher, matches: int, flags: Sequence[str]) -> str:
 
 
 def ambiguity(node: UiNode, fields: Sequence[Field], sharing: int, *, first: bool) -> str:
-    """That ``sharing`` nodes have all these values, which of them the device takes, and what can be done about it."""
+    """Explain that ``sharing`` nodes have all these values, which of them the device takes, and the alternatives."""
     names = list(dict.fromkeys(_NAMES[field.test[0]] for field in fields if field.test[0] in _NAMES))
     role = f"role {node.role} ≈" if node.role_approximate else f"role {node.role}"
     what = f"the same {', '.join(names)} and {role}" if names else f"the {role}"

@@ -67,7 +67,7 @@ class _Node(Protocol):
 
 
 class Role(NamedTuple):
-    """A role name, and whether the device might name another one for reasons the dump does not show."""
+    """A role name, and whether the device may infer another one from facts that the dump does not contain."""
 
     name: str
     approximate: bool
@@ -136,7 +136,7 @@ def _holds_items(cls: str) -> bool:
 
 
 def _side_by_side(children: Sequence[_Node]) -> bool:
-    """Whether some children share a line: the layout then reports more than one column (a horizontal list too)."""
+    """Whether some children are on one line: the layout then reports more than one column (a horizontal list too)."""
     for left, right in pairwise(children):
         if left.bounds.top == right.bounds.top and left.bounds.left != right.bounds.left:
             return True

@@ -54,7 +54,7 @@ class Candidate:
     seen: tuple[int, ...]
     """On-screen matches on each recent tree, newest first; empty for what is not unique now."""
     why: tuple[str, ...]
-    """Sentences that explain the rank; they hold no text from the device."""
+    """Sentences that explain the rank, without text from the device."""
 
     @property
     def unique(self) -> bool:
@@ -89,7 +89,7 @@ class Suggestions:
     node: UiNode
     candidates: tuple[Candidate, ...]
     advice: str
-    """Why no matcher finds only this node, and the ways on; empty when one does."""
+    """Why no matcher is unique, and the alternatives; empty when one is."""
 
     @property
     def best(self) -> Candidate | None:
@@ -97,7 +97,7 @@ class Suggestions:
 
 
 class Selectors:
-    """The ranked matchers of any node of one tree; keep it as long as the tree is looked at."""
+    """The ranked matchers of any node of one tree; keep it as long as the tree is in use."""
 
     def __init__(self, tree: UiTree, recent: Sequence[UiTree] = ()) -> None:
         """``recent``: earlier trees of the same screen, newest first."""
@@ -124,7 +124,7 @@ class Selectors:
 
     @cached_property
     def _anywhere(self) -> Postings:
-        """What is off the screen is counted among all nodes: that is what it would be among when it came into view."""
+        """Off-screen nodes are counted among all nodes, as they would be on screen after scrolling."""
         return postings_anywhere(self._tree)
 
     @cached_property
@@ -132,7 +132,7 @@ class Selectors:
         return [postings_of(tree) for tree in self._recent]
 
     def _ways(self, node: UiNode) -> list[RankedMatcher]:
-        """Unique ones, then what finds others too; never empty."""
+        """Unique ones, then those that find others too; never empty."""
         ways = self._unique(node, all_of_them=True)
         if ways and (container := self._container(node)) is not None:
             ways.append(ways[0]._replace(kind="container", container=container))
@@ -140,7 +140,7 @@ class Selectors:
         return [*ways, *self._ambiguous(node)] or [self._by_role(node)]
 
     def _unique(self, node: UiNode, *, all_of_them: bool) -> list[RankedMatcher]:
-        """Best first. What breaks ties is how it did on the recent trees: without any, the first found is the best."""
+        """Best first. Ties are broken by the recent trees; without any, the first found is the best."""
         enough = None if all_of_them else 1
         ways = [
             RankedMatcher("direct", fields, node, 1, first=True) for fields in islice(self._unique_sets(node), enough)
@@ -168,8 +168,8 @@ class Selectors:
         return kept[:_AMBIGUOUS_KEPT]
 
     def _trials(self, node: UiNode) -> Iterator[tuple[tuple[Field, ...], frozenset[int]]]:
-        """Sets of the node's fields, best first, with the nodes that pass; none of which a part is unique already. More
-        fields than usual are tried where the usual number is not enough.
+        """Sets of the node's fields, best first, with the matching nodes; no subset of them is unique. More fields than usual are
+        tried where the usual number is not enough.
         """
         postings, fields = self._postings(node), fields_of(node)
         unique: list[set[Field]] = []

@@ -35,7 +35,7 @@ _ESCAPES = str.maketrans({"&": "&amp;", '"': "&quot;", "'": "&apos;", "<": "&lt;
 
 
 class Renderable(Protocol):
-    """What can be written: attribute values are str, bool, int or a four-number bounds tuple."""
+    """A node that can be written: attribute values are str, bool, int or a four-number bounds tuple."""
 
     @property
     def attributes(self) -> Mapping[str, object]: ...
@@ -44,7 +44,7 @@ class Renderable(Protocol):
 
 
 class RenderNode(NamedTuple):
-    """The plainest ``Renderable``."""
+    """The simplest ``Renderable``."""
 
     attributes: Mapping[str, object]
     children: Sequence[Renderable] = ()

@@ -41,7 +41,7 @@ class _Change(NamedTuple):
 
 
 class _Edits(NamedTuple):
-    """What one rewriting moved: parallel offsets behind each change, in the new bytes and in the old ones."""
+    """The offsets after each change of one rewriting, in the new bytes and in the old ones."""
 
     new: list[int]
     old: list[int]
@@ -80,7 +80,7 @@ class DumpSource:
         return line, len(self._original[line_start:offset].decode("utf-8", "replace")) + 1
 
     def cut_to_document(self) -> bool:
-        """Drop what was printed before the document; False when there is no document at all."""
+        """Drop the output before the document; False when there is no document at all."""
         opening = _OPENING.match(self.data)
         found = opening or _START.search(self.data)
         if found is None:
@@ -121,7 +121,7 @@ class DumpSource:
     def _apply(self, changes: Iterable[_Change]) -> bool:
         """Rewrite ``data``; one note per kind of change, with its count and first position.
 
-        A hostile dump can need a change at every other byte: beyond a bound the rest stays as it is.
+        A hostile dump can need a change at every other byte: beyond a limit the rest stays as it is.
         """
         pieces: list[bytes] = []
         edits = _Edits([0], [0])
@@ -165,7 +165,7 @@ def is_document(text: bytes) -> bool:
 
 
 def _transcode(data: bytes) -> bytes:
-    """UTF-16 (a redirect in PowerShell) → UTF-8; UTF-8 loses its byte order mark and is looked at later."""
+    """UTF-16 (a redirect in PowerShell) → UTF-8; UTF-8 only loses its byte order mark."""
     if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         return data.decode("utf-16", "replace").encode()
     if data[:2] in {b"<\0", b"\0<"}:
@@ -174,7 +174,7 @@ def _transcode(data: bytes) -> bytes:
 
 
 def _breaks_in_values(data: bytes, breaks: list[bytes], *, converted: bool) -> Iterator[_Change]:
-    """Look closely only at tags that hold a break at all: splitting at ``<`` finds them at the speed of C."""
+    """Search only tags that contain a break: splitting at ``<`` finds them at the speed of C."""
     start = 0
     for piece in data.split(b"<"):
         tag_end = piece.rfind(b">") if b">" in piece else len(piece)
@@ -223,7 +223,7 @@ def _code(reference: re.Match[bytes]) -> int:
 
 
 def _legal_utf8(run: bytes, *, at_end: bool) -> tuple[bytes, str]:
-    """Bad sequences → U+FFFD; a character that the end of the data cuts is left alone: that is a cut, not damage."""
+    """Bad sequences → U+FFFD; an incomplete character at the end of the data stays: it is cut, not damaged."""
     joined = _ENCODED_PAIR.sub(_join_pair, run)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(joined, final=not at_end)

@@ -1,4 +1,4 @@
-"""What a node is good for: what can be done with it, where a click on it goes, what is unusual about it."""
+"""Properties of a node for users: its actions, the target of a click, unusual states."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_editable(node: UiNode) -> bool:
 
 
 def abilities(node: UiNode) -> list[str]:
-    """What can be done with a node itself."""
+    """The actions of a node itself."""
     can = (
         ("click", node.clickable),
         ("longClick", node.long_clickable),
@@ -48,7 +48,7 @@ def abilities(node: UiNode) -> list[str]:
 
 
 def states(node: UiNode) -> list[str]:
-    """What is unusual about a node now."""
+    """The unusual states of a node."""
     found = (
         ("checked", node.checked),
         ("selected", node.selected),
@@ -72,7 +72,7 @@ class Landing(NamedTuple):
 
 
 def landing(found: UiNode) -> Landing:
-    """The first clickable one of a node and seven ancestors takes the click, if it is enabled (wire.md#actions-and-how-they-fail)."""
+    """The target of a click: the first clickable one of a node and seven ancestors, if enabled (wire.md#actions-and-how-they-fail)."""
     for steps, node in enumerate(action_targets(found)):
         if node.clickable:
             return Landing(found, node, steps) if node.enabled else Landing(found, None, steps, node)
@@ -85,9 +85,9 @@ def action_targets(node: UiNode) -> Iterator[UiNode]:
 
 
 def summary(node: UiNode) -> dict[str, Any]:
-    """One node with what a matcher compares and where a click on it lands.
+    """One node with the values that a matcher compares and the target of a click.
 
-    ``clickTarget`` is the path of the ancestor that takes a click; ``clickPoint`` where it becomes a tap instead.
+    ``clickTarget`` is the path of the ancestor that receives a click; ``clickPoint`` where it becomes a tap instead.
     """
     answer: dict[str, Any] = {"path": node.path, "class": node.cls, "role": node.role}
     texts = (("resourceId", node.resource_id), ("text", node.text), ("contentDesc", node.content_desc))

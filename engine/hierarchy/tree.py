@@ -73,7 +73,7 @@ def parse(text: str | bytes, *, recover: bool = False, screen: Bounds | None = N
 
 
 def build(roots: Iterable[Renderable], *, rotation: int = 0, screen: Bounds | None = None) -> UiTree:
-    """The tree that ``parse`` would give for the dump of these nodes, without writing and reading it."""
+    """The tree that ``parse`` would return for the dump of these nodes, without serialising it."""
     nodes: list[UiNode] = []
     pending: list[tuple[Renderable, int, UiNode | None]] = []
     pending += [(root, at, None) for at, root in enumerate(roots)][::-1]
@@ -98,7 +98,7 @@ class _Reader:
         self.root_seen = False
         self.root_closed = False
         self.open: list[UiNode | None] = []
-        """Open elements, a wrapper standing as the node it is in (none at the top)."""
+        """Open elements; a wrapper is represented by the node around it (none at the top)."""
         self._window: Mapping[str, str] = {}
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -149,7 +149,7 @@ class _Reader:
         raise _Refused("doctype", "document types and entities are refused")
 
     def close_open(self) -> None:
-        """Give the nodes that a cut left open the subtree read so far."""
+        """Set the ends of nodes that were still open at the cut."""
         for node in self.open:
             if node is not None:
                 node.end = len(self.nodes)
@@ -162,7 +162,7 @@ class _Refused(Exception):  # noqa: N818 - never leaves this module; the parser'
 
 
 def _read(source: DumpSource, *, recover: bool) -> _Reader:
-    """Parse; on an error repair the bytes once and parse again; then judge what is left."""
+    """Parse; on an error repair the bytes once and parse again; then report the remaining error."""
     reader, error, parser = _run(source)
     if error is not None and not reader.root_closed:
         repaired = source.make_legal()
@@ -196,7 +196,7 @@ def _run(source: DumpSource) -> tuple[_Reader, expat.ExpatError | None, Any]:
 
 
 def _judge_rest(source: DumpSource, offset: int, *, recover: bool) -> None:
-    """Something follows the document: status text is noted, a second document is not ours to choose from."""
+    """Handle text after the document: status text is noted, a second document is an error."""
     rest = source.data[offset:]
     if is_document(rest):
         if not recover:
@@ -207,7 +207,7 @@ def _judge_rest(source: DumpSource, offset: int, *, recover: bool) -> None:
 
 
 def _judge_damage(source: DumpSource, reader: _Reader, error: expat.ExpatError, offset: int, *, recover: bool) -> None:
-    """The document broke off or is not well-formed: an error, or the tree up to there."""
+    """The document is cut or not well-formed: raise an error, or keep the tree up to there."""
     cut = error.code in _CUT
     words = _WORDS.get(error.code, expat.ErrorString(error.code))
     if b"&" in source.data[max(offset - 1, 0) : offset + 1]:

@@ -143,7 +143,7 @@ def _texts(node: UiNode, selector: Mapping[str, str]) -> dict[str, str]:
 
 
 def _usual_ids(tree: UiTree) -> str:
-    """What most resource ids on screen begin with: ``<package>:id/``; empty where they have no such beginning."""
+    """The prefix of most resource ids on screen: ``<package>:id/``; empty where they have none."""
     beginnings = Counter(beginning for node in tree.on_screen if (beginning := _id_beginning(node.resource_id)))
     return beginnings.most_common(1)[0][0] if beginnings else ""
 
@@ -164,7 +164,7 @@ def _outline(tree: UiTree, ids: str) -> Iterator[str]:
 
 
 def _outlined(tree: UiTree) -> Iterator[tuple[UiNode, int]]:
-    """The nodes on screen, each with how many of its children are."""
+    """The nodes on screen, each with its number of children on screen."""
     children = [0] * len(tree.nodes)
     for node in tree.on_screen:
         if node.parent is not None:
@@ -271,7 +271,7 @@ def _path(node: UiNode, positions: Sequence[int]) -> str:
 
 
 def _fragments(tree: UiTree, positions: Sequence[int]) -> Iterator[str]:
-    """What each node adds to a dump that ends with it: its line and, for a first child, its parent's closing tag."""
+    """The text that each node adds to a dump: its line and, for a first child, its parent's closing tag."""
     for node in tree.nodes:
         line = f"{'  ' * (node.depth + 1)}{node_xml(_rendered(node, positions))}\n"
         if node.parent is not None and positions[node.index] == 0:

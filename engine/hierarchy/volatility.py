@@ -1,4 +1,4 @@
-"""Whether a value will still be there tomorrow: counters, times, prices, typed text; and the part of a text that will."""
+"""Find values that are likely to change: counters, times, prices, typed text; and the stable part of a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the makers of one value out of several log records have in common (wire.md#log-lines)."""
+"""Common parts of the assemblies that join several log records to one value (wire.md#log-lines)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RECORD_BYTES = 4_068
 """Space for level, tag, NUL and text in one record; the log truncates the rest, the final NUL first."""
 
 PART_TIMEOUT = 2.0
-"""Seconds: a message whose next part is missing for so long will not be whole any more (wire.md#reading-the-envelope)."""
+"""Seconds after which a message without its next part is given up (wire.md#reading-the-envelope)."""
 
 
 class AssemblyResult(NamedTuple):
@@ -31,7 +31,7 @@ class Assembly(Protocol):
     level: str
     idle_since: float | None
     timeout: float
-    """Seconds without a part after which none will come any more."""
+    """Seconds without a part after which the assembly is given up."""
 
     def add(self, entry: LogEntry) -> AssemblyResult | None:
         """Takes a record of this tag and level; None while more must come."""
@@ -46,5 +46,5 @@ def is_full_part(payload: bytes) -> bool:
 
 
 def is_cut(tag: str, payload: bytes) -> bool:
-    """Whether the log dropped the end of this record, as it does with 4,000 units that are not ASCII."""
+    """Whether the log truncated this record, as it does with 4,000 units that are not ASCII."""
     return len(payload) > PART_UNITS and len(payload) + len(tag.encode()) + 2 >= RECORD_BYTES

@@ -12,7 +12,7 @@ _EXITED = re.compile(rb"Process (\d{1,9}) exited ", re.ASCII)
 _LAST_WORDS = {"AndroidRuntime": b"FATAL EXCEPTION", "libc": b"Fatal signal "}
 """What a process logs before it ends, by tag: an uncaught exception, a signal."""
 DEATH_BYTES = (b"FA", b"Fa", b"Pr")
-"""How the lines of this module begin."""
+"""Prefixes of the lines that this module reads."""
 
 
 def read_death(entry: LogEntry) -> DeathSignal | None:

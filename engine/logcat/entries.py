@@ -1,4 +1,4 @@
-"""The door to reading logs: bytes of ``logcat`` → ``LogEntry`` values."""
+"""The public names for reading logs: bytes of ``logcat`` → ``LogEntry`` values."""
 
 from __future__ import annotations
 

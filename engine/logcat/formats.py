@@ -45,7 +45,7 @@ _LINES = {
     "process": _LEVEL + _OWNER + rb" (?P<message>.*)  \((?P<tag>.*)\)",
     "thread": _LEVEL + rb"\( *(?:" + _UID + rb": *)?" + _PID + rb": *" + _HEX_TID + rb"\) " + _MESSAGE,
     "tag": _LEVEL + rb"/" + _COLON_TAG + _MESSAGE,
-    "bare": _LEVEL + rb" " + _COLON_TAG + _MESSAGE,  # threadtime as people paste it into reports, without its columns
+    "bare": _LEVEL + rb" " + _COLON_TAG + _MESSAGE,  # threadtime as pasted into reports, without its columns
 }
 _LONG_HEADER = (
     rb"\[" + _STAMP + rb" +(?:" + _UID + rb": *)?" + _PID + rb": *" + _HEX_TID + rb" " + _LEVEL + rb"/(?P<tag>.*?) *\]"
@@ -66,7 +66,7 @@ class LineFormat(NamedTuple):
 
 
 def _reader(pattern: re.Pattern[bytes]) -> Callable[[bytes], Iterable[Row]]:
-    """All groups of all matches at once, in the order of ``Row``: the whole speed of the text parser."""
+    """All groups of all matches at once, in the order of ``Row``: this decides the speed of the text parser."""
     place = pattern.groupindex
     pick = cast("Callable[[object], Row]", itemgetter(*(place.get(field, place["nothing"]) - 1 for field in _FIELDS)))
     findall = pattern.findall
@@ -93,7 +93,7 @@ _UNSTAMPED = ("brief", "process", "thread", "tag", "bare")
 ALTERNATIVES = {name: tuple(LINE_FORMATS[other] for other in _STAMPED if other != name) for name in _STAMPED} | {
     name: tuple(LINE_FORMATS[other] for other in (*_STAMPED, "brief", "bare") if other != name) for name in _UNSTAMPED
 }
-"""What a line may be in a file of the given format: people paste several logs together."""
+"""Formats that may occur in a file of the given format: people paste several logs together."""
 
 LONG_HEADER = re.compile(rb"^" + _LONG_HEADER + rb"\n", re.MULTILINE)
 _FIRST_STAMPED = re.compile(

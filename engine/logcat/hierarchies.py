@@ -19,10 +19,10 @@ _BEGINNINGS = (b"<?xml", b"<hierarchy")
 _OTHER_MESSAGES = (b"[Clawperator-", b"[TaskRunnerManager]", b"[UiActionEngine]", MARKER)
 _FIRST_BYTE = itemgetter(slice(1))
 _MAX_BYTES = 8 * 1024 * 1024
-"""Of one dump, ``_RECORD_COST`` for each of its records included; it takes a few times as much to put it together."""
+"""Of one dump, including ``_RECORD_COST`` for each of its records; assembling it takes a few times as much."""
 _RECORD_COST = 64
 _MAX_DOUBTFUL = 20_000
-"""Records that are kept whole because they may be messages: far above the lines after one such text on a screen."""
+"""Records kept because they may be messages: far more than follow such a text on a screen."""
 
 
 class HierarchyAssembly:
@@ -38,8 +38,8 @@ class HierarchyAssembly:
         self.timeout = PART_TIMEOUT
         self._marker = marker
         self._step_id, self._command_id = step_id, command_id
-        self._lines: list[bytes] = []  # the last always on its own: it may go on in the next record
-        self._continued: set[int] = set()  # lines which go on in the following record
+        self._lines: list[bytes] = []  # the last always on its own: it may continue in the next record
+        self._continued: set[int] = set()  # lines that continue in the following record
         self._cut_lines = 0
         self._doubtful: list[LogEntry] = []
         self._replayed = 0
@@ -82,9 +82,9 @@ class HierarchyAssembly:
         return True
 
     def read_once(self) -> None:
-        """What is doubtful so far has come from another dump that ended: it is not read as messages a second time.
+        """Exclude the doubtful entries so far, which come from another dump that ended: they were read as messages already.
 
-        Each record is read twice at most, whatever the log holds.
+        Each record is read twice at most, whatever the log contains.
         """
         self._replayed = len(self._doubtful)
 

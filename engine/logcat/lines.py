@@ -1,4 +1,4 @@
-"""Bytes in any portions → whole lines of UTF-8, whatever the file's encoding and wherever the portions end."""
+"""Split bytes into whole lines of UTF-8, whatever the file's encoding and the size of the chunks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LogLineSplitter:
         return self._whole_lines(self._decode(data, final=False))
 
     def finish(self) -> bytes:
-        """What is left, with a LF if the stream ended without one."""
+        """The rest, with an LF if the stream ended without one."""
         data = self._begin(self._start) if self._start is not None else b""
         lines = self._whole_lines(self._decode(data, final=True))
         unfinished = b"".join(self._unfinished)
@@ -70,7 +70,7 @@ class LogLineSplitter:
 
 
 def pieces(lines: bytes, size: int = 64 * 1024) -> Iterator[bytes]:
-    """Whole lines in portions of about ``size`` bytes: bulk work on them stays within the processor's cache."""
+    """Whole lines in chunks of about ``size`` bytes, which fit into the processor's cache."""
     start, end = 0, len(lines)
     while start < end:
         stop = lines.rfind(b"\n", start, start + size) + 1 or lines.find(b"\n", start) + 1

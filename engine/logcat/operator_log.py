@@ -26,7 +26,7 @@ _SCREEN_CHANGED = "[Operator-AccessibilityService] onAccessibilityEvent("
 _LOOKING = frozenset({"snapshot_ui", "wait_for_node", "read_text", "sleep"})
 _MAX_OPEN = 32
 _MAX_DUMPS = 2
-"""Unfinished at once: the Operator runs one command at a time, and its process may have just been replaced."""
+"""Unfinished at the same time: the Operator runs one command at a time, and its process may have just been replaced."""
 _MAX_PROCESSES = 256
 _SOURCE = itemgetter(*map(LogEntry._fields.index, ("pid", "tid", "tag", "level")))
 _FIRST_BYTES = (*{prefix[:2] for prefix in OPERATOR_PREFIXES}, *DEATH_BYTES)
@@ -37,12 +37,12 @@ _END_OF_DUMPS = (
     b"[Clawperator-Command] failure",
     RESULT,
 )
-"""Lines that come after a dump's last: the Operator runs one command at a time, if not always on one thread."""
+"""Lines that follow a dump: the Operator runs one command at a time, but not always on one thread."""
 
 
 @dataclass(slots=True)
 class _Process:
-    """What runs in one process of the Operator."""
+    """The state of one process of the Operator."""
 
     command_id: str = ""
     step_id: str = ""
@@ -66,7 +66,7 @@ class OperatorLog:
             tuple(f"{key}{command_id}".encode() for key in ("commandId=", '"commandId":"')) if command_id else ()
         )
         self.screen = 0
-        """Counts accessibility events and actions: while it stays, the screen is the same."""
+        """Counts accessibility events and actions: an equal number means the same screen."""
         self._screen_of_dump = -1
         self._pid_of_screen = -1
         self._open: dict[tuple[int, int], Assembly] = {}
@@ -79,7 +79,7 @@ class OperatorLog:
 
     @property
     def pending(self) -> bool:
-        """Whether a message waits for its next part: only then does ``expire`` have anything to do."""
+        """Whether a message waits for its next part; otherwise ``expire`` has no effect."""
         return bool(self._open)
 
     def feed(self, entries: Iterable[LogEntry]) -> list[Signal]:
@@ -100,7 +100,7 @@ class OperatorLog:
         return signals
 
     def _feed_run(self, entries: list[LogEntry], position: int, signals: list[Signal]) -> int:
-        """Takes the entries that one thread wrote in a row: dumps come as thousands of them."""
+        """Process the consecutive entries of one thread: dumps have thousands of them."""
         first = entries[position]
         assembly = self._open.get((first.pid, first.tid))
         if not isinstance(assembly, HierarchyAssembly) or assembly.tag != first.tag or assembly.level != first.level:
@@ -151,7 +151,7 @@ class OperatorLog:
         return signals
 
     def finish(self) -> list[Signal]:
-        """The end of the stream: what is unfinished comes out as such."""
+        """The end of the stream: report unfinished messages."""
         signals: list[Signal] = []
         while self._open:
             thread, assembly = next(iter(self._open.items()))
@@ -189,7 +189,10 @@ class OperatorLog:
         kind, fields = progress
         command_id = fields.get("commandId") or process.command_id
         if kind == "start" and entry.pid != self._pid_of_screen:
-            self.screen, self._pid_of_screen = self.screen + 1, entry.pid  # nothing was seen while no process ran
+            self.screen, self._pid_of_screen = (
+                self.screen + 1,
+                entry.pid,
+            )  # events may have been missed while no process ran
         signal = ProgressSignal(kind, command_id, fields, message, entry, self.screen)
         self._follow(process, kind, fields)
         return [signal]
@@ -208,7 +211,7 @@ class OperatorLog:
         return signals
 
     def _oldest_beyond_limit(self, new: Assembly) -> tuple[int, int] | None:
-        """The thread of the unfinished message that is given up for a ``new`` one, as what is held has a bound."""
+        """The thread of the unfinished message to discard for a ``new`` one, because their number is limited."""
         if isinstance(new, HierarchyAssembly):
             dumps = [thread for thread, each in self._open.items() if isinstance(each, HierarchyAssembly)]
             if len(dumps) >= _MAX_DUMPS:
@@ -237,7 +240,7 @@ class OperatorLog:
         return signal
 
     def _interrupt(self, entry: LogEntry) -> list[Signal]:
-        """Ends what cannot go on after this entry: its thread's message, or all dumps of a process whose step is over."""
+        """End what this entry interrupts: its thread's message, or all dumps of a process whose step is over."""
         signals: list[Signal] = []
         ends_dumps = entry.payload.startswith(_END_OF_DUMPS)
         for thread, assembly in list(self._open.items()):
@@ -269,6 +272,6 @@ class OperatorLog:
             process.command_id = ""
 
     def _numbered(self, signal: HierarchySignal) -> HierarchySignal:
-        """With the number of its screen, if that is the one that was there when the dump was begun."""
+        """Add the number of the screen, if it is still the one at the beginning of the dump."""
         screen = self.screen if self._screen_of_dump == self.screen else -1
         return replace(signal, captured=replace(signal.captured, screen=screen))

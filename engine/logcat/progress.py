@@ -93,7 +93,7 @@ def _fields(message: str, expected: tuple[tuple[str, str], ...]) -> dict[str, st
 
 
 def _event_fields(text: str) -> dict[str, str]:
-    """No version emits this line; a JSON object's members are taken as fields, should one ever do."""
+    """The members of a JSON object; no version of the Operator emits this line."""
     try:
         event = json.loads(text)
     except (ValueError, RecursionError):

@@ -211,7 +211,7 @@ class LogBuffer:
         return reader
 
     def end_readers(self) -> None:
-        """End every reader that there is now, as a logd that is started again does."""
+        """End every current reader, as a restarting logd does."""
         for reader in self._readers:
             reader.ended = True
         self._notifier.notify()
@@ -254,7 +254,7 @@ class LogReader:
         return taken
 
     async def wait(self) -> None:
-        """Return once ``take`` has something to give, or never will have."""
+        """Return once ``take`` has entries, or never will have."""
         while not self.ended and all(position >= ring.end for ring, position in self._next.items()):
             await self._notifier.wait()
 

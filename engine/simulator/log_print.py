@@ -1,7 +1,7 @@
-"""How ``logcat`` prints entries as text: the formats of ``-v`` and their modifiers. Pure: records in, bytes out.
+"""Print log entries as ``logcat`` does: the formats of ``-v`` and their modifiers. Pure: records in, bytes out.
 
-The shapes are the platform's (wire.md#log-lines): every line of a message gets the prefix again, except in ``long``; tags are
-padded to 8; a uid is shown by its name where the name has at most five letters.
+The formats are the platform's (wire.md#log-lines): every line of a message gets the prefix again, except in ``long``; tags
+are padded to 8; a uid is shown by its name where the name has at most five letters.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class LogPrinter:
         self._buffer = -1
 
     def divider(self, buffer: int, *, switches: bool = False) -> bytes:
-        """What precedes an entry of ``buffer``: a line when it is the first of that buffer or, with ``switches``, of a run."""
+        """The line before an entry of ``buffer``, when it is the first of that buffer or, with ``switches``, of a run."""
         seen, previous = buffer in self._begun, self._buffer
         self._begun.add(buffer)
         self._buffer = buffer

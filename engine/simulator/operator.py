@@ -171,7 +171,7 @@ class SimulatedOperator:
         self.stop()
 
     def stop(self) -> None:
-        """The process ends, with every command that it had; what comes next comes from a new one."""
+        """End the process with all of its commands; later lines come from a new one."""
         self.device.noise.zygote(f"Process {self.pid} exited due to signal 9 (Killed)")
         current = asyncio.current_task() if self._running else None
         for task in self._running - ({current} if current else set()):
@@ -198,7 +198,7 @@ class _Command:
         return self._device.scenario.of_command(kind, self._number, self._plan.command_id)
 
     async def run(self, mutex: asyncio.Lock) -> None:
-        """Wait for the turn, do the plan, log the envelope. The deadline holds from the start, in the queue too (wire.md#queueing-on-the-device)."""
+        """Wait for the queue, run the plan, log the envelope. The deadline includes the queue (wire.md#queueing-on-the-device)."""
         await self._device.pauses.at("accepted")
         if mutex.locked():
             self._lines.queued()
@@ -261,7 +261,7 @@ class _Command:
         return f"Agent command timed out after {self._plan.timeout_ms}ms"
 
     async def _before(self, step: PlanStep, budget: BudgetClock) -> None:
-        """Faults that strike as a step begins."""
+        """Apply the faults at the beginning of a step."""
         self._steps += 1
         await self._device.pauses.at(f"step {self._steps}")
         slow, crash, cut = (
@@ -281,7 +281,7 @@ class _Command:
 
     @staticmethod
     def _defect(reason: str) -> str:
-        """The APK formats its failure text (wire.md#known-defects-of-the-operator): one ``%`` spoils it, two kill the process."""
+        """Reproduce the APK's formatting of its failure text (wire.md#known-defects-of-the-operator): one ``%`` spoils it, two crash it."""
         marks = reason.count("%")
         if marks > 1:
             raise ProcessDied(f"Format specifier '{reason[reason.index('%') :][:2]}'")

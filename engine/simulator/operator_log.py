@@ -1,4 +1,4 @@
-"""How the Operator's lines get into the device's log: tags per build, chunking, process and thread (wire.md#log-lines)."""
+"""Write the Operator's lines to the device's log: tags per build, chunking, process and thread (wire.md#log-lines)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RELEASE_TYPES: Mapping[str, str] = {"0.3": "m", "0.5": "t2"}
 
 
 def split_message(message: str) -> list[str]:
-    """The log entries that one message becomes: itself, or from 4,000 UTF-16 units on its lines, cut into pieces of 4,000."""
+    """The log entries of one message: itself, or from 4,000 UTF-16 units on its lines, split into pieces of 4,000."""
     if _units(message) < CHUNK_UNITS:
         return [message]
     parts: list[str] = []
@@ -58,7 +58,7 @@ class Build:
     sdk: int
 
     def tag(self, source: str) -> str:
-        """The tag of lines logged from class ``source``; the release build's names mean nothing and stay for one build."""
+        """The tag of lines logged from class ``source``; the release build's names are random but constant for one build."""
         if not self.debug:
             return _RELEASE_TAGS[self.generation][CLASSES.index(source)]
         name = "AgentCommandExecutorDefault$execute" if source == "AgentCommandExecutorDefault" else source
@@ -70,7 +70,7 @@ class Build:
         return readable if self.debug else f"{_RELEASE_TYPES[self.generation]}${readable[0].lower()}"
 
     def stack(self, exception: str, message: str) -> str:
-        """What an exception adds to a message: the exception line, and frames as meaningless as the build's names."""
+        """The text that an exception adds to a message: the exception line, and frames with the build's names."""
         frames: tuple[str, ...] = (
             "app.clawperator.operator.TaskRunner.run",
             "app.clawperator.operator.Executor.execute",

@@ -1,4 +1,4 @@
-"""The simulated device as the Operator's accessibility service reaches it."""
+"""The Operator's accessibility service on the simulated device."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FaultOf(Protocol):
 
 
 _AT_ONCE = 500
-"""Entries of a dump that are logged before readers get a turn."""
+"""Entries of a dump that are logged before readers can run."""
 
 
 class OperatorSurface:
@@ -72,7 +72,7 @@ class OperatorSurface:
         return {"foreground_package": window.app.package, "has_overlay": "false", "window_count": "3"}
 
     async def _write_dump(self, window: Window) -> None:
-        """Readers get the first lines while the last are still being written: the app and its log are not one process."""
+        """Log in batches, so that readers get the first lines while the last are still being written, as on a device."""
         entries = window.log_entries
         cut, mixed = self._fault_of(faults.TruncatedDump), self._fault_of(faults.InterleavedDump)
         if cut is not None:

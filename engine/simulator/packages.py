@@ -1,4 +1,4 @@
-"""What is installed, and the package manager's texts."""
+"""Installed packages, and the package manager's texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moments at which a simulated device can be made to stop, so that a test does something at exactly one of them."""
+"""Stop a simulated device at a named moment, so that a test can act exactly then."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Pauses:
         self._resumed = asyncio.Event()
 
     def stop_at(self, pattern: str) -> None:
-        """Stop whatever comes to a moment that the shell pattern matches, until ``resume``."""
+        """Stop at every moment that matches the shell pattern, until ``resume``."""
         self._pattern = pattern
         self.reached.clear()
         self._resumed.clear()
 
     def resume(self) -> None:
-        """Let everything go on, and stop nothing more."""
+        """Continue, and stop at nothing more."""
         self._pattern = ""
         self._resumed.set()
 

@@ -1,4 +1,4 @@
-"""What runs on a simulated device."""
+"""The processes of a simulated device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ProcessRow(NamedTuple):
 
 
 def processes(device: Platform) -> Iterator[ProcessRow]:
-    """What runs on the device: a few daemons, apps with a window, and the Operator unless it is stopped."""
+    """The processes: a few daemons, apps with a window, and the Operator unless it is stopped."""
     yield ProcessRow("root", 1, 0, "init")
     yield ProcessRow("logd", 182, 1, "logd")
     yield ProcessRow("shell", 411, 1, "adbd")

@@ -1,4 +1,4 @@
-"""What ``/proc`` holds at the moment, as far as host tools read it."""
+"""The current content of ``/proc``, as far as host tools read it."""
 
 from __future__ import annotations
 

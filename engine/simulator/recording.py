@@ -107,7 +107,7 @@ class Recorder:
         try:
             self._files.write(self._path, _line(event), append=True)
         except OSError:
-            self._count -= 1  # the storage is full or gone: what is there stays
+            self._count -= 1  # the storage is full or gone: keep what was written
 
 
 def _line(value: Mapping[str, object]) -> bytes:

@@ -91,7 +91,7 @@ class _Painter:
             self._text(node, text)
 
     def _icon(self, node: Node) -> None:
-        """A few strokes for the well-known buttons, a ring with a letter for the others."""
+        """Draw a few strokes for well-known buttons, a ring with a letter for the others."""
         x, y = node.seen.center
         unit = round(7 * self._scale)
         stroke, ink = max(3, unit // 4), self._palette.text
@@ -220,7 +220,7 @@ class _Painter:
 
 
 def _load_font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
-    """A font of the system with many glyphs, else the one that pillow brings."""
+    """A system font with many glyphs, else pillow's own."""
     from PIL import ImageFont
 
     for name in _FONTS:
@@ -244,7 +244,7 @@ def _caption(node: Node) -> str:
 
 
 def _tint(text: str) -> str:
-    """A calm colour that is always the same for a text."""
+    """A muted colour, always the same for a text."""
     red, green, blue = colorsys.hls_to_rgb(crc32(text.encode()) % 360 / 360, 0.62, 0.42)
     return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
 

@@ -16,17 +16,17 @@ class RoundTrips:
     def __init__(self, latency_ms: float = 0.0) -> None:
         self.latency_ms = latency_ms
         self.total = 0
-        """Of all questions so far."""
+        """All requests so far."""
         self.in_sequence = 0
         """The longest chain of requests, each sent after the response to the previous one."""
         self._answered = 0
 
     def reset(self) -> None:
-        """Count from zero again; questions that wait now are counted with the next ones."""
+        """Count from zero again; requests that wait now are counted with the next ones."""
         self.total = self.in_sequence = self._answered = 0
 
     async def wait(self) -> None:
-        """One question has come in; return when it may be answered."""
+        """Count one request; return when it may be answered."""
         depth = self._answered + 1
         self.total += 1
         self.in_sequence = max(self.in_sequence, depth)

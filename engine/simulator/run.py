@@ -144,14 +144,14 @@ class Simulation:
     # -- adb servers elsewhere
 
     def _returned(self, daemon: Adbd) -> None:
-        """A device has been plugged in again: a booting emulator announces itself, too."""
+        """A device has reconnected: announce it, as a booting emulator does."""
         for host, port in self._attached:
             task = asyncio.get_running_loop().create_task(self._announce(daemon, host, port), name="announcement")
             self._announcements.add(task)
             task.add_done_callback(self._announced)
 
     def _announced(self, task: asyncio.Task[None]) -> None:
-        """An adb server that is gone by now is no concern of the device."""
+        """Ignore errors: the adb server may have ended."""
         self._announcements.discard(task)
         if not task.cancelled():
             task.exception()

@@ -33,7 +33,7 @@ def features(device: SimulatedDevice) -> tuple[str, ...]:
 
 
 def banner(device: SimulatedDevice) -> bytes:
-    """How a device introduces itself."""
+    """The device's identification in CNXN."""
     kind = device.state if device.state in ("recovery", "sideload") else "device"
     names = ("ro.product.name", "ro.product.model", "ro.product.device")
     fields = [f"{name}={device.props.get(name, '')}" for name in names]
@@ -88,7 +88,7 @@ def _find_service(device: SimulatedDevice, name: str) -> Service | None:
 
 
 def _shell(device: SimulatedDevice, options: list[str], command: str) -> Service | None:
-    """``shell[,v2][,pty|raw][,TERM=…]:COMMAND``; without a command a person at a terminal, or a script on stdin."""
+    """``shell[,v2][,pty|raw][,TERM=…]:COMMAND``; without a command an interactive shell, or a script on stdin."""
     v2 = "v2" in options
     if v2 and "shell_v2" not in features(device):
         return None
@@ -111,7 +111,7 @@ def _shell(device: SimulatedDevice, options: list[str], command: str) -> Service
 
 
 def _exec(device: SimulatedDevice, command: str) -> Service:
-    """Bytes as they are, standard error among them, no exit code; a terminal from API 24 on (android-facts 4i)."""
+    """Raw bytes with standard error, no exit code; a terminal from API 24 on (android-facts 4i)."""
 
     async def serve(channel: Channel) -> None:
         streams = Streams(InputStream(channel.read), channel, channel)
@@ -159,7 +159,7 @@ _PARTITIONS: Final = {
     "disable-verity": "verity is already disabled\n",
     "enable-verity": "verity is already enabled\n",
 }
-"""What root is answered on a debuggable build; no simulated partition is mounted again."""
+"""Output for root on a debuggable build; no simulated partition is really remounted."""
 
 
 def _partitions(device: SimulatedDevice, name: str) -> str:

@@ -81,7 +81,7 @@ class Shell:
         return self.status
 
     async def contained(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run ``work`` so that leaving the shell, or a failed expansion, ends it and nothing around it."""
+        """Run ``work`` so that ``exit`` or a failed expansion ends it and nothing around it."""
         try:
             await work()
         except ShellExit as leave:
@@ -159,7 +159,7 @@ class Shell:
         await child.contained(work)
         return child.status
 
-    # -- what a script consists of
+    # -- lists and compound commands
 
     async def run_script(self, script: tree.Script, streams: Streams) -> None:
         for item in script:

@@ -1,4 +1,4 @@
-"""What the shell does itself, without starting a program."""
+"""Built-in commands of the shell."""
 
 from __future__ import annotations
 

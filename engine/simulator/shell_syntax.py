@@ -1,7 +1,7 @@
-"""The grammar of the device's shell: text in, a tree of commands out. Pure; what the commands mean is ``shell``'s business.
+"""Parse shell scripts to a tree of commands. Pure; ``shell`` runs them.
 
-Covered is what hosts send: lists, pipelines, groups, if/for/while/case, redirections (with here-documents), all quotings,
-parameters, command substitution and arithmetic. Functions, arrays and aliases are not.
+Supported is what host tools send: lists, pipelines, groups, if/for/while/case, redirections (with here-documents), all
+kinds of quoting, parameters, command substitution and arithmetic. Functions, arrays and aliases are not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from clawperator.engine.simulator.shell_tree import (
 )
 
 MAX_DEPTH: Final = 40
-"""Constructs inside constructs; deeper text is refused instead of exhausting the interpreter's stack."""
+"""Limit of nesting, below the interpreter's own."""
 
 _PLAIN = re.compile(r"[^\\'\"$`\s;&|<>()]+")
 _BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
@@ -54,7 +54,7 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "
 
 
 class ShellSyntaxError(Exception):
-    """The text is no script. ``incomplete``: it might become one if more followed."""
+    """The text is not a script. ``incomplete``: more text might complete it."""
 
     def __init__(self, message: str, *, incomplete: bool = False) -> None:
         super().__init__(message)
@@ -248,7 +248,7 @@ class _Parser:
         return Redirect(fd, operator, self._required_word())
 
     def _here_document(self, *, strip: bool) -> Word:
-        """Its lines are cut out of the text behind the current line; a quoted delimiter keeps them from being expanded."""
+        """Cut the lines out of the text after the current line; a quoted delimiter disables their expansion."""
         word = [part for part in self._required_word() if isinstance(part, Text)]
         delimiter = "".join(part.value for part in word)
         line_end = self.text.find("\n", self.at)
@@ -335,7 +335,7 @@ class _Parser:
             raise ShellSyntaxError("no closing quote", incomplete=True)
         return parts
 
-    # -- what starts with a dollar or a backquote
+    # -- expansions
 
     def _expansion(self, *, quoted: bool) -> Part:
         if self.text[self.at] == "`":
@@ -401,7 +401,7 @@ class _Parser:
         self._descend()
         operand = tuple(self.quoted_until("}"))
         self._depth -= 1
-        if operator[0][0] in "#%":  # a pattern, whose wildcards count
+        if operator[0][0] in "#%":  # a pattern, whose wildcards are active
             operand = tuple(Text(part.value, quoted=False) if isinstance(part, Text) else part for part in operand)
         return Parameter(match[0], quoted, operator[0], operand)
 

@@ -1,4 +1,4 @@
-"""Byte streams between a simulated device's processes: inputs that give back, outputs that wait, pipes that break."""
+"""Byte streams between a simulated device's processes, with pushback, backpressure and broken pipes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Channel(Protocol):
 
 
 class InputStream:
-    """What a command reads. Pieces come from ``fetch`` (``b""`` = end); what was read too far is kept for the next reader.
+    """The input of a command. Pieces come from ``fetch`` (``b""`` = end); bytes read ahead are kept for the next reader.
 
-    One Input is shared by a shell and its commands, as the file descriptor is on a device.
+    A shell and its commands share one InputStream, like a file descriptor on a device.
     """
 
     def __init__(self, fetch: Callable[[], Awaitable[bytes]]) -> None:
@@ -136,7 +136,7 @@ class Notifier:
                 waiter.set_result(None)
 
     async def wait(self) -> None:
-        """Return at the next ring."""
+        """Return at the next ``notify``."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.add(waiter)
         try:
@@ -146,7 +146,7 @@ class Notifier:
 
 
 class Pipe:
-    """Between two commands of a pipeline. The writer waits while 64 KiB or more are unread."""
+    """A pipe between two commands. The writer waits while 64 KiB or more are unread."""
 
     def __init__(self) -> None:
         self.input = InputStream(self._fetch)

@@ -63,10 +63,10 @@ class SyncService:
     async def _fail(self, reason: str) -> None:
         await self._channel.write(sync_packet(b"FAIL", reason.encode("utf-8", "surrogateescape")))
 
-    # -- what is there
+    # -- queries
 
     def _look(self, path: str, *, follow: bool) -> tuple[int, Stat]:
-        """An errno (0 = fine) and what is there."""
+        """An errno (0 = success) and the stat."""
         try:
             return 0, self._files.stat(path, follow=follow, uid=self._uid)
         except OSError as exc:
@@ -124,7 +124,7 @@ class SyncService:
         await (self._fail(problem) if problem else self._channel.write(sync_packet(b"OKAY", 0)))
 
     def _store(self, path: str, mode: int, data: bytes, mtime: int) -> str:
-        """Write the file; why not, if not."""
+        """Write the file; return the error text, or ""."""
         permissions = mode & 0o777 | (mode & 0o700) >> 3 | (mode & 0o400) >> 6
         try:
             self._files.write(path, data, parents=True, mode=permissions, mtime=mtime, uid=self._uid)

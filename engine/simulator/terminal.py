@@ -1,4 +1,4 @@
-"""How a shell service's three streams travel on one channel: as shell v2 packets or plain, raw or through a PTY."""
+"""Map a shell service's three streams to one channel: as shell v2 packets or plain, raw or through a PTY."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Terminal:
             await self._channel.write(shell_packet(EXIT, bytes((status & 0xFF,))))
 
     async def _packet(self) -> bytes:
-        """The next bytes for standard input; ``b""`` at close-stdin. Window sizes are not for us."""
+        """The next bytes for standard input; ``b""`` at close-stdin. Window sizes are ignored."""
         while True:
             size = int.from_bytes(self._received[1:_HEADER], "little") + _HEADER
             if len(self._received) >= max(size, _HEADER):

@@ -1,4 +1,4 @@
-"""The simulated window manager: tasks with back stacks, one window in front, and what input does to it."""
+"""The simulated window manager: tasks with back stacks, one window in front, and the effects of input."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ Listener = Callable[[str, str, Node | None], None]
 
 
 class Ui:
-    """All apps' states and windows. ``home`` is the launcher's package; its task is never finished.
+    """The states and windows of all apps. ``home`` is the launcher's package; its task is never finished.
 
-    Times are the caller's business: everything here happens at once.
+    Everything happens at once; callers add latencies.
     """
 
     def __init__(self, apps: Mapping[str, App], settings: Settings, metrics: DisplayMetrics, *, home: str) -> None:
@@ -117,7 +117,7 @@ class Ui:
         self._settings_seen: Settings = {}
         self._tick = 0
 
-    # --- what is in front
+    # --- the foreground
 
     @property
     def front(self) -> Task:
@@ -139,7 +139,7 @@ class Ui:
         return self._window
 
     def readable(self) -> Window | None:
-        """The active window; ``None`` when accessibility gets no root (screen off, secure). Ticks a screen that never rests."""
+        """The active window; ``None`` when accessibility gets no root (screen off, secure). Advances a screen that is never idle."""
         window = self.window()
         if not self.awake or window.screen.secure:
             return None
@@ -185,7 +185,7 @@ class Ui:
         self._settings_seen = deepcopy(self.settings)
         return Window(app, screen, place(screen.root, box, how), Bounds(*box), self.rotation)
 
-    # --- Actor: what effects may do
+    # --- EffectTarget: what effects may do
 
     @property
     def state(self) -> dict[str, Any]:
@@ -260,14 +260,14 @@ class Ui:
         self.show(self.home, "recents")
 
     def kill(self, package: str) -> None:
-        """The process is gone, and its windows; what the app knew is on its disk."""
+        """The process and its windows end; the app's saved state stays."""
         in_front = self.package == package
         self._tasks = [task for task in self._tasks if task.app.package != package or package == self.home]
         if in_front:
             self.go_home()
 
     def add(self, app: App) -> None:
-        """Installed."""
+        """Install an app."""
         self.apps[app.package] = app
         self.changed()
 
@@ -277,14 +277,14 @@ class Ui:
         self.changed()
 
     def forget(self, package: str) -> None:
-        """Uninstalled: windows and data go."""
+        """Uninstall an app: remove its windows and data."""
         self.kill(package)
         self.apps.pop(package, None)
         self.reset(package)
 
     def _bring_to_front(self, package: str) -> None:
         if self.package == self.home:
-            del self.front.frames[1:]  # the overview closes behind whatever is chosen
+            del self.front.frames[1:]  # the overview closes when an app is chosen
         task = next((task for task in self._tasks if task.app.package == package), None)
         if task is None:
             task = Task(self.apps[package], [ScreenState(self.apps[package].home)])
