@@ -166,7 +166,7 @@ class _Line:
         except TimeoutError as exc:
             raise self._too_late() from exc
         except OSError as exc:
-            raise broken(f"the adb server stopped taking data: {exc}", serial=self._serial) from exc
+            raise broken(f"the adb server stopped accepting data: {exc}", serial=self._serial) from exc
 
     def _exactly(self, size: int) -> bytes:
         while len(self._ahead) < size:

@@ -117,7 +117,7 @@ class AdbConnection:
         try:
             await self._loop.sock_sendall(self._sock, data)
         except OSError as exc:
-            raise broken(f"the adb server stopped taking data: {exc}", serial=self.serial) from exc
+            raise broken(f"the adb server stopped accepting data: {exc}", serial=self.serial) from exc
 
     async def _receive(self) -> bytes:
         self._unshared += self._read_size

@@ -459,5 +459,5 @@ async def _stream_apk(connection: AdbConnection, source: Source, size: int, prog
         while len(answer) < _LONGEST_ANSWER and (data := await connection.read()):
             answer += data
     if not answer:
-        raise broken(f"the installation broke off after {sent} of {size} bytes", serial=connection.serial)
+        raise broken(f"the installation was interrupted after {sent} of {size} bytes", serial=connection.serial)
     return parse_install_result(answer.decode(errors="replace"))

@@ -77,7 +77,7 @@ def sync_list(path: str, serial: str = "") -> Conversation[list[RemoteFile]]:
         head = yield 16
         size = int.from_bytes(head[12:], "little")
         if size > SYNC_MAX_PATH or len(entries) >= SYNC_MAX_ENTRIES:
-            raise broken("adb sync: the list of the folder is damaged or oversized", serial=serial)
+            raise broken("adb sync: the list of the folder is damaged or too large", serial=serial)
         raw = (yield size) if size else b""
         name = raw.decode(errors="surrogateescape")
         if name not in (".", ".."):
