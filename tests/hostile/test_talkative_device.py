@@ -76,7 +76,7 @@ async def test_a_folder_without_end(simulator: int) -> None:
     for flood in (entries, long_name):
         with (
             hostile(simulator, Attack("^sync:", flood)) as server,
-            pytest.raises(EngineError, match="damaged or endless"),
+            pytest.raises(EngineError, match="damaged or too large"),
         ):
             await AdbDevice(AdbServer.from_env(server.env()), SERIAL).listdir("/sdcard")
 
