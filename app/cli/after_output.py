@@ -7,11 +7,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _WAITING: list[Callable[[bool], object]] = []
+_LISTENERS: list[Callable[[int], object]] = []
 
 
 def schedule(work: Callable[[bool], object]) -> None:
     """Call ``work(leaving)`` after the answer or the error of this command line. It must not raise and not write to stdout."""
     _WAITING.append(work)
+
+
+def on_exit_code(call: Callable[[int], object]) -> None:
+    """Call ``call`` with the exit code after the answer, before the scheduled work."""
+    _LISTENERS.append(call)
+
+
+def notify(exit_code: int) -> None:
+    """Pass the exit code to those who wait for it: the answer is written."""
+    for call in _LISTENERS:
+        call(exit_code)
 
 
 def run_all(*, leaving: bool) -> None:

@@ -112,6 +112,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "console": ("console:Console", "Open the console (the default on a terminal)"),
     "demo": ("demo:Demo", "Try Clawperator on a simulated device, without a phone or adb"),
     "sim": ("sim:Sim", "Run simulated devices for any adb client"),
+    "warm start": ("warm:Start", "Keep a loaded process, so that commands start at once"),
+    "warm stop": ("warm:Stop", "Stop the warm process"),
+    "warm status": ("warm:Status", "Show whether a warm process runs, and for how long"),
     "completion": ("completion:Completion", "Print a shell's completion script"),
     "help": ("help:Help", "Show help for a command"),
 }
@@ -127,7 +130,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "History and reports": ("history", "logs", "report"),
     "Console and servers": ("console", "serve", "mcp"),
     "Policy and settings": ("policy", "config"),
-    "Develop": ("demo", "sim", "schema", "version", "completion", "help"),
+    "Develop": ("demo", "sim", "schema", "version", "warm", "completion", "help"),
 }
 """The first words of commands, by the sections of the help. Those in no section are the short forms of the flat profile."""
 
@@ -149,6 +152,7 @@ GROUPS: dict[str, str] = {
     ),
     "policy": "policy show|check|schema [options]",
     "config": "config path|show|check|schema [options]",
+    "warm": "warm start|stop|status [options]",
 }
 """Words that need a second one → the form that USAGE errors quote."""
 

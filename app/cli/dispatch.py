@@ -23,7 +23,9 @@ def dispatch(arguments: Sequence[str], *, leaving: bool = False) -> int:
     ``leaving``: the process ends with it.
     """
     try:
-        return _run([*_terminal_format(arguments), *arguments], leaving=leaving)
+        exit_code = _run([*_terminal_format(arguments), *arguments], leaving=leaving)
+        after_output.notify(exit_code)
+        return exit_code
     finally:
         after_output.run_all(leaving=leaving)
 
@@ -68,6 +70,13 @@ def _terminal_format(arguments: Sequence[str]) -> list[str]:
 def interrupted(arguments: Sequence[str]) -> int:
     """Print the outcome of a signal that came before or after a session, and return the exit code."""
     return _finish(_interruption(), output.stated_format(arguments), leaving=False)
+
+
+def lost(arguments: Sequence[str]) -> int:
+    """Print the outcome of a command whose process ended without an answer (``app/warm``), and return the exit code."""
+    error = interruption("unknown")
+    error.message = "The process of this command ended without an answer"
+    return _finish(error, output.stated_format(arguments), leaving=False)
 
 
 def _interruption() -> EngineError:

@@ -6,7 +6,10 @@ Startup time is measured, so nothing is imported before it is needed.
 from __future__ import annotations
 
 import gc
+import os
 import sys
+
+from clawperator.app.warm import NOT_WARM, WARM_VARIABLE, socket_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,18 +18,33 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own arguments) and return the exit code; never raises."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    collecting = gc.isenabled()
+    if argv is not None:
+        return _dispatch(argv, leaving=False)
+    exit_code = _run_warm(sys.argv[1:])
+    return run(sys.argv[1:]) if exit_code is None else exit_code
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line in this process, which ends with it."""
     gc.disable()  # most commands end before a collection is worth it: it costs a tenth of their time
+    exit_code = _run(arguments)
+    gc.freeze()  # Python's last collection would visit every object
+    return exit_code
+
+
+def _run_warm(arguments: Sequence[str]) -> int | None:
+    """Return the exit code of a warm process that ran the command line; ``None`` without one, or if it must not."""
+    excluded = os.environ.get(WARM_VARIABLE) == "0" or not {"--no-warm", "--no-daemon"}.isdisjoint(arguments)
+    if excluded or not arguments or arguments[0] in NOT_WARM or not os.path.exists(socket_path()):
+        return None
+    from clawperator.app.warm import client
+
     try:
-        if arguments == ["--version"]:
-            return _print_version()
-        return _run(arguments) if argv is None else _dispatch(arguments, leaving=False)
-    finally:
-        if argv is None:
-            gc.freeze()  # the process ends: Python's last collection would visit every object
-        if collecting:
-            gc.enable()
+        return client.run(arguments)
+    except client.BrokenOffError:
+        from clawperator.app.cli.dispatch import lost
+
+        return lost(arguments)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -42,6 +60,8 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _dispatch(arguments: Sequence[str], *, leaving: bool) -> int:
+    if list(arguments) == ["--version"]:
+        return _print_version()
     try:
         if leaving:
             from clawperator.app import interrupts

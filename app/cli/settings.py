@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
+from clawperator.app.cli import after_output
+from clawperator.app.warm import WARM_VARIABLE, socket_path
 from clawperator.engine.config.environment import settings_path
 from clawperator.engine.config.settings import Settings
 
@@ -25,7 +30,19 @@ def resolve_settings(options: Options) -> Settings:
         "log_level": options.log_level,
         "wait_ms": options.wait,
     }
-    return Settings.resolve(flags, file=settings_path())
+    chosen = Settings.resolve(flags, file=settings_path())
+    if (os.environ.get(WARM_VARIABLE) or str(int(chosen.warm_auto))) == "1" and not options.no_warm:
+        after_output.schedule(_start_warm)
+    return chosen
+
+
+def _start_warm(leaving: bool) -> None:
+    """Start a warm process for later commands, unless there is one or this process goes on."""
+    if leaving and not os.path.exists(socket_path()):
+        from clawperator.app.warm.start import start
+
+        with suppress(OSError):  # the next command starts cold, as this one
+            start()
 
 
 def policy_guard(options: Options) -> Guard:

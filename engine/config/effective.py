@@ -22,7 +22,7 @@ def effective(path: str, flags: Mapping[str, Any], env: Mapping[str, str]) -> It
     lines = lines_of(read(path) or "")
     for name, (value, source, variable) in choices(flags, env, file.choices()).items():
         if name not in _NOT_IN_THE_FILE:
-            key = re.sub("^(history|emulator)_", r"\1.", name)
+            key = re.sub("^(history|emulator|warm)_", r"\1.", name)
             by = {"flag": f"--{name.replace('_', '-')}", "env": variable}.get(source, "")
             yield _row(key, value, source, by or _line(lines, key, source))
     for key, value in file.console:

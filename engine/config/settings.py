@@ -67,6 +67,7 @@ class Settings:
     ``wait_ms`` is how long an execution waits for a device that is taken, where its caller does not say.
     ``accepted_versions`` are further ``major.minor`` of Operator apps to take for compatible. ``emulator_supported_abis``
     and ``emulator_image_seconds`` are what virtual devices may be made of, and how long the download of an image may take.
+    ``warm_auto``: the command line starts a warm process where there is none.
     ``environment`` is what the adb bridge resolves its server address from.
     """
 
@@ -91,6 +92,7 @@ class Settings:
     accepted_versions: tuple[str, ...] = ()
     emulator_supported_abis: tuple[str, ...] = ()
     emulator_image_seconds: int = IMAGE_SECONDS
+    warm_auto: bool = False
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod

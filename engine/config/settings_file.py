@@ -72,6 +72,12 @@ class OutputSettings(_Table):
     terminal: Literal["json", "pretty"] = Field("json", description="The default output format on a terminal.")
 
 
+class WarmSettings(_Table):
+    """The process that makes commands start at once."""
+
+    auto: bool = Field(False, description="Start the warm process with the first command that needs an engine.")
+
+
 class ConsoleSettings(_Table):
     """How the console looks and behaves; its flags win over this."""
 
@@ -135,6 +141,7 @@ class SettingsFile(_Table):
     )
     history: HistorySettings = Field(default_factory=HistorySettings)
     emulator: EmulatorSettings = Field(default_factory=EmulatorSettings)
+    warm: WarmSettings = Field(default_factory=WarmSettings)
     output: OutputSettings = Field(default_factory=OutputSettings)
     console: ConsoleSettings = Field(default_factory=ConsoleSettings)
     keymap: Keymap = Field(default_factory=dict, description="Custom keys for the console's bindings, by binding id.")
@@ -142,7 +149,7 @@ class SettingsFile(_Table):
     def choices(self) -> dict[str, Any]:
         """What the file itself says, by the names of the fields of ``Settings``; the console's part is left out."""
         chosen = {name: getattr(self, name) for name in self.model_fields_set if name not in _TABLES}
-        for table in ("history", "emulator"):
+        for table in ("history", "emulator", "warm"):
             inner = getattr(self, table)
             chosen |= {f"{table}_{name}": getattr(inner, name) for name in inner.model_fields_set}
         chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items()}
@@ -155,6 +162,7 @@ class SettingsFile(_Table):
 _TABLES: Mapping[str, type[_Table] | None] = {
     "history": HistorySettings,
     "emulator": EmulatorSettings,
+    "warm": WarmSettings,
     "output": OutputSettings,
     "console": ConsoleSettings,
     "keymap": None,

@@ -82,7 +82,6 @@ class Suggest(Command):
             raise self.missing("--at <x>,<y>, --node <path> or a selector")
         if sum(ways) > 1:
             raise invalid("use --at OR --node OR a selector, not several")
-        limit = _limit(options, 10)
         from clawperator.engine.hierarchy.queries import at_point, found_by, read_path, read_point, with_path
 
         if options.at is not None:
@@ -138,7 +137,7 @@ def _matches(
     return Answer(document, view="matches")
 
 
-def _suggestions(look: Look, nodes: Sequence[UiNode], limit: int) -> Answer:
+def _suggestions(loaded: LoadedTree, nodes: Sequence[UiNode], limit: int) -> Answer:
     from clawperator.engine.hierarchy.queries import suggestions
 
     document = {

@@ -106,5 +106,5 @@ def global_flags(formats: Sequence[str] = ("json", "pretty")) -> tuple[Flag, ...
         switch("--verbose", "log progress to stderr"),
         switch(("--help", "-h"), "show this help"),
         switch("--version", "print the version"),
-        switch("--no-daemon", "do nothing; accepted for compatibility with existing skills"),
+        switch(("--no-warm", "--no-daemon"), "run in a new process even if a warm one is running"),
     )

@@ -48,8 +48,8 @@ READS = {
     "help": (),
 }
 """Commands that only show what this computer knows, and no screen."""
-SERVES = {"serve", "mcp", "console", "demo", "sim", "logs"}
-"""Commands that run until they are ended. What is asked of them then is held against the policy, each for itself."""
+SERVES = {"serve", "mcp", "console", "demo", "sim", "logs", "warm start", "warm stop", "warm status"}
+"""Commands that run, or concern what runs, until it is ended. What is asked of them then is held against the policy, each for itself."""
 
 
 class Asked(NamedTuple):

@@ -1,0 +1,85 @@
+"""``warm start|stop|status``: the process that has loaded the commands already (cli.md#the-warm-process)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from clawperator.app.cli.command import Answer, Command, Options
+from clawperator.app.cli.parsing.flags import Flag
+from clawperator.app.warm import socket_path
+from clawperator.engine.errors import EngineError, ErrorCode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_STOP_SECONDS = 5.0
+_LOOK_SECONDS = 0.005
+
+
+class Start(Command):
+    usage = "[--idle <minutes>] [options]"
+    notes = (
+        "Each command runs in a process of its own that is forked from the loaded one, with the folder, environment and streams of"
+        " its caller. --no-warm or CLAWPERATOR_WARM=0 runs a command without it. CLAWPERATOR_WARM=1, or warm.auto in the settings,"
+        " starts it with the first command."
+    )
+    examples = ("", "--idle 60")
+
+    flags = (
+        Flag("--idle", "<minutes>", "stop after so long without a command, 1 to 1440", bounds=(1, 1_440), default=10),
+    )
+
+    def run(self, options: Options) -> Answer:
+        if (found := _greeting()) is not None:
+            return Answer({"started": False, **found})
+        from clawperator.app.warm.start import start
+
+        start(options.idle * 60, wait=True)
+        if (found := _greeting()) is None:
+            raise EngineError(
+                ErrorCode.INTERNAL_ERROR,
+                "The warm process did not start",
+                hint="Check that the folder of its socket belongs to you, with mode 700: clawperator config path",
+            )
+        return Answer({"started": True, **found})
+
+
+class Stop(Command):
+    notes = "Commands that run in it finish."
+    examples = ("",)
+
+    def run(self, _: Options) -> Answer:
+        found = _greeting()
+        if found is None:
+            return Answer({"stopped": False})
+        os.kill(found["pid"], signal.SIGTERM)
+        deadline = time.monotonic() + _STOP_SECONDS
+        while os.path.exists(socket_path()) and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)  # it is not our child: nothing tells when it ends
+        return Answer({"stopped": True, "pid": found["pid"]})
+
+
+class Status(Command):
+    notes = "A process of another version or interpreter is not shown: commands do not use it."
+    examples = ("",)
+
+    def run(self, _: Options) -> Answer:
+        found = _greeting()
+        return Answer({"running": False} if found is None else {"running": True, **found})
+
+
+def _greeting() -> dict[str, Any] | None:
+    """What the warm process says of itself; ``None`` without one."""
+    from clawperator.app.warm import client
+
+    client.PATIENCE = 1.0
+    connected = client.connect()
+    if connected is None:
+        return None
+    connection, greeting = connected
+    connection.close()
+    facts = {name: greeting[name] for name in ("pid", "startedAt", "idleSeconds", "commands")}
+    return {**facts, "version": greeting["build"]["version"], "socket": socket_path()}

@@ -1,0 +1,157 @@
+"""Hand a command line to the warm process. Whatever is wrong with it costs a few milliseconds, and the command runs here."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+
+from clawperator.app.warm import protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+    from typing import Any
+
+PATIENCE = 0.005
+"""Seconds that a silent or dead warm process may cost."""
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class BrokenOffError(Exception):
+    """The process of the command ended without an answer."""
+
+
+def run(arguments: Sequence[str]) -> int | None:
+    """Run a command line in the warm process and return its exit code; ``None`` where it must run in this process.
+
+    Raises ``BrokenOffError`` where it began there and nobody knows how it ended.
+    """
+    connected = connect()
+    if connected is None:
+        return None
+    connection, _ = connected
+    with connection:
+        if not _send(connection, arguments):
+            return None
+        handlers = _forward_signals(connection)
+        try:
+            return _follow(connection)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+
+def connect() -> tuple[socket.socket, dict[str, Any]] | None:
+    """Return a connection to the warm process of this user and build, and its greeting; ``None`` without one."""
+    try:
+        folder = protocol.open_folder()
+    except OSError:
+        return None
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(PATIENCE)
+        connection.connect(protocol.address(folder))
+        greeting = json.loads(_line(connection)) if protocol.is_own(connection) else None
+        if isinstance(greeting, dict) and greeting.get("build") == protocol.build():
+            return connection, greeting
+    except (OSError, ValueError):
+        pass
+    finally:
+        os.close(folder)
+    connection.close()
+    return None
+
+
+def _line(connection: socket.socket) -> bytes:
+    data = b""
+    while not data.endswith(b"\n") and len(data) <= protocol.GREETING_BYTES:
+        part = connection.recv(protocol.GREETING_BYTES)
+        if not part:
+            break
+        data += part
+    return data
+
+
+def _send(connection: socket.socket, arguments: Sequence[str]) -> bool:
+    """Send the request. Until all of it is there nothing runs, so a failure leaves the command to this process."""
+    import array
+    import resource
+
+    streams = [_descriptor(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)]
+    umask = os.umask(0o077)
+    os.umask(umask)
+    try:
+        request = {
+            "arguments": list(arguments),
+            "folder": os.getcwd(),
+            "environment": dict(os.environ),
+            "umask": umask,
+            "streams": [descriptor is not None for descriptor in streams],
+            "ignored": [name for name in _SIGNALS if signal.getsignal(getattr(signal, name)) is signal.SIG_IGN],
+            "limits": [
+                [name, *resource.getrlimit(getattr(resource, name))]
+                for name in sorted(vars(resource))
+                if name.startswith("RLIMIT_")
+            ],
+        }
+        data = os.fsencode(json.dumps(request, ensure_ascii=False))
+        data = len(data).to_bytes(8, "big") + data
+        passed = array.array("i", [descriptor for descriptor in streams if descriptor is not None])
+        connection.settimeout(None)
+        sent = connection.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)] if passed else [])
+        if sent < len(data):
+            connection.sendall(data[sent:])
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _descriptor(stream: Any) -> int | None:
+    try:
+        return int(stream.fileno())
+    except (AttributeError, OSError, ValueError):  # closed, or no file
+        return None
+
+
+def _forward_signals(connection: socket.socket) -> dict[int, Any]:
+    """Pass signals to the command; those that our parent ignores for us stay ignored. Return the former handlers."""
+
+    def forward(number: int, _: FrameType | None) -> None:
+        try:
+            connection.send(bytes((number,)))
+        except OSError:  # it has ended
+            pass
+
+    former = {}
+    for name in _SIGNALS:
+        number = getattr(signal, name)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            former[number] = signal.signal(number, forward)
+    return former
+
+
+def _follow(connection: socket.socket) -> int | None:
+    """Return the exit code; ``None`` if the command has not been started. Raises ``BrokenOffError``."""
+    started, code = False, b""
+    while (word := _byte(connection)) in (protocol.STARTED, protocol.ANSWERED):
+        started = True
+        if word == protocol.ANSWERED:
+            code = _byte(connection)
+    if word == protocol.ENDED:
+        code = _byte(connection)
+    if code:
+        return code[0]  # the answer is out: whether the history was written changes nothing about it
+    if started:
+        raise BrokenOffError
+    return None
+
+
+def _byte(connection: socket.socket) -> bytes:
+    try:
+        return connection.recv(1)
+    except OSError:
+        return b""

@@ -1,0 +1,75 @@
+"""The Unix socket between a command line and the warm process of the same user (cli.md#the-warm-process).
+
+The server greets each connection with one line of JSON. The client sends its arguments, folder, environment and standard
+streams only if the greeting names the same build; the streams travel as descriptors, so that no byte is copied. Then each
+side writes single bytes: the client signal numbers, the server ``STARTED``, ``ANSWERED`` and ``ENDED``.
+
+Light: every command line imports it where a warm process may run.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import sys
+
+from clawperator.app.warm import runtime_folder, socket_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+VERSION = 1
+REFUSED = b"N"
+"""The command has to run in the client's own process. Nothing of it has run."""
+STARTED = b"S"
+"""The command runs. From here on the client must not run it again."""
+ANSWERED = b"A"
+"""The answer is on stdout; the next byte is the exit code."""
+ENDED = b"E"
+"""The history is written and the process of the command ends; the next byte is the exit code."""
+GREETING_BYTES = 4_096
+_PEER = "3i"
+
+
+def build() -> dict[str, Any]:
+    """Return what client and server must agree on: the product, the interpreter, and what the interpreter read when it began."""
+    from clawperator.engine.version import __version__
+
+    start = ("PYTHON", "LC_", "LANG")
+    return {
+        "protocol": VERSION,
+        "version": __version__,
+        "python": [sys.executable, sys.hexversion, list(sys.flags)],
+        "package": os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+        "environment": sorted([name, value] for name, value in os.environ.items() if name.startswith(start)),
+    }
+
+
+def open_folder() -> int:
+    """Open the folder of the socket. Raises ``OSError`` unless it is a folder of this user that nobody else can enter."""
+    path = runtime_folder()
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    found = os.fstat(descriptor)
+    if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        os.close(descriptor)
+        raise PermissionError(f"{path} belongs to another user, or others can enter it")
+    return descriptor
+
+
+def address(folder: int) -> str:
+    """Return the address of the socket. On Linux it leads through the open folder, which no link or long path can replace."""
+    path = socket_path()
+    return f"/proc/self/fd/{folder}/{os.path.basename(path)}" if sys.platform == "linux" else path
+
+
+def is_own(connection: socket.socket) -> bool:
+    """Whether the process at the other end belongs to this user; where the system does not say, the folder has to do."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return True
+    import struct
+
+    peer = connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize(_PEER))
+    return bool(struct.unpack(_PEER, peer)[1] == os.getuid())

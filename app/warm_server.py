@@ -1,0 +1,295 @@
+"""The warm process: Python with the product loaded. It forks itself for each command line that is handed to it.
+
+It runs no command itself. Each one gets a process of its own, so that no environment, folder, profile, cached file or failure
+of one reaches another, and one that is killed takes no other with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clawperator.app.warm import NOT_WARM, protocol, runtime_folder, socket_path
+from clawperator.engine.files.lock import FileLock
+from clawperator.engine.files.writing import private_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_BACKLOG = 128
+_REQUEST_SECONDS = 5.0
+_REQUEST_BYTES = 8 * 1024 * 1024
+_STALE_SECONDS = 1.0
+"""Between two looks at the product's files."""
+_NOT_LOADED = ("clawperator.engine.simulator", "clawperator.engine.skills.builtin")
+
+
+class WarmProcess:
+    """The socket, and the process behind it. Raises ``OSError``: the folder must be this user's alone."""
+
+    def __init__(self, idle: float) -> None:
+        self._idle = idle
+        self._commands = 0
+        self._build = protocol.build()
+        self._wakeup = os.pipe()
+        self._started_at = time.time()
+        private_folder(runtime_folder())
+        self._folder = protocol.open_folder()
+        self._path = socket_path()
+        self._lock = FileLock(os.path.join(runtime_folder(), "warm.lock"))
+        self._files: dict[str, int] = {}
+        self._looked_at = 0.0
+        self._stale = False
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+
+    def begin(self) -> bool:
+        """Load the product and listen; return whether this process is the only one."""
+        if not self._lock.try_acquire():
+            return False
+        _load()
+        self._files = _file_times()
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)
+        self.listener.bind(protocol.address(self._folder))
+        self.listener.listen(_BACKLOG)
+        signal.signal(signal.SIGCHLD, self._reap)
+        signal.signal(signal.SIGTERM, lambda *_: os.write(self._wakeup[1], b"!"))
+        gc.collect()
+        gc.freeze()  # what a collection in a child does not touch, the two processes share
+        return True
+
+    def serve(self) -> socket.socket | None:
+        """Greet, and fork for each request, until idle; return the connection in the child, and ``None`` at the end."""
+        poll = select.poll()
+        poll.register(self.listener, select.POLLIN)
+        poll.register(self._wakeup[0], select.POLLIN)
+        greeted: dict[int, socket.socket] = {}
+        while not self._stale and (ready := poll.poll(self._idle * 1000)):
+            for descriptor, _ in ready:
+                if descriptor == self._wakeup[0]:
+                    self._stale = True
+                elif descriptor in greeted:
+                    poll.unregister(descriptor)
+                    with greeted.pop(descriptor) as connection:
+                        if self._fork(connection):
+                            self._leave(greeted.values())
+                            return connection.dup()
+                elif len(greeted) < _BACKLOG and (client := self._greet()) is not None:
+                    greeted[client.fileno()] = client
+                    poll.register(client, select.POLLIN)
+        os.unlink(self._path)
+        return None
+
+    def _greet(self) -> socket.socket | None:
+        """Accept and greet one client; ``None`` for one that has left, or that this process cannot serve."""
+        with suppress(OSError):
+            connection, _ = self.listener.accept()
+            greeting = {
+                "build": self._build,
+                "pid": os.getpid(),
+                "startedAt": self._started_at,
+                "commands": self._commands,
+                "idleSeconds": self._idle,
+            }
+            connection.setblocking(False)
+            if protocol.is_own(connection) and not self._is_stale():
+                with suppress(OSError):
+                    connection.send(json.dumps(greeting).encode() + b"\n")
+                    return connection
+            connection.close()
+        return None
+
+    def _fork(self, connection: socket.socket) -> bool:
+        """Return whether this is the child. Without memory or processes for one, the client runs its command itself."""
+        with suppress(OSError):
+            if not connection.recv(1, socket.MSG_PEEK):
+                return False  # it only wanted to see the greeting
+            if not os.fork():
+                return True
+            self._commands += 1
+        return False
+
+    def _leave(self, others: Iterable[socket.socket]) -> None:
+        """Be the child: what belongs to the warm process and to other clients is not ours."""
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for connection in (self.listener, *others):
+            connection.close()
+        self._lock.close()
+        for descriptor in (self._folder, *self._wakeup):
+            os.close(descriptor)
+
+    @staticmethod
+    def _reap(*_: object) -> None:
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+    def _is_stale(self) -> bool:
+        """Whether the product's files changed since they were loaded, by an upgrade or an editor."""
+        now = time.monotonic()
+        if not self._stale and now - self._looked_at >= _STALE_SECONDS:
+            self._looked_at = now
+            self._stale = self._files != _file_times()
+        return self._stale
+
+
+def _load() -> None:
+    """Import what commands need, and build the validators of the payload."""
+    package = Path(str(protocol.build()["package"]))
+    for part in ("engine", "app/cli"):
+        for file in sorted((package / part).rglob("*.py")):
+            name = ".".join(("clawperator", *file.relative_to(package).with_suffix("").parts))
+            if not name.startswith(_NOT_LOADED) and file.stem not in ("__init__", "__main__"):
+                import_module(name)
+    from clawperator.engine.executions import build
+    from clawperator.engine.executions.validate import validate
+
+    validate(build.snapshot())
+
+
+def _file_times() -> dict[str, int]:
+    """When each loaded file of the product was written, in nanoseconds."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.startswith("clawperator.") and file:
+            with suppress(OSError):
+                found[file] = os.stat(file).st_mtime_ns
+    return found
+
+
+# -- in the child
+
+
+def command(connection: socket.socket) -> int:
+    """Become the command line that the client sends, and return its exit code."""
+    try:
+        request, streams = _receive(connection)
+        _become(request, streams)
+    except (OSError, ValueError, LookupError, TypeError):
+        _say(connection, protocol.REFUSED)
+        os._exit(0)
+    connection.settimeout(None)
+    connection.sendall(protocol.STARTED)
+    threading.Thread(target=_hear, args=(connection,), name="client of the warm process", daemon=True).start()
+    from clawperator.app.cli import after_output
+    from clawperator.app.cli.main import run
+
+    after_output.on_exit_code(lambda code: _say(connection, protocol.ANSWERED + bytes((code,))))
+    code = run(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    _say(connection, protocol.ENDED + bytes((code,)))
+    with open(os.devnull, "r+b") as nothing:
+        for number in range(3):
+            os.dup2(nothing.fileno(), number)  # a reader of our output need not wait until Python has cleaned up
+    return code
+
+
+def _say(connection: socket.socket, words: bytes) -> None:
+    with suppress(OSError):  # the client is gone
+        connection.send(words)
+
+
+def _hear(connection: socket.socket) -> None:
+    """Take signals from the client; one that is gone is a terminal that hung up."""
+    known = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    with suppress(OSError):
+        while word := connection.recv(1):
+            if word[0] in known:
+                os.kill(os.getpid(), word[0])
+    os.kill(os.getpid(), signal.SIGHUP)
+
+
+def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Return the request and the descriptors of its streams. Raises ``OSError`` and ``ValueError``."""
+    connection.settimeout(_REQUEST_SECONDS)
+    data, streams, _, _ = socket.recv_fds(connection, 65_536, 3)
+    size = int.from_bytes(data[:8], "big")
+    if len(data) < 8 or size > _REQUEST_BYTES:
+        raise ValueError("no request")
+    while len(data) < size + 8:
+        part = connection.recv(65_536)
+        if not part:
+            raise ValueError("half a request")
+        data += part
+    return json.loads(os.fsdecode(data[8:])), streams
+
+
+def _become(request: dict[str, Any], streams: list[int]) -> None:
+    """Take over folder, environment, limits, signals and streams. Raises ``OSError``, ``ValueError`` and ``LookupError``."""
+    import resource
+
+    if _words(request["arguments"]).partition(" ")[0] in NOT_WARM:
+        raise ValueError("a command that runs in the client's own process")
+    os.chdir(request["folder"])
+    os.umask(request["umask"])
+    for name, *limits in request["limits"]:
+        number = getattr(resource, name)
+        if list(resource.getrlimit(number)) != limits:
+            resource.setrlimit(number, tuple(limits))
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    time.tzset()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in request["ignored"]:
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    sys.argv = ["clawperator", *request["arguments"]]
+    given = iter(streams)
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        former = getattr(sys, name)
+        if not request["streams"][number]:
+            os.close(number)
+            setattr(sys, name, None)
+            continue
+        descriptor = next(given)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+        stream = open(  # noqa: SIM115 -- it lives as long as the process
+            number,
+            mode,
+            encoding=former.encoding,
+            errors=former.errors,
+            buffering=1 if name == "stderr" or os.isatty(number) else -1,
+            closefd=False,
+        )
+        setattr(sys, name, stream)
+
+
+def _words(arguments: list[str]) -> str:
+    """Return the words of the command; ``help`` for a command line that only explains or refuses."""
+    from clawperator.app.cli.parsing.lookup import find_command
+    from clawperator.app.cli.parsing.parser import HelpWantedError
+    from clawperator.engine.errors import EngineError
+
+    try:
+        return find_command(arguments)[0]
+    except (EngineError, HelpWantedError):
+        return "help"
+
+
+def main(arguments: list[str]) -> int:
+    """Be the warm process. ``arguments``: seconds until it ends when idle, and a descriptor to close when it can be called."""
+    os.umask(0o077)
+    warm = WarmProcess(float(arguments[0]))
+    only = warm.begin()
+    os.close(int(arguments[1]))
+    connection = warm.serve() if only else None
+    return command(connection) if connection is not None else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,372 @@
+"""The warm process: the same answers as a process of one's own, nothing shared between commands, and no way to be harmed by it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clawperator.app.warm import client, protocol
+from tests.support import patience, running
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="the socket's peer and processes are looked at in Linux ways"
+)
+
+# As the console script, but for the patience with a busy machine: 5 ms are for users.
+MAIN = "import sys; from clawperator.app.warm import client; client.PATIENCE = 60.0; from clawperator.app.cli.main import main; sys.exit(main())"
+COLD = [sys.executable, "-m", "clawperator.app.cli"]
+WARM = [sys.executable, "-c", MAIN]
+PLAN = {
+    "commandId": "nap-1", "taskId": "t", "source": "test", "expectedFormat": "android-ui-automator", "timeoutMs": 30_000,
+    "actions": [{"id": "nap", "type": "sleep", "params": {"durationMs": 20_000}}],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """The environment of a simulated adb server, without a history or settings of anybody."""
+    folder = tmp_path_factory.mktemp("warm")
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("CLAWPERATOR_", "ANDROID_", "ADB_"))
+    }
+    env = {
+        **kept,
+        "HOME": str(folder),
+        "XDG_RUNTIME_DIR": str(folder / "runtime"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "COLUMNS": "100",
+    }
+    (folder / "runtime").mkdir(mode=0o700)
+    with running([*COLD, "sim", "--server"], env=env, stdout=subprocess.PIPE) as sim:
+        assert sim.stdout is not None
+        env |= json.loads(sim.stdout.readline())["env"]
+        yield env
+
+
+@pytest.fixture(scope="module")
+def warm(device: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """The same environment with a warm process."""
+    assert run(COLD, "warm", "start", env=device)["started"] is True
+    yield device
+    assert run(COLD, "warm", "stop", env=device)["stopped"] is True
+
+
+def run(program: list[str], *arguments: str, env: Mapping[str, str]) -> dict[str, Any]:
+    done = subprocess.run([*program, *arguments], env=env, capture_output=True, timeout=patience(60), check=False)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def count(env: Mapping[str, str]) -> int:
+    return int(run(COLD, "warm", "status", env=env)["commands"])
+
+
+def children(env: Mapping[str, str]) -> set[int]:
+    """The processes that were forked for commands."""
+    pid = run(COLD, "warm", "status", env=env)["pid"]
+    return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("version",),
+        ("--version",),
+        ("help",),
+        ("help", "errors", "NODE_NOT_FOUND"),
+        ("schema", "execution"),
+        ("devices", "--output", "pretty"),
+        ("packages", "list"),
+        ("config", "show"),
+        ("no-such-command",),
+        ("action", "click"),
+        ("execute", "--execution", "-"),
+        ("execute", "--execution", "no-such-file"),
+        ("skills", "list", "--registry", "builtin"),
+        ("match", "--snapshot", "/nowhere", "--text", "x"),
+    ],
+    ids=" ".join,
+)
+def test_the_same_bytes_and_exit_code(warm: Mapping[str, str], arguments: tuple[str, ...]) -> None:
+    before = count(warm)
+    cold, hot = (
+        subprocess.run(
+            [*program, *arguments], env=warm, input=b'{"a":', capture_output=True, timeout=patience(60), check=False
+        )
+        for program in ([*COLD, "--no-warm"], WARM)
+    )
+    assert (hot.returncode, hot.stdout, hot.stderr) == (cold.returncode, cold.stdout, cold.stderr)
+    assert count(warm) == before + 1, "it ran there"
+
+
+def test_an_execution_and_its_history(warm: Mapping[str, str]) -> None:
+    answer = run(WARM, "action", "press-key", "--key", "home", env=warm)
+    assert answer["envelope"]["status"] == "success"
+    assert run(WARM, "history", "show", answer["envelope"]["commandId"], env=warm)["execution"]["status"] == "success"
+
+
+def test_nothing_of_one_command_reaches_another(warm: Mapping[str, str], tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(
+        'version = 1\nactiveProfile = "none"\n[profiles.none.capabilities]\nallow = []\n'
+    )
+    denied = run(WARM, "observe", "snapshot", env={**warm, "CLAWPERATOR_POLICY": str(tmp_path / "policy.toml")})
+    assert denied["code"] == "CAPABILITY_DENIED"
+    assert run(WARM, "observe", "snapshot", env=warm)["ok"] is True
+    shown = {
+        each["key"]: each
+        for each in run(WARM, "config", "show", env={**warm, "CLAWPERATOR_LOG_LEVEL": "debug"})["settings"]
+    }
+    assert shown["log_level"]["value"] == "debug"
+    shown = {each["key"]: each for each in run(WARM, "config", "show", env=warm)["settings"]}
+    assert shown["log_level"]["value"] == "info"
+
+
+def test_folder_mask_and_limits_are_the_callers(warm: Mapping[str, str], tmp_path: Path) -> None:
+    words = [*WARM, "observe", "screenshot", "--path", "picture.png"]
+    done = subprocess.run(words, cwd=tmp_path, env=warm, capture_output=True, timeout=patience(60), check=True)
+    assert json.loads(done.stdout)["ok"] is True
+    assert (tmp_path / "picture.png").stat().st_size
+
+    def narrow() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    words[-1] = "other.png"
+    done = subprocess.run(
+        words, cwd=tmp_path, env=warm, capture_output=True, timeout=patience(60), check=False, preexec_fn=narrow
+    )
+    assert not (tmp_path / "other.png").exists()
+
+
+def test_a_closed_stdout_and_a_reader_that_left(warm: Mapping[str, str]) -> None:
+    for program in (COLD, WARM):
+        words = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *program, "version"]
+        assert subprocess.run(words, env=warm, timeout=patience(60), check=False).returncode == 141
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_reach_the_command(warm: Mapping[str, str], number: signal.Signals, tmp_path: Path) -> None:
+    with napping(warm, tmp_path) as command:
+        command.send_signal(number)
+        out, _ = command.communicate(timeout=patience(60))
+    assert command.returncode == 130
+    error = json.loads(out)
+    assert (error["code"], error["broadcastDispatchStatus"]) == ("INTERRUPTED", "sent")
+    settle(warm)
+
+
+def test_the_warm_process_is_killed_under_a_command(device: Mapping[str, str], tmp_path: Path) -> None:
+    env = with_runtime(device, tmp_path)
+    started = run(COLD, "warm", "start", env=env)
+    plan = {**PLAN, "actions": [{"id": "nap", "type": "sleep", "params": {"durationMs": 1_000}}]}
+    with napping(env, tmp_path, plan) as command:
+        os.kill(started["pid"], signal.SIGKILL)
+        out, _ = command.communicate(timeout=patience(60))
+    assert json.loads(out)["envelope"]["status"] == "success"
+    assert run(WARM, "version", env=env)["cliVersion"], "a socket that nobody listens on is passed by"
+    assert run(COLD, "warm", "start", env=env)["started"] is True
+    assert run(COLD, "warm", "stop", env=env)["stopped"] is True
+
+
+def test_the_process_of_a_command_is_killed(warm: Mapping[str, str], tmp_path: Path) -> None:
+    with napping(warm, tmp_path) as command:
+        (child,) = children(warm)
+        os.kill(child, signal.SIGKILL)
+        out, _ = command.communicate(timeout=patience(60))
+    error = json.loads(out)
+    assert (command.returncode, error["code"], error["broadcastDispatchStatus"]) == (130, "INTERRUPTED", "unknown")
+    settle(warm)
+    runs = run(WARM, "history", "list", env=warm)["executions"]
+    assert next(each for each in runs if each["commandId"].startswith("nap-"))["status"] == "interrupted"
+
+
+def test_a_killed_client_ends_its_command(warm: Mapping[str, str], tmp_path: Path) -> None:
+    with napping(warm, tmp_path) as command:
+        command.kill()
+        command.wait(timeout=patience(60))
+    deadline = time.monotonic() + patience(30)
+    while children(warm) and time.monotonic() < deadline:
+        pass
+    assert not children(warm)
+    settle(warm)
+
+
+def test_fifty_clients_at_once(warm: Mapping[str, str]) -> None:
+    with ThreadPoolExecutor(50) as pool:
+        answers = list(pool.map(lambda _: run(WARM, "version", env=warm), range(50)))
+    assert {answer["cliVersion"] for answer in answers} == {answers[0]["cliVersion"]}
+
+
+def test_commands_that_stay_run_in_the_callers_process(warm: Mapping[str, str]) -> None:
+    with running([*WARM, "sim"], env=warm, stdout=subprocess.PIPE) as sim:
+        assert sim.stdout is not None
+        assert json.loads(sim.stdout.readline())["ok"] is True
+        assert not children(warm)
+
+
+def test_it_leaves_when_its_files_change(device: Mapping[str, str], tmp_path: Path, installed_copy: Path) -> None:
+    env = {**with_runtime(device, tmp_path), "PYTHONPATH": str(installed_copy)}
+    assert run(COLD, "warm", "start", env=env)["started"] is True
+    assert run(COLD, "warm", "status", env=env)["running"] is True
+    os.utime(installed_copy / "clawperator" / "engine" / "facade.py", (1, 1))
+    deadline = time.monotonic() + patience(30)
+    while run(WARM, "warm", "status", env=env)["running"] and time.monotonic() < deadline:
+        pass
+    assert run(COLD, "warm", "status", env=env)["running"] is False
+    assert run(COLD, "warm", "start", "--idle", "1", env=env)["idleSeconds"] == 60
+    assert run(COLD, "warm", "stop", env=env)["stopped"] is True
+
+
+@pytest.fixture
+def installed_copy(tmp_path: Path) -> Path:
+    """A folder with the product in it, as an upgrade would replace it."""
+    import clawperator.engine
+
+    package = Path(str(clawperator.engine.__file__)).parent.parent
+    copy = tmp_path / "site" / "clawperator"
+    copy.mkdir(parents=True)
+    for part in ("engine", "app", "widgets", "themes"):
+        subprocess.run(["/bin/cp", "-rL", str(package / part), str(copy / part)], check=True)
+    return copy.parent
+
+
+# -- a hostile socket
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(client, "PATIENCE", patience(0.5))
+    folder = tmp_path / "clawperator"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [
+        b"",
+        b"\n",
+        b"garbage\n",
+        b"[]\n",
+        b'{"build":1}\n',
+        b"x" * 10_000,
+        b'{"build":',
+        json.dumps({"build": None}).encode(),
+    ],
+)
+def test_greetings_that_are_none(runtime: Path, greeting: bytes) -> None:
+    with listening(runtime, greeting):
+        assert client.connect() is None
+
+
+def test_one_that_says_nothing_costs_its_patience(runtime: Path) -> None:
+    with listening(runtime, None):
+        begin = time.monotonic()
+        assert client.connect() is None
+        assert time.monotonic() - begin < patience(5)
+
+
+def test_folders_that_are_not_ours(runtime: Path, tmp_path: Path) -> None:
+    greeting = json.dumps({"build": protocol.build()}).encode() + b"\n"
+    with listening(runtime, greeting):
+        connected = client.connect()
+        assert connected is not None
+        connected[0].close()
+        runtime.chmod(0o750)
+        assert client.connect() is None, "others may enter it"
+        runtime.chmod(0o700)
+        runtime.rename(tmp_path / "elsewhere")
+        runtime.symlink_to(tmp_path / "elsewhere")
+        assert client.connect() is None, "a link"
+        runtime.unlink()
+        (tmp_path / "elsewhere").rename(runtime)
+        if os.getuid() == 0:
+            os.chown(runtime, 65_534, -1)
+            assert client.connect() is None, "another user's"
+
+
+@pytest.mark.parametrize("word", [b"", protocol.REFUSED, b"?"])
+def test_a_process_that_leaves_before_the_command_began(
+    runtime: Path, word: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    greeting = json.dumps({"build": protocol.build()}).encode() + b"\n"
+    with listening(runtime, greeting, word):
+        assert client.run(["version"]) is None
+    with listening(runtime, greeting, protocol.STARTED), pytest.raises(client.BrokenOffError):
+        client.run(["version"])
+    with listening(runtime, greeting, protocol.STARTED + protocol.ANSWERED + b"\x05"):
+        assert client.run(["version"]) == 5
+    assert capfd.readouterr() == ("", "")
+
+
+# -- helpers
+
+
+def with_runtime(env: Mapping[str, str], folder: Path) -> dict[str, str]:
+    return {**env, "XDG_RUNTIME_DIR": str(folder)}
+
+
+@contextmanager
+def napping(env: Mapping[str, str], folder: Path, plan: Mapping[str, Any] = PLAN) -> Iterator[subprocess.Popen[bytes]]:
+    """A command that sleeps on the device: it has been dispatched when the block begins."""
+    file = folder / "plan.json"
+    file.write_text(json.dumps({**plan, "commandId": f"nap-{os.urandom(4).hex()}"}))
+    words = [*WARM, "execute", "--execution", str(file), "--verbose"]
+    with running(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+        assert command.stderr is not None
+        next(line for line in command.stderr if b"stage-start" in line)  # nobody reads the rest: it is little
+        yield command
+
+
+def settle(env: Mapping[str, str]) -> None:
+    """Return when the device takes the next command."""
+    assert run(COLD, "action", "press-key", "--key", "home", "--wait", "30000", "--no-warm", env=env)["ok"] is True
+
+
+class listening:  # noqa: N801 -- used as a function
+    """A socket in the runtime folder that answers each client with ``greeting``, and after a request with ``word``."""
+
+    def __init__(self, folder: Path, greeting: bytes | None, word: bytes = b"") -> None:
+        self._path, self._greeting, self._word = folder / "warm.sock", greeting, word
+        self._socket = socket.socket(socket.AF_UNIX)
+
+    def __enter__(self) -> None:
+        self._socket.bind(str(self._path))
+        self._socket.listen()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        if self._path.exists():
+            self._path.unlink()
+
+    def _serve(self) -> None:
+        with ExitStack() as kept, suppress(OSError):
+            while True:
+                connection = kept.enter_context(self._socket.accept()[0])
+                if self._greeting is None:
+                    continue
+                with suppress(OSError):
+                    connection.sendall(self._greeting)
+                    if self._greeting.endswith(b"\n") and len(self._greeting) > 100:
+                        size = int.from_bytes(connection.recv(8), "big")
+                        while size > 0:
+                            size -= len(connection.recv(65_536)) or size
+                        connection.sendall(self._word)
+                connection.close()
