@@ -250,23 +250,16 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
     sys.argv = ["clawperator", *request["arguments"]]
     given = iter(streams)
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
-        former = getattr(sys, name)
-        if not request["streams"][number]:
+        if request["streams"][number] is None:
             os.close(number)
             setattr(sys, name, None)
             continue
+        encoding, errors = request["streams"][number]
         descriptor = next(given)
         os.dup2(descriptor, number)
         os.close(descriptor)
-        stream = open(  # noqa: SIM115 -- it lives as long as the process
-            number,
-            mode,
-            encoding=former.encoding,
-            errors=former.errors,
-            buffering=1 if name == "stderr" or os.isatty(number) else -1,
-            closefd=False,
-        )
-        setattr(sys, name, stream)
+        lines = 1 if name == "stderr" or os.isatty(number) else -1
+        setattr(sys, name, open(number, mode, lines, encoding, errors, closefd=False))  # noqa: SIM115 -- as long as the process
 
 
 def _words(arguments: list[str]) -> str:

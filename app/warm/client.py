@@ -90,7 +90,10 @@ def _send(connection: socket.socket, arguments: Sequence[str]) -> bool:
             "folder": os.getcwd(),
             "environment": dict(os.environ),
             "umask": umask,
-            "streams": [descriptor is not None for descriptor in streams],
+            "streams": [
+                None if descriptor is None else [stream.encoding, stream.errors]
+                for stream, descriptor in zip((sys.stdin, sys.stdout, sys.stderr), streams, strict=True)
+            ],
             "ignored": [name for name in _SIGNALS if signal.getsignal(getattr(signal, name)) is signal.SIG_IGN],
             "limits": [
                 [name, *resource.getrlimit(getattr(resource, name))]

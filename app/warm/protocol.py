@@ -31,6 +31,8 @@ ENDED = b"E"
 """The history is written and the process of the command ends; the next byte is the exit code."""
 GREETING_BYTES = 4_096
 _PEER = "3i"
+_FLAGS = ("dev_mode", "ignore_environment", "isolated", "no_site", "no_user_site", "optimize", "safe_path")
+"""Not the UTF-8 mode: in the C locale it is on in a first process, and off in the processes that this one starts."""
 
 
 def build() -> dict[str, Any]:
@@ -41,7 +43,12 @@ def build() -> dict[str, Any]:
     return {
         "protocol": VERSION,
         "version": __version__,
-        "python": [sys.executable, sys.hexversion, list(sys.flags)],
+        "python": [
+            sys.executable,
+            sys.hexversion,
+            sys.getfilesystemencoding(),
+            *(getattr(sys.flags, name) for name in _FLAGS),
+        ],
         "package": os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
         "environment": sorted([name, value] for name, value in os.environ.items() if name.startswith(start)),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -71,3 +71,31 @@ def test_execute(installed_wheel: Path, report: Report, phone: Phone) -> None:
 
     floor = python(installed_wheel, "import asyncio; from pydantic import BaseModel, TypeAdapter", phone.env)
     compare(report, "`clawperator execute` of one click, whole process", ours, floor, 2.0)
+
+
+@pytest.fixture
+def warm(installed_wheel: Path, phone: Phone, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The phone's environment with a warm process."""
+    env = {**phone.env, "XDG_RUNTIME_DIR": str(tmp_path)}
+    clawperator = str(installed_wheel / "clawperator")
+    program(clawperator, "warm", "start", env=env)()
+    yield env
+    program(clawperator, "warm", "stop", env=env)()
+
+
+def test_execute_in_the_warm_process(installed_wheel: Path, report: Report, warm: dict[str, str]) -> None:
+    numbers = count()
+
+    def ours() -> None:
+        payload = json.dumps(click(f"warm-{next(numbers)}"))
+        program(str(installed_wheel / "clawperator"), "execute", "--execution", payload, env=warm)()
+
+    floor = python(installed_wheel, "import argparse, json, socket", warm)
+    compare(report, "`clawperator execute` of one click, warm", ours, floor, 2.0)
+
+
+def test_snapshot_in_the_warm_process(installed_wheel: Path, report: Report, warm: dict[str, str]) -> None:
+    words = ("observe", "snapshot", "--view", "compact")
+    ours = program(str(installed_wheel / "clawperator"), *words, env=warm)
+    floor = python(installed_wheel, "import argparse, json, socket", warm)
+    compare(report, "`clawperator observe snapshot --view compact`, warm", ours, floor, 2.2)

@@ -114,6 +114,21 @@ def test_the_same_bytes_and_exit_code(warm: Mapping[str, str], arguments: tuple[
     assert count(warm) == before + 1, "it ran there"
 
 
+def test_in_the_c_locale(device: Mapping[str, str], tmp_path: Path) -> None:
+    """There, Python's first process has other flags than those that it starts."""
+    (tmp_path / "runtime").mkdir(mode=0o700)
+    env = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "runtime"), "LC_ALL": "C"}
+    assert run(COLD, "warm", "start", env=env)["started"] is True
+    words = ("match", "--snapshot", "nowhere-\udcff\u00e9", "--text", "x")
+    cold, hot = (
+        subprocess.run([*program, *words], env=env, capture_output=True, timeout=patience(60), check=False)
+        for program in ([*COLD, "--no-warm"], WARM)
+    )
+    assert (hot.returncode, hot.stdout, hot.stderr) == (cold.returncode, cold.stdout, cold.stderr)
+    assert count(env) == 1
+    assert run(COLD, "warm", "stop", env=env)["stopped"] is True
+
+
 def test_an_execution_and_its_history(warm: Mapping[str, str]) -> None:
     answer = run(WARM, "action", "press-key", "--key", "home", env=warm)
     assert answer["envelope"]["status"] == "success"
