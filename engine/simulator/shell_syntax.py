@@ -49,6 +49,8 @@ _IN_QUOTES: Final = {
 }
 _BACKQUOTED = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _ANSI_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_SINGLE_QUOTED = re.compile(r"'([^']*)'")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _TOKEN = re.compile(r"&&|\|\||;;|\n|[;&|()<>]|[^\s;&|()<>]+")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\033", "f": "\f", "v": "\v"}
 
@@ -162,16 +164,12 @@ class _Parser:
             raise self.unexpected()
         self.at = match.end()
         self._skip_lines()
-        words: list[Word] | None = None
-        if self._take_reserved("in"):
-            words = []
-            while (word := self._word()) is not None:
-                words.append(word)
+        words = tuple(iter(self._word, None)) if self._take_reserved("in") else None
         if self._looking(";"):
             self.at += 1
         self._skip_lines()
         body = self._block("do", "done")
-        return For(match[0], None if words is None else tuple(words), body, self._redirects())
+        return For(match[0], words, body, self._redirects())
 
     def _case(self) -> Case:
         self._take_reserved("case")
@@ -230,10 +228,7 @@ class _Parser:
     # -- redirections
 
     def _redirects(self) -> tuple[Redirect, ...]:
-        found = []
-        while (redirect := self._redirect()) is not None:
-            found.append(redirect)
-        return tuple(found)
+        return tuple(iter(self._redirect, None))
 
     def _redirect(self) -> Redirect | None:
         self._skip_blank()
@@ -292,7 +287,7 @@ class _Parser:
     def _special(self) -> list[Part]:
         character = self.text[self.at]
         if character == "'":
-            return [Text(self._until_quote(self.at + 1), quoted=True)]
+            return [Text(self._quotation(_SINGLE_QUOTED), quoted=True)]
         if character == '"':
             self.at += 1
             return self.quoted_until('"')
@@ -302,12 +297,13 @@ class _Parser:
             return [] if escaped == "\n" else [Text(escaped or "\\", quoted=True)]
         return [self._expansion(quoted=False)]
 
-    def _until_quote(self, start: int) -> str:
-        end = self.text.find("'", start)
-        if end < 0:
+    def _quotation(self, pattern: re.Pattern[str]) -> str:
+        """The text between the quotes at the current position."""
+        match = pattern.match(self.text, self.at)
+        if match is None:
             raise ShellSyntaxError("no closing quote", incomplete=True)
-        self.at = end + 1
-        return self.text[start:end]
+        self.at = match.end()
+        return match[1]
 
     def quoted_until(self, end: str) -> list[Part]:
         """Parts up to ``end`` ("" = of the text) as inside double quotes; an empty quotation is a part, too."""
@@ -348,7 +344,8 @@ class _Parser:
         if self._looking_raw("{"):
             return self._braces(quoted=quoted)
         if self._looking_raw("'") and not quoted:
-            return Text(self._ansi_quote(), quoted=True)
+            text = self._quotation(_ANSI_QUOTED)
+            return Text(_ESCAPED.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), text), quoted=True)
         match = _PARAMETER.match(self.text, self.at)
         if match is None:
             return Text("$", quoted=True)
@@ -362,11 +359,7 @@ class _Parser:
         return Substitution(body, quoted)
 
     def _backquotes(self, *, quoted: bool) -> Part:
-        match = _BACKQUOTED.match(self.text, self.at)
-        if match is None:
-            raise ShellSyntaxError("no closing quote", incomplete=True)
-        self.at = match.end()
-        inner = self._nested(re.sub(r"\\([`$\\])", r"\1", match[1]))
+        inner = self._nested(re.sub(r"\\([`$\\])", r"\1", self._quotation(_BACKQUOTED)))
         body = inner.script()
         if inner.at < len(inner.text):
             raise inner.unexpected()
@@ -404,13 +397,6 @@ class _Parser:
         if operator[0][0] in "#%":  # a pattern, whose wildcards are active
             operand = tuple(Text(part.value, quoted=False) if isinstance(part, Text) else part for part in operand)
         return Parameter(match[0], quoted, operator[0], operand)
-
-    def _ansi_quote(self) -> str:
-        match = _ANSI_QUOTED.match(self.text, self.at)
-        if match is None:
-            raise ShellSyntaxError("no closing quote", incomplete=True)
-        self.at = match.end()
-        return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), match[1], flags=re.DOTALL)
 
     # -- helpers
 
