@@ -1,10 +1,10 @@
-"""The engine's front door: one short method per verb, one event bus. Every face of the product holds one ``Engine``."""
+"""``Engine``: one short method per operation, and one event bus. Every front end uses one."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack, aclosing
 from copy import copy
 from dataclasses import replace
@@ -27,9 +27,10 @@ from clawperator.engine.executions.backend import Backend, Diagnosis
 from clawperator.engine.executions.backends.operator import OperatorBackend
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.log_stream import LogStreams
 from clawperator.engine.executions.probe import Probe
-from clawperator.engine.executions.run import RunOptions, refuse_unwritable_pictures, run_held
+from clawperator.engine.executions.run import refuse_unwritable_pictures, run_held
 from clawperator.engine.executions.trace import Trace
 from clawperator.engine.executions.validate import Profile as PayloadProfile
 from clawperator.engine.executions.validate import Validated, validate
@@ -50,36 +51,17 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "ExecutionResult", "RunOptions"]
 
 _SETUP_SECONDS = 180.0
-"""What others are told that the Operator's setup may take: its installation's limit."""
+"""The time limit that the device lock shows while the Operator app is set up."""
 _RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
-
-
-class _Try:
-    """One turn of a watcher that never gives up; ``worked`` starts its patience anew."""
-
-    success = False
-
-    def worked(self) -> None:
-        self.success = True
-
-
-async def _tries() -> AsyncIterator[_Try]:
-    """Turn after turn, with growing pauses while they fail."""
-    failures = 0
-    while True:
-        turn = _Try()
-        yield turn
-        failures = 0 if turn.success else failures + 1
-        await asyncio.sleep(_RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)])
+"""Pauses of a watcher after its first, second … failure in a row."""
 
 
 class Engine:
-    """Use as ``async with Engine(settings) as engine``. All methods raise ``EngineError`` and nothing else for what can go wrong.
+    """Use as ``async with Engine(settings) as engine``. Expected failures are ``EngineError``s.
 
-    One engine serves many concurrent callers; executions on one device exclude each other, here and across processes.
-    ``face`` names who holds it in the history (``cli``, ``console`` …); an engine without a face keeps none. ``logged``: what
-    is published goes to the log file for as long as it lives.
-    ``history`` is ``None`` where none is kept.
+    One engine serves concurrent callers; executions on one device exclude each other, also across processes. ``face`` names
+    the front end in the history (``cli``, ``console`` …); without one, ``history`` is ``None``. ``logged`` writes events to
+    the log file.
     """
 
     def __init__(self, settings: Settings | None = None, *, face: str = "", logged: bool = False) -> None:
@@ -89,7 +71,6 @@ class Engine:
         self.caller = ANONYMOUS
         self.history: HistoryWorker | None = None
         self.recorders: list[ExecutionRecorder] = []
-        """Whoever takes notes of executions."""
         self._logged = logged
         self._open = AsyncExitStack()
         if face and self.settings.history_enabled and self.settings.history_path:
@@ -99,7 +80,7 @@ class Engine:
         self._logs = LogStreams(self.events)
         self._probe = Probe()
         self._emulators: list[EmulatorManager] = []
-        """One at most, made when it is first asked for; a list, so that ``under`` shares it."""
+        """At most one, created on first use; a list, so that ``under`` shares it."""
 
     def _adb_choice(self) -> dict[str, str]:
         return {"ADB_PATH": self.settings.adb_path} if self.settings.adb_path else {}
@@ -129,7 +110,7 @@ class Engine:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
-        """Streams close with their users, locks with their executions. The history is written to its end, unless it is held."""
+        """Close the log and, unless the history is held, write the rest of the history."""
         await self._open.aclose()
         if self.history is not None and not self.history.held:
             await asyncio.to_thread(self.history.close)
@@ -150,11 +131,11 @@ class Engine:
         wait_ms: object = None,
         options: RunOptions | None = None,
     ) -> ExecutionResult:
-        """Run one execution: validate, admit, resolve, hold the device, run, finish, publish, record.
+        """Run one execution: validate, admit, resolve, lock the device, run, finish, publish, record.
 
-        ``payload`` is parsed JSON (execution.md#payload). There is exactly one outcome: a result, or an ``EngineError``
-        whose ``broadcastDispatchStatus``, where present, says whether anything reached the device. ``wait_ms`` is how
-        long to wait for a device that is taken, first come first served (0 to 600,000, default: the settings').
+        ``payload`` is parsed JSON (execution.md#payload). Returns a result or raises ``EngineError``, whose
+        ``broadcastDispatchStatus``, if present, says whether anything reached the device. ``wait_ms`` limits the wait for
+        a locked device, first come first served (0 to 600,000; default: the settings').
         """
         options = options or RunOptions()
         with Attempt(self.events, payload, self.recorders, self.caller) as attempt:
@@ -199,7 +180,7 @@ class Engine:
         wait_ms: object = None,
         options: RunOptions | None = None,
     ) -> ExecutionResult:
-        """The hierarchy of the active window: ``stepResults[0].data.text`` holds the XML."""
+        """Take a snapshot of the active window: ``stepResults[0].data.text`` holds the XML."""
         return await self.execute(
             build.snapshot(),
             device_id=device_id,
@@ -219,7 +200,7 @@ class Engine:
         wait_ms: object = None,
         options: RunOptions | None = None,
     ) -> ExecutionResult:
-        """A PNG of the screen on this host: ``stepResults[0].data.path`` names the file."""
+        """Save a PNG of the screen on this host: ``stepResults[0].data.path`` names the file."""
         return await self.execute(
             build.screenshot(path),
             device_id=device_id,
@@ -230,22 +211,22 @@ class Engine:
         )
 
     def admit(self, payload: object, what: str) -> None:
-        """Hold ``what``, which is done without an execution, against the policy as if it were ``payload``.
+        """Check ``what``, which is done without an execution, against the policy as if it were ``payload``.
 
-        Raises ``EngineError`` as ``policy.admit`` does; the audit has the refusal.
+        Raises ``EngineError`` as ``policy.admit`` does, after recording the refusal.
         """
         with self.guard.refusals(what):
             admit(load_profile(self.settings), self.validate(payload).execution)
 
     async def picture(self, *, device_id: str | None = None) -> bytes:
-        """The screen as a PNG, taken past the Operator and its lock: black where the window is secure or the screen off."""
+        """Return the screen as a PNG, without the Operator and the device lock: black for secure windows and a screen that is off."""
         from clawperator.engine.executions.screenshot import picture
 
         self.admit(build.screenshot(), "take a screenshot")
         return await picture(await self.device(device_id))
 
     async def force_stop(self, package: str, *, device_id: str | None = None) -> None:
-        """Stop an app, past the device's lock: for a plan that nobody waits for any more (``executions/force_stop.py``)."""
+        """Stop an app without the device lock: for a plan that cannot be cancelled (``executions/force_stop.py``)."""
         from clawperator.engine.executions.force_stop import force_stop
 
         what = f"stop {package}"
@@ -256,11 +237,11 @@ class Engine:
     # -- devices
 
     async def devices(self) -> tuple[DeviceEntry, ...]:
-        """Everything that the adb server lists, in any state."""
+        """Return everything that the adb server lists, in any state."""
         return await self.server.devices()
 
     async def device(self, device_id: str | None = None) -> AdbDevice:
-        """The device to use: ``device_id``, else the settings' choice, else the only usable one.
+        """Return the device to use: ``device_id``, else the settings' choice, else the only usable one.
 
         Raises ``EngineError`` (NO_DEVICES, DEVICE_NOT_FOUND, DEVICE_UNAUTHORIZED, DEVICE_OFFLINE, ADB_NO_USB_PERMISSIONS,
         MULTIPLE_DEVICES_DEVICE_ID_REQUIRED, ADB_NOT_FOUND).
@@ -268,7 +249,7 @@ class Engine:
         return AdbDevice(self.server, choose_device(await self.devices(), device_id or self.settings.device_id))
 
     async def packages(self, *, device_id: str | None = None, third_party: bool = False) -> list[str]:
-        """Names of installed packages in adb's order."""
+        """Return the names of installed packages in adb's order."""
         self.guard.permit("observe", "list the packages of a device")
         device = await self.device(device_id)
         result = await device.shell(["pm", "list", "packages", *(["-3"] if third_party else [])])
@@ -281,7 +262,7 @@ class Engine:
         return parse_packages(result.text)
 
     def locks(self) -> list[LockStatus]:
-        """Every device that somebody on this machine holds, or that settles after an unknown outcome."""
+        """Return the device locks on this machine that are held or settling after an unknown outcome."""
         return self._locks.taken()
 
     def lock(self, device_id: str) -> LockStatus:
@@ -292,7 +273,7 @@ class Engine:
     async def compatibility(
         self, *, device_id: str | None = None, receiver_package: str | None = None, strict: bool = False
     ) -> Compatibility:
-        """Whether the installed Operator app speaks this host's contract."""
+        """Return whether the installed Operator app is compatible with this host."""
         app = self.operator_app(device_id=device_id, receiver_package=receiver_package)
         return await app.compatibility(strict=strict)
 
@@ -304,10 +285,10 @@ class Engine:
         full: bool = False,
         strict: bool = False,
     ) -> Doctor:
-        """A doctor for one run: iterate its ``checks()``; each is published as ``CheckFinished`` by whoever shows it.
+        """Return a doctor for one run: iterate its ``checks()``.
 
-        ``full`` adds building, installing, launching and the smoke test; ``strict`` wants the Operator of this very version.
-        Raises ``EngineError`` where the policy does not allow ``full``.
+        ``full`` adds building, installing, launching and the smoke test; ``strict`` requires the exact tested Operator release.
+        Raises ``EngineError`` if the policy does not allow ``full``.
         """
         if full:
             self.guard.permit(SETUP_OPERATOR, "build and install the Operator app")
@@ -325,7 +306,7 @@ class Engine:
         )
 
     def fixer(self) -> Fixer:
-        """What runs the fixes that a doctor's checks offer."""
+        """Return the runner of the fixes that checks offer."""
         from clawperator.engine.doctor.fix import Fixer
 
         return Fixer(self)
@@ -357,7 +338,7 @@ class Engine:
 
     @property
     def emulators(self) -> EmulatorManager:
-        """The virtual devices of this computer."""
+        """Return the manager of this computer's virtual devices."""
         if not self._emulators:
             from clawperator.engine.emulators.manager import EmulatorManager
 
@@ -365,7 +346,7 @@ class Engine:
         return self._emulators[0].under(self.guard)
 
     def under(self, caller: Caller) -> Engine:
-        """Return this engine bound to ``caller`` and to their profile of the policy; it shares everything else."""
+        """Return this engine bound to ``caller`` and its policy profile; everything else is shared."""
         bound = copy(self)
         bound.caller = caller
         if caller.profile:
@@ -374,17 +355,17 @@ class Engine:
 
     @property
     def guard(self) -> Guard:
-        """What the caller may do that is no execution, and the record of it."""
+        """Return the policy check and audit of operations that are not executions."""
         write = self.history.put_audit if self.history is not None else None
         return Guard(self.settings, self.face, self.caller, write)
 
     @property
     def read_only(self) -> bool:
-        """Whether only observing is allowed, by the session or by the policy's profile."""
+        """Whether the session or the policy's profile is read-only."""
         return self.settings.read_only or load_profile(self.settings).read_only
 
     async def _send(self, serial: str, package: str, command: Command) -> Envelope:
-        """One of the doctor's own commands, under the device's lock like everything that is dispatched."""
+        """Send one of the doctor's commands under the device lock."""
         if command.last_action[1] not in INTERNAL:
             self.admit(json.loads(command.wire), "examine a device")
         device, backend, trace = AdbDevice(self.server, serial), self._backend(package), Trace()
@@ -396,7 +377,7 @@ class Engine:
     # -- watching
 
     async def watch_devices(self) -> None:
-        """Publish ``DevicesChanged`` for ever; ``AdbServerLost`` in between when the server dies. Run it as a task."""
+        """Publish ``DevicesChanged``, and ``AdbServerLost`` when the server ends, until cancelled. Run it as a task."""
         from clawperator.engine.events.types import DevicesChanged
 
         tracking = self.server.track_devices(reconnect=True, on_lost=self._server_lost)
@@ -411,28 +392,30 @@ class Engine:
         self.events.publish(AdbServerLost(reason=error.message))
 
     async def watch_log(self, device_id: str) -> None:
-        """Tail one device passively for ever: log batches, command progress, envelopes, snapshots. Run it as a task."""
-        package = self._package(None)
+        """Publish one device's log until cancelled: batches, command progress, envelopes, snapshots. Run it as a task."""
         from clawperator.engine.events.types import LogAttached, LogGap
 
-        async for turn in _tries():
+        package, failures = self._package(None), 0
+        while True:
+            failures += 1
             try:
                 device = AdbDevice(self.server, device_id)
                 facts = await self._probe.facts(device, package)
                 async with self._logs.open(device, facts, facts.uid_of(package)) as log:
-                    turn.worked()
+                    failures = 0
                     self.events.publish(LogAttached(device_id=device_id))
                     await log.watch()
             except EngineError as exc:
-                self._probe.forget(device_id)  # who comes back may have another Operator, or none
+                self._probe.forget(device_id)  # a device that returns may have another Operator, or none
                 self.events.publish(LogGap(device_id=device_id, reason=exc.message))
                 if await self._had_to_wait_for(device_id):
-                    turn.worked()
+                    failures = 0
+            await asyncio.sleep(_RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)])
 
     async def record_seen(self) -> None:
-        """Keep what others' executions leave in the logs that ``watch_log`` tails, for ever. Run it as a task.
+        """Record the executions of other processes that ``watch_log`` sees, until cancelled. Run it as a task.
 
-        Returns at once where no history is kept.
+        Returns at once without a history.
         """
         if self.history is None:
             return
@@ -444,10 +427,10 @@ class Engine:
     def follow(
         self, device_id: str, tell: Callable[[FollowState], object], *, receiver_package: str | None = None
     ) -> Follow:
-        """Keep the tree of ``device_id`` fresh, after everybody else: run the answer's ``run()`` as a task.
+        """Return follow mode for ``device_id``: run its ``run()`` as a task. Executions have precedence over it.
 
-        Trees arrive as ``SnapshotSeen`` events; say ``painted()`` when the newest one is shown. ``tell`` hears of every
-        change of its state. Run ``watch_log`` beside it: the trees of others then save it looks of its own.
+        Trees arrive as ``SnapshotSeen`` events; call ``painted()`` when the newest one is shown. ``tell`` is called with each
+        new state. With ``watch_log`` running too, trees of other executions replace snapshots of its own.
         """
         from clawperator.engine.follow.follower import Follow, look
 
@@ -467,9 +450,9 @@ class Engine:
         )
 
     async def _had_to_wait_for(self, device_id: str, gone: Callable[[], object] = lambda: None) -> bool:
-        """Return once adb lists the device as usable; whether that took another list than the first. Nothing is polled.
+        """Return once adb lists the device as usable: false if the first list already did.
 
-        ``gone`` is called at the first list without it, and when there is no adb server to list anything.
+        ``gone`` is called once if the device, or the adb server, is missing.
         """
         waited = False
 
@@ -495,7 +478,7 @@ async def _diagnose(device: AdbDevice, package: str, *, timeout: float) -> Diagn
 
 
 def choose_device(devices: tuple[DeviceEntry, ...], device_id: str) -> str:
-    """The serial to use among ``devices`` (execution.md#how-it-runs); ``device_id`` is empty for "the only one"."""
+    """Return the serial to use among ``devices`` (execution.md#how-it-runs); an empty ``device_id`` means the only usable one."""
     usable = [entry.serial for entry in devices if entry.usable]
     if device_id:
         if device_id in usable:
@@ -532,7 +515,7 @@ _UNUSABLE = {
     DeviceState.NO_PERMISSIONS: (ErrorCode.ADB_NO_USB_PERMISSIONS, "may not be opened by this user"),
     DeviceState.OFFLINE: (ErrorCode.DEVICE_OFFLINE, "is offline"),
 }
-"""States with an error code of their own, the first one to report first."""
+"""States with an error code of their own; earlier ones take precedence."""
 
 
 def state_error(devices: Iterable[DeviceEntry]) -> EngineError | None:

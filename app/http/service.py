@@ -19,7 +19,7 @@ from clawperator.engine.diagnostics.log_file import open_log
 from clawperator.engine.errors import interruption
 from clawperator.engine.events.types import AdbServerLost, DevicesChanged, ExecutionFinished, LogBatch, SnapshotSeen
 from clawperator.engine.executions.attempt import ExecutionResult
-from clawperator.engine.executions.run import RunOptions
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.guard import Guard
 
 if TYPE_CHECKING:

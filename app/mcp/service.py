@@ -21,7 +21,7 @@ from clawperator.engine.follow.trees import LastTrees, SeenTree
 
 if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import ExecutionResult
-    from clawperator.engine.executions.run import RunOptions
+    from clawperator.engine.executions.finish import RunOptions
     from clawperator.engine.facade import Engine
     from clawperator.engine.skills.play import Executor
 

@@ -1,8 +1,7 @@
-"""The engine's one bus: events go out to whoever subscribed, and nobody waits for anybody.
+"""The event bus: publishing never waits.
 
-Each subscriber has a bounded queue of its own, so a stalled reader loses its own events (counted in ``dropped``) and slows
-nobody else. The events themselves (``events.py``) are made by those who publish, and only while somebody listens: a process
-that runs one command and leaves need not even load them.
+Each subscriber has its own bounded queue, so a slow reader loses its own events (counted in ``dropped``). Publishers create events
+only while there are subscribers: a process that runs one command does not load ``events/types.py``.
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ if TYPE_CHECKING:
 
 
 MAX_BYTES = 8 * 1024 * 1024
-"""What waits for one reader, besides the newest event."""
+"""Limit of the queue of one reader, besides the newest event."""
 _ENTRY_COST = 250
 """Bytes that a log line takes besides its text."""
 
 
 def _size(event: EngineEvent) -> int:
-    """About how many bytes ``event`` takes: what a device has a say in."""
+    """Return the approximate size in bytes of the texts of ``event``."""
     texts = (getattr(event, name, "") for name in ("xml", "raw", "text"))
     fields, entries = getattr(event, "fields", {}), getattr(event, "entries", ())
     return sum(map(len, (*texts, *fields.values()))) + sum(len(entry.payload) + _ENTRY_COST for entry in entries)
 
 
 class Subscription:
-    """One reader's queue, bounded in events and in bytes. Iterate it.
+    """The queue of one reader, bounded in events and bytes. Iterate it.
 
-    ``dropped`` counts what was lost because the reader was slow: events, and log lines one by one.
+    ``dropped`` counts the events, and each log line in them, that were lost because the reader was slow.
     """
 
     def __init__(self, maxsize: int, close: Callable[[Subscription], None]) -> None:
@@ -56,13 +55,13 @@ class Subscription:
         self._ready.set()
 
     async def batch(self) -> list[EngineEvent]:
-        """Wait for news and take everything that is there; empty only after ``close``."""
+        """Wait for events and take all of them; empty only after ``close``."""
         while not self._events and not self._closed:
             await self._ready.wait()
         return self.taken()
 
     def taken(self) -> list[EngineEvent]:
-        """Take everything that is there, which may be nothing."""
+        """Take all waiting events, without waiting."""
         events = list(self._events)
         self._events.clear()
         self._bytes = 0
@@ -88,7 +87,7 @@ class Subscription:
 
 
 class EventBus:
-    """Publishes to every subscription without ever waiting."""
+    """Publishes to every subscription without waiting."""
 
     def __init__(self) -> None:
         self._seq = 0
@@ -96,7 +95,7 @@ class EventBus:
 
     @property
     def watched(self) -> bool:
-        """Whether anybody listens: lets a producer skip the work of an event that nobody would see."""
+        """Whether there are subscribers: publishers skip events otherwise."""
         return bool(self._subscriptions)
 
     def subscribe(self, maxsize: int = 10_000) -> Subscription:

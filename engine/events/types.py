@@ -1,4 +1,4 @@
-"""What happens inside the engine, as frozen values; they travel on the bus (``bus.py``)."""
+"""The events of the engine, published on the bus (``bus.py``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clawperator.engine.logcat.entry import LogEntry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEvent:
-    """Common to all: ``seq`` counts up per bus (0 before publishing), ``at`` is host time in seconds since the epoch."""
+    """Base of all events: ``seq`` counts up per bus (0 before publishing), ``at`` is host time in seconds since the epoch."""
 
     seq: int = 0
     at: float = field(default_factory=time.time)
@@ -23,31 +23,28 @@ class EngineEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DevicesChanged(EngineEvent):
-    """The adb server's whole device list, at first and at each change."""
+    """The adb server's complete device list, initially and after each change."""
 
     devices: tuple[DeviceEntry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdbServerLost(EngineEvent):
-    """Device presence is unknown until the next ``DevicesChanged``; the engine reconnects by itself."""
+    """Device presence is unknown until the next ``DevicesChanged``; the engine reconnects."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdbCalled(EngineEvent):
-    """A command to adb began or, where it has a duration, ended. Told only where the log is to have it."""
+    """A command to adb began or, if it has a duration, ended. Published only for the debug log."""
 
     command: AdbCommand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionStarted(EngineEvent):
-    """An execution of this process passed validation; ``executionId`` is the host's, one per run attempt.
-
-    ``payload`` is the normalised one; ``backend`` is the way to the device that the caller chose.
-    """
+    """An execution of this process passed validation. ``payload`` is normalised; ``execution_id`` is unique per attempt."""
 
     execution_id: str
     command_id: str
@@ -62,7 +59,7 @@ class ExecutionStarted(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionDispatched(EngineEvent):
-    """The command of an execution of this process leaves for the device: from here on it may act."""
+    """The command of an execution of this process is sent to the device, which may act from now on."""
 
     execution_id: str
     command_id: str
@@ -70,10 +67,10 @@ class ExecutionDispatched(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionFinished(EngineEvent):
-    """The one terminal outcome of an execution of this process: ``result`` is execution.md#result's engine result.
+    """The terminal outcome of an execution of this process: ``result`` is the engine result of execution.md#result.
 
-    ``payload`` is the normalised one, or what was given where that was not valid. ``dispatched``: it may have acted.
-    ``phases`` are milliseconds by phase name (``executions/trace.py``), as far as it came.
+    ``payload`` is normalised, or as given if invalid. ``dispatched``: the device may have acted. ``phases`` are milliseconds
+    by phase name (``executions/trace.py``).
     """
 
     execution_id: str
@@ -88,10 +85,10 @@ class ExecutionFinished(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandProgress(EngineEvent):
-    """One of the Operator's own live lines (wire.md#log-lines), whoever dispatched the command.
+    """One of the Operator's live lines (wire.md#log-lines), of any process's command.
 
     ``kind``: queued, start, stage-start, stage-retry, stage-success, stage-failure, step-start, step-success, success,
-    failure. ``fields`` holds the ``key=value`` pairs of the line as text; ``command_id`` is empty where the line has none.
+    failure. ``fields`` holds the line's ``key=value`` pairs; ``command_id`` may be empty.
     """
 
     kind: str
@@ -102,10 +99,10 @@ class CommandProgress(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvelopeSeen(EngineEvent):
-    """A terminal envelope in the log, ours or another process's. ``problem`` is empty for a readable one.
+    """A terminal envelope in the log, of any process's command.
 
-    ``problem`` otherwise says why it could not be read (wire.md#reading-the-envelope); ``envelope`` and ``outcome`` are then ``None``.
-    ``outcome`` comes from the lines that went by: steps that never began are not in it, the log does not name them.
+    ``problem`` says why it could not be read (wire.md#reading-the-envelope); ``envelope`` and ``outcome`` are then ``None``.
+    ``outcome`` comes from the log, so it lacks steps that never began.
     """
 
     command_id: str
@@ -118,7 +115,7 @@ class EnvelopeSeen(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotSeen(EngineEvent):
-    """A hierarchy dump went by in the log; ``complete`` is false where its end never came."""
+    """A UI tree in the log; ``complete`` is false if its end is missing."""
 
     command_id: str
     step_id: str
@@ -128,7 +125,7 @@ class SnapshotSeen(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogBatch(EngineEvent):
-    """Log entries since the last batch, in order; ``dropped`` counts lines the host had to skip before them."""
+    """Log entries since the last batch; ``dropped`` counts lines that the host skipped before them."""
 
     entries: tuple[LogEntry, ...]
     dropped: int = 0
@@ -136,25 +133,25 @@ class LogBatch(EngineEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogAttached(EngineEvent):
-    """The device's log is being followed: nothing logged from here on is missed until a ``LogGap``."""
+    """The device's log is being read: no line is missed from now on until a ``LogGap``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogGap(EngineEvent):
-    """The log stream broke and is being reopened: lines in between may be lost."""
+    """The log stream broke and is being reopened: lines may be lost."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryTrouble(EngineEvent):
-    """Something could not be recorded, or the history was found damaged and begun anew; ``reason`` is for people."""
+    """Something could not be recorded, or a damaged history was replaced; ``reason`` is a message for the user."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFinished(EngineEvent):
-    """One doctor check has its result; ``check`` has the keys of doctor.md#verdict."""
+    """A doctor check finished; ``check`` has the keys of doctor.md#verdict."""
 
     check: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""One run attempt as the outside sees it: started once, finished exactly once, whatever happens in between."""
+"""One attempt to run an execution: its start and its one end are published and recorded, whatever happens between them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clawperator.engine.executions.validate import Validated
 _UNSETTLED = (
     ErrorCode.RESULT_ENVELOPE_TIMEOUT,
     ErrorCode.LOGCAT_UNAVAILABLE,
-    ErrorCode.SERVICE_UNAVAILABLE,  # nothing answered, but a service that starts later may still take the command
+    ErrorCode.SERVICE_UNAVAILABLE,  # a service that starts later may still take the command
 )
 _PREPARING = {
     "device": "choosing the device",
@@ -33,14 +33,14 @@ _PREPARING = {
     "close": "stopping apps",
     "attach": "attaching to the device's log",
 }
-"""The phases of a trace in which the device, or the adb server, is waited for."""
+"""Descriptions of the phases that wait for the device or the adb server."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionResult:
-    """A terminal envelope and where it came from. ``phases``: durations in milliseconds by phase name.
+    """A terminal envelope and its origin. ``phases``: milliseconds by phase name.
 
-    ``outcome`` says what became of each step, also where a failed plan's envelope has no step results.
+    ``outcome`` has the status of each step, also if the envelope of a failed plan has no step results.
     """
 
     envelope: dict[str, Any]
@@ -54,11 +54,11 @@ class ExecutionResult:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the plan ran to its end; single steps may have failed all the same."""
+        """Whether the plan ran to its end; single steps may have failed."""
         return bool(self.envelope["status"] == "success")
 
     def to_dict(self) -> dict[str, Any]:
-        """The engine result of execution.md#result."""
+        """Return the engine result of execution.md#result."""
         answer: dict[str, Any] = {
             "ok": True,
             "envelope": self.envelope,
@@ -75,20 +75,22 @@ class ExecutionResult:
 
 
 class ExecutionRecorder(Protocol):
-    """Whoever keeps a record of executions. Must not wait, must not raise, and hears of the end exactly once."""
+    """Records executions. Its methods must neither wait nor raise."""
 
     def dispatched(self, attempt: Attempt) -> None:
-        """Its command leaves for the device as soon as this returns."""
+        """Called just before the command is sent to the device."""
         ...
 
-    def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None: ...
+    def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None:
+        """Called exactly once."""
+        ...
 
 
 class Attempt:
-    """Publishes the beginning and the one end of an execution; names both in whatever error passes through.
+    """Publishes the start and the one end of an execution, and adds its ids to errors that pass through.
 
-    ``payload`` is the one that was given until ``validated`` holds the normalised one; ``device_id`` and ``backend`` are known
-    from ``start`` on. ``at`` is when it began, in seconds since the epoch; ``caller`` is who asked for it.
+    ``payload`` is as given; ``validated`` holds the normalised one. ``device_id`` is known from ``start`` on. ``at`` is the
+    start in seconds since the epoch.
     """
 
     def __init__(
@@ -106,9 +108,9 @@ class Attempt:
         self.package = ""
         self.caller = caller
         self.warnings: list[Mapping[str, Any]] = []
-        """What the caller should know whatever the outcome: stands in results and in errors."""
+        """Part of results and errors."""
         self.outcome: ExecutionOutcome | None = None
-        """Known at its end; ``None`` where nothing was dispatched."""
+        """Set at the end; ``None`` if nothing was dispatched."""
         self.trace = Trace()
         self.trace.before_dispatch.append(self._dispatched)
         self._bus = bus
@@ -119,16 +121,16 @@ class Attempt:
         self.trace.enter("validate")
 
     def admit(self, validated: Validated, backend: str, package: str) -> None:
-        """The payload is a valid one, for the Operator app ``package`` by way of ``backend``."""
+        """Note the valid payload, for the Operator app ``package`` through ``backend``."""
         self.validated, self.backend, self.package = validated, backend, package
         self.command_id, self.mode = validated.execution.command_id, validated.execution.mode
         self.trace.enter("device")
 
     @asynccontextmanager
     async def prepared_within(self, timeout_ms: int) -> AsyncIterator[None]:
-        """Limit everything before the dispatch but the wait for the device's lock to ``timeout_ms``.
+        """Limit everything before the dispatch, except the wait for the device lock, to ``timeout_ms``.
 
-        The dispatch ends the limit: from there on, the wait for the envelope has its own. Raises ``AdbTimeoutError``.
+        The wait for the envelope has its own limit. Raises ``AdbTimeoutError``.
         """
         seconds = timeout_ms / 1000
         self._preparation = limit = asyncio.timeout(seconds)
@@ -144,19 +146,19 @@ class Attempt:
             raise error from exc
 
     def await_lock(self) -> None:
-        """The wait for the device's lock begins, which has a limit of its own."""
+        """Pause the time limit: the wait for the device lock has its own."""
         self.trace.enter("lock")
         if self._preparation is not None:
             self._left = (self._preparation.when() or 0.0) - asyncio.get_running_loop().time()
             self._preparation.reschedule(None)
 
     def locked(self) -> None:
-        """The lock is held: what is left of the time before the dispatch runs again."""
+        """Resume the time limit: the lock is held."""
         if self._preparation is not None:
             self._preparation.reschedule(asyncio.get_running_loop().time() + self._left)
 
     def start(self, device_id: str) -> None:
-        """It is for ``device_id``."""
+        """Publish the start on ``device_id``."""
         assert self.validated is not None
         self.device_id = device_id
         self.warnings += [warning.to_dict() for warning in self.validated.warnings]
@@ -228,7 +230,7 @@ class Attempt:
             self._end_with(interruption("sent" if self.trace.was_dispatched else "not_sent"))
 
     def _name(self, error: EngineError) -> None:
-        """What every error of an execution says besides itself, as far as it is known (errors.md#shape)."""
+        """Add what is known of the execution to ``error`` (errors.md#shape)."""
         error.extra.setdefault("executionId", self.execution_id)
         dispatched = self.trace.was_dispatched
         if error.code is ErrorCode.LOGCAT_UNAVAILABLE and not dispatched and error.hint == error.code.hint:
@@ -272,7 +274,7 @@ class Attempt:
 
 @contextmanager
 def settling(held: HeldDevice, trace: Trace) -> Iterator[None]:
-    """Keep the device taken a little longer when it is left with an unknown outcome, even by a process that is killed."""
+    """Let the device settle if the block ends with an unknown outcome, also if this process is killed."""
     trace.before_dispatch.insert(0, held.dispatching)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What every way to the device offers."""
+"""The interface of a backend, a way to run commands on a device."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from clawperator.engine.logcat.signals import CapturedHierarchy
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A terminal envelope and the trees that came with it."""
+    """A terminal envelope and its trees."""
 
     envelope: Envelope
     hierarchies: Sequence[CapturedHierarchy] = ()
 
 
 class Backend(Protocol):
-    """Runs one command on one device whose lock the caller holds.
+    """Runs one command on a device whose lock the caller holds.
 
-    ``run`` returns exactly one terminal outcome or raises exactly one ``EngineError``; it never repeats a side effect.
-    It says ``trace.dispatched()`` just before the first thing that may have an effect leaves for the device, and notes there what it
-    sees. ``check`` raises what can be known before anything is dispatched.
+    ``run`` returns one terminal outcome or raises one ``EngineError``; it never repeats a side effect. It calls
+    ``trace.dispatched()`` just before the first effect is sent to the device. ``check`` raises what can be known before
+    the dispatch, and returns warnings.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""One-step executions: what the single-action commands of every face send (execution.md#ids)."""
+"""Payloads of the single-action commands (execution.md#ids)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Matcher = Mapping[str, Any]
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 DEFAULT_TIMEOUT_MS = 30_000
 SPARE_MS = 5_000
-"""What an execution has beyond the time of its one waiting action (execution.md#timeouts)."""
+"""Time limit of an execution beyond that of its waiting action (execution.md#timeouts)."""
 DOCTOR_SOURCE = "clawperator-doctor"
-"""The ``source`` of the doctor's handshake, by which logs tell it from an execution."""
+"""The ``source`` of the doctor's handshake, which is no user's execution."""
 
 
 def generated_id(name: str, separator: str = "-") -> str:
-    """``<name>-<epochMs>-<7 base36>``: unpredictable, so that no other app can forge its result in the log."""
+    """Return ``<name>-<epochMs>-<7 base36>``: unpredictable, so that no other app can forge its result in the log."""
     tail = "".join(_BASE36[byte % 36] for byte in os.urandom(7))
     return f"{name}{separator}{time.time_ns() // 1_000_000}{separator}{tail}"
 
@@ -34,7 +34,7 @@ def single(
     source: str = "clawperator-action",
     timeout_ms: int = DEFAULT_TIMEOUT_MS,
 ) -> dict[str, Any]:
-    """The payload of one action; ``commandId`` and ``taskId`` are the same generated id. ``None`` params are left out."""
+    """Return the payload of one action; ``commandId`` and ``taskId`` are the same generated id, ``None`` params are omitted."""
     command_id = generated_id(name)
     action: dict[str, Any] = {"id": action_id or name, "type": action_type}
     given = {key: value for key, value in (params or {}).items() if value is not None}
@@ -60,7 +60,7 @@ def open_uri(uri: str) -> dict[str, Any]:
 
 
 def open_target(target: str) -> dict[str, Any]:
-    """``open_uri`` for what has a ``scheme://``, else ``open_app``."""
+    """Return ``open_uri`` for a ``scheme://``, else ``open_app``."""
     scheme, mark, _ = target.strip().partition("://")
     plain = scheme.translate({ord(sign): "a" for sign in "+.-"})
     return open_uri(target) if mark and plain.isascii() and plain.isalnum() else open_app(target)
@@ -77,7 +77,7 @@ def press_key(key: str) -> dict[str, Any]:
 def click(
     matcher: Matcher | None = None, *, point: Mapping[str, int] | None = None, click_type: str | None = None
 ) -> dict[str, Any]:
-    """A click on a node, or on a ``point`` ``{"x", "y"}`` of the screen in pixels."""
+    """Click a node, or a ``point`` ``{"x", "y"}`` of the screen in pixels."""
     return single("click", "click", {"matcher": matcher, "coordinate": point, "clickType": click_type})
 
 
@@ -89,13 +89,13 @@ def read_text(
     every: bool = False,
     container: Matcher | None = None,
 ) -> dict[str, Any]:
-    """``every`` matching node, or the first one."""
+    """Read ``every`` matching node, or the first one."""
     asked = {"matcher": matcher, "validator": validator, "validatorPattern": pattern}
     return single("read", "read_text", {**asked, "all": every or None, "container": container})
 
 
 def read_value(label: Matcher, *, every: bool = False) -> dict[str, Any]:
-    """The value beside ``label``."""
+    """Read the value beside ``label``."""
     return single("read-value", "read_key_value_pair", {"labelMatcher": label, "all": every or None})
 
 
@@ -104,7 +104,7 @@ def enter_text(matcher: Matcher, text: str, *, submit: bool = False, clear: bool
 
 
 def wait_for_node(matcher: Matcher, *, wait_ms: float | None = None) -> dict[str, Any]:
-    """Without ``wait_ms`` the device waits as long as its own retry policy says."""
+    """Wait for a node; without ``wait_ms`` the device's retry policy is the limit."""
     params = {"matcher": matcher, "timeoutMs": wait_ms}
     return single("wait", "wait_for_node", params, timeout_ms=time_around(wait_ms))
 
@@ -132,13 +132,13 @@ def sleep(duration_ms: int) -> dict[str, Any]:
 
 
 def time_around(wait_ms: float | None) -> int:
-    """The ``timeoutMs`` of an execution whose one action waits so long (execution.md#timeouts)."""
+    """Return the ``timeoutMs`` of an execution whose action waits ``wait_ms`` (execution.md#timeouts)."""
     longest = min(wait_ms or 0, MAX_EXECUTION_TIMEOUT_MS)
     return min(max(int(longest) + SPARE_MS, DEFAULT_TIMEOUT_MS), MAX_EXECUTION_TIMEOUT_MS)
 
 
 def doctor_ping() -> dict[str, Any]:
-    """The doctor's handshake: the one payload that is dispatched without validation (``doctor_ping`` is internal)."""
+    """Return the doctor's handshake, which is dispatched without validation (``doctor_ping`` is internal)."""
     action = {"id": "h1", "type": "doctor_ping"}
     return _payload(generated_id("handshake"), "doctor-handshake", DOCTOR_SOURCE, 5_000, action)
 

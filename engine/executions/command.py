@@ -1,4 +1,4 @@
-"""What a backend dispatches: one command, already validated and written out for the wire."""
+"""The command that a backend dispatches: validated and serialised."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 ENVELOPE_WAIT_SECONDS = ENVELOPE_WAIT_BUFFER_MS / 1000
-"""How much longer than the device's own budget the host waits for the envelope (execution.md#timeouts)."""
+"""How much longer than the device's time limit the host waits for the envelope (execution.md#timeouts)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """``wire`` is the compact JSON that leaves for the device; ``last_action`` is ``(id, type)`` of the plan's last step.
+    """``wire`` is the JSON for the device; ``last_action`` is the ``(id, type)`` of the last step.
 
-    ``spare_seconds`` is how much longer than ``timeout_ms`` the host waits.
+    The host waits ``spare_seconds`` longer than ``timeout_ms``.
     """
 
     command_id: str
@@ -51,7 +51,7 @@ class Command:
 
     @classmethod
     def internal(cls, payload: Mapping[str, Any], *, spare_seconds: float = ENVELOPE_WAIT_SECONDS) -> Self:
-        """A command of our own that the public contract does not offer (the doctor's ping): not validated."""
+        """Return a command outside of the public contract (the doctor's ping), not validated."""
         last = payload["actions"][-1]
         wire = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
         return cls(
@@ -66,5 +66,5 @@ class Command:
 
     @classmethod
     def errand(cls, name: str, *, seconds: float) -> Self:
-        """What is no execution but must have the device to itself, as the lock shows it to others; nothing is dispatched."""
+        """Return the description of an operation that holds the device lock without an execution."""
         return cls(name, name, "clawperator", round(seconds * 1000), "", (name, name))

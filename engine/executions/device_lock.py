@@ -1,11 +1,10 @@
-"""Single-flight: one execution per device, across every process of this user.
+"""The device lock: one execution per device, across all processes of this user.
 
-An OS lock on one small file per serial: it falls with its process, so nothing can be left locked behind. The file says who
-holds it, for whoever is turned away. A lock file is never removed (removing one would let two processes hold "the same" lock).
+An OS lock on one file per serial, which the system releases when its process ends. The file names the holder. It is never
+removed: two processes could then lock different files of the same name.
 
-A caller that waits for the device draws a ticket (``device_queue``); no later caller gets the device first. A holder that only
-keeps a tree fresh *yields*: executions wait for it, with a ticket, instead of being refused, and no yielding holder starts
-while the queue holds a ticket.
+A caller that waits for the device has a ticket (``device_queue``); no later caller gets the device first. Follow mode *yields*:
+executions wait for it, with a ticket, instead of being refused, and it does not start while the queue has a ticket.
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ from clawperator.engine.files.lock import FileLock
 from clawperator.engine.files.writing import private_folder
 
 SETTLE_SECONDS = POST_TIMEOUT_SETTLE_MS / 1000
-"""How long a device stays taken after its outcome became unknown (execution.md#one-execution-per-device)."""
+"""How long a device stays locked after an unknown outcome (execution.md#one-execution-per-device)."""
 
 YIELD_SECONDS = 2.0
-"""How long an execution waits for a holder that yields. Such a holder plans for less (``engine/follow/follower.py``)."""
+"""How long an execution waits for a holder that yields, which takes less (``engine/follow/follower.py``)."""
 
 _LOOK_SECONDS = 0.005
 _LATER_LOOK_SECONDS = 0.02
-"""Seconds between two checks of a caller that has waited for longer than ``YIELD_SECONDS``."""
+"""Seconds between two checks after ``YIELD_SECONDS``."""
 _SETTLE_WAIT_MS = 2 * POST_TIMEOUT_SETTLE_MS
-"""What hints suggest: more than a device that settles can take."""
+"""Suggested by hints: longer than settling takes."""
 _LOOKS = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who has a device. Times are seconds since the epoch; ``not_before`` is 0 unless settling.
+    """The holder of a device lock. Times are seconds since the epoch; ``not_before`` is 0 unless settling.
 
-    ``yields``: executions wait for this one instead of being turned away. ``dispatched_at`` is written before the command
-    leaves, 0 until then: a holder that died after it may have left the device busy.
+    ``yields``: executions wait for this holder instead of being refused. ``dispatched_at`` is 0 until the command is sent: a
+    holder that died later may have left the device busy.
     """
 
     device_id: str
@@ -64,7 +63,7 @@ class Holder:
 
 
 _UNNAMED = Holder("", 0, "", "", "", 0, 0.0)
-"""Somebody who has not said a name."""
+"""A holder whose name is not written yet."""
 
 
 LockState = Literal["free", "held", "settling"]
@@ -76,7 +75,7 @@ class _LockHead(TypedDict):
 
 
 class LockDocument(_LockHead, total=False):
-    """A device's lock as JSON data; the rest is absent of a free one, ``notBefore`` unless it settles. Times: seconds since the epoch."""
+    """A device lock as JSON data. A free one has only the head, ``notBefore`` is present while settling. Times: seconds since the epoch."""
 
     pid: int
     commandId: str
@@ -90,7 +89,7 @@ class LockDocument(_LockHead, total=False):
 
 @dataclass(frozen=True, slots=True)
 class LockStatus:
-    """One device's lock as seen from outside: ``state`` is ``free``, ``held`` or ``settling``."""
+    """The state of one device lock."""
 
     device_id: str
     state: LockState
@@ -115,11 +114,11 @@ class LockStatus:
 
 
 _LARGEST = 1e15
-"""No number in a lock file is as large: milliseconds, seconds since the epoch, a pid."""
+"""Upper limit of numbers in a lock file."""
 
 
 class HeldDevice:
-    """A held device. ``settle`` marks its outcome as unknown: the next one is turned away for ``SETTLE_SECONDS`` more."""
+    """A locked device. ``settle`` marks its outcome as unknown: it then stays locked for ``SETTLE_SECONDS`` after the release."""
 
     def __init__(self, lock: FileLock, holder: Holder, clock: Callable[[], float]) -> None:
         self._lock = lock
@@ -128,7 +127,7 @@ class HeldDevice:
         self._settling = False
 
     def dispatching(self) -> None:
-        """The command leaves now: should this process die, the next one lets the device settle."""
+        """Note that the command is sent now: if this process dies, the next one lets the device settle."""
         self._write(_encode(replace(self._holder, dispatched_at=self._clock())))
 
     def settle(self) -> None:
@@ -139,12 +138,12 @@ class HeldDevice:
         self._lock.close()
 
     def _write(self, content: bytes) -> None:
-        with suppress(OSError):  # a full disk keeps what was there, and makes the next one wait at most
+        with suppress(OSError):  # on a full disk the old content stays: the next holder waits at most
             self._lock.write(content)
 
 
 class DeviceLocks:
-    """The locks of one folder. ``clock`` gives seconds since the epoch (other processes compare with theirs)."""
+    """The locks of one folder. ``clock`` returns seconds since the epoch."""
 
     def __init__(self, folder: str, *, clock: Callable[[], float] = time.time) -> None:
         self._folder = folder
@@ -154,11 +153,11 @@ class DeviceLocks:
     async def hold(
         self, device_id: str, command: Command, *, yields: bool = False, wait_ms: int = 0
     ) -> AsyncIterator[HeldDevice]:
-        """Hold ``device_id`` for the block, in the name of ``command``; ``yields``: for a moment, and after everybody else.
+        """Lock ``device_id`` for the block, in the name of ``command``.
 
-        ``wait_ms`` is how long to wait for a device that is taken, or that settles, behind those who came before. Raises
-        ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT, naming the holder, when the device is taken for longer;
-        LOCKS_UNAVAILABLE or FOLDER_NOT_PRIVATE when the folder of the locks cannot be used. For a holder that yields, one that does not waits a little in any case.
+        ``yields``: briefly, and only if no caller waits. ``wait_ms`` is how long to wait for a device that is locked or
+        settling. Raises ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT, naming the holder, if it takes longer;
+        LOCKS_UNAVAILABLE or FOLDER_NOT_PRIVATE if the folder of the locks cannot be used.
         """
         holder = Holder(
             device_id,
@@ -191,12 +190,12 @@ class DeviceLocks:
         return found
 
     def _seen(self, device_id: str) -> Holder:
-        """Return the holder, settling included; an unnamed one where the device is about to be taken."""
+        """Return the holder, also while settling; an unnamed one if the device is about to be locked."""
         status = self._look(self._path(device_id), device_id)
         return _UNNAMED if status.state == "free" or status.holder is None else status.holder
 
     async def _contend(self, device_id: str, holder: Holder) -> HeldDevice | Holder:
-        """Take the device for ``holder``; whoever has it instead."""
+        """Lock the device for ``holder``, or return its present holder."""
         lock = FileLock(self._path(device_id))
         try:
             other = await self._other(lock)
@@ -210,7 +209,7 @@ class DeviceLocks:
         return other
 
     async def _other(self, lock: FileLock) -> Holder | None:
-        """Whoever has the device, or lets it settle; ``None`` when it is free and ``lock`` has been taken."""
+        """Return the present holder, also while settling; ``None`` if the device was free and ``lock`` is acquired."""
         other: Holder | None = None
         for _ in range(_LOOKS):
             if lock.try_acquire():
@@ -219,18 +218,16 @@ class DeviceLocks:
             other = _decode(lock.read())
             if other is not None and not other.not_before and _alive(other.pid):
                 return other
-            # Somebody who has just taken the lock, or only looks at it, has not written a name yet: look again, briefly.
+            # A process that has just acquired the lock, or checks its state, has not written a name yet: try again.
             await asyncio.sleep(0.001)
         return other or _UNNAMED
 
     async def _outlast(self, device_id: str, holder: Holder, ticket: Ticket, wait: float) -> HeldDevice | Holder:
-        """Take the device for ``holder`` when it is free and nobody waits longer; whoever has it after ``wait`` seconds.
+        """Lock the device for ``holder`` when its ticket is first, or return the holder after ``wait`` seconds.
 
-        A holder that yields is waited for in any case. What it left with an unknown outcome settles as everything does
-        (execution.md#one-execution-per-device): the device may still be writing that tree into its log, where the lines of two trees cannot
-        be told apart, so to begin earlier could cost the execution its own tree. But that rest has a known end,
-        ``SETTLE_SECONDS`` after the release and no other such holder in between, so it is waited for and not made an error
-        of somebody who did nothing wrong.
+        A holder that yields is waited for in any case, also while it settles (execution.md#one-execution-per-device): the device may
+        still write its tree to the log, where the lines of two trees cannot be told apart. Settling ends within
+        ``SETTLE_SECONDS``, so the execution is not refused for it.
         """
         began = time.monotonic()
         while True:
@@ -247,9 +244,9 @@ class DeviceLocks:
             await asyncio.sleep(_LOOK_SECONDS if waited < YIELD_SECONDS else _LATER_LOOK_SECONDS)
 
     def status(self, device_id: str) -> LockStatus:
-        """How ``device_id``'s lock looks now. Takes the lock for an instant where it is free.
+        """Return the lock's state; a free lock is acquired for an instant.
 
-        Raises ``EngineError`` (USAGE) when the folder of the locks cannot be used.
+        Raises ``EngineError`` (LOCKS_UNAVAILABLE) if the folder of the locks cannot be used.
         """
         try:
             return self._look(self._path(device_id), device_id)
@@ -257,7 +254,7 @@ class DeviceLocks:
             raise self._unusable(exc) from exc
 
     def taken(self) -> list[LockStatus]:
-        """Every device that somebody holds or that is settling, in the order of their names. Raises as ``status``."""
+        """Return the locks that are held or settling, by name. Raises as ``status``."""
         try:
             names = sorted(name for name in os.listdir(self._folder) if name.endswith(".lock"))
             looks = [self._look(os.path.join(self._folder, name), "") for name in names]
@@ -285,9 +282,9 @@ class DeviceLocks:
         return LockStatus(device_id, "free", None)
 
     def _last_holder(self, lock: FileLock) -> Holder | None:
-        """Whoever had the device before us, who hold ``lock``. One that died after its dispatch begins to settle now.
+        """Return the previous holder of the acquired ``lock``. If it died after its dispatch, the device begins to settle now.
 
-        When it died is not known; beyond the end of its own budget the device does nothing for it any more.
+        The time of its death is unknown; after its time limit the device does nothing for it.
         """
         last = _decode(lock.read())
         if last is None or not last.dispatched_at or last.not_before:
@@ -298,11 +295,11 @@ class DeviceLocks:
         return _decode(content)
 
     def _settles(self, holder: Holder) -> bool:
-        """Whether the device still settles after ``holder``. A clock that was set back must not keep it for hours."""
+        """Return whether the device settles after ``holder``; a clock that was set back must not lock it for hours."""
         return 0 < holder.not_before - self._clock() <= 2 * SETTLE_SECONDS
 
     def _conflict(self, device_id: str, wanted: Holder, other: Holder, wait_ms: int) -> EngineError:
-        """The refusal of ``wanted``; ``retryAfterMs`` where it is known when the device will be free."""
+        """Return the refusal of ``wanted``, with ``retryAfterMs`` if the end of settling is known."""
         details: dict[str, Any] = {"deviceId": device_id, "commandId": wanted.command_id}
         if wait_ms:
             details["waitedMs"] = wait_ms
@@ -336,7 +333,7 @@ class DeviceLocks:
         )
 
     def _path(self, device_id: str) -> str:
-        """A file name that no serial can escape from: unsafe characters replaced, told apart by a hash where any were."""
+        """Return the lock's path: unsafe characters of the serial are replaced, and a hash keeps the name unique."""
         safe = _UNSAFE.sub("_", device_id)
         if safe != device_id or len(safe) > 100:
             import hashlib
@@ -348,10 +345,10 @@ class DeviceLocks:
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError, TypeError):  # the latter two: no pid at all
+    except (ProcessLookupError, OverflowError, TypeError):  # not a pid
         return False
     except OSError:
-        return True  # somebody else's process: it exists
+        return True  # a process of another user
     return True
 
 
@@ -359,7 +356,7 @@ def _encode(holder: Holder, *, not_before: float = 0.0) -> bytes:
     content = {**asdict(holder), "not_before": not_before}
     for name in ("yields", "dispatched_at"):
         if not content[name]:
-            del content[name]  # versions that do not know the word read all other holders
+            del content[name]  # older versions reject unknown names
     return json.dumps(content).encode()
 
 
@@ -368,7 +365,7 @@ def _is_number(value: object) -> bool:
 
 
 def _decode(content: bytes) -> Holder | None:
-    """``None`` for nobody, and for whatever is not ours or only half written."""
+    """Return the holder; ``None`` for an empty, foreign or incomplete file."""
     try:
         holder = Holder(**json.loads(content))
     except (ValueError, TypeError, RecursionError):

@@ -16,7 +16,7 @@ from clawperator.engine.files.lock import FileLock
 from clawperator.engine.files.writing import private_folder
 
 _NEW_SECONDS = 1.0
-"""A ticket this new counts without its lock: between drawing and locking it, it must not be taken for a dead one's."""
+"""A ticket this new counts without its lock: its owner may be about to lock it."""
 _NUMBERS = count()
 
 
@@ -34,7 +34,7 @@ class Ticket:
 
 
 class DeviceQueue:
-    """The tickets in one folder, which is made by the first one."""
+    """The tickets in one folder, which the first one creates."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""What runs now and is to have its result before a server ends."""
+"""The graceful stop of a server: running requests get their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 
 class Drain:
-    """``stopping``: nothing new is taken; what runs gets its result. ``count`` is how many do."""
+    """Counts running requests. ``stopping``: new ones are refused."""
 
     def __init__(self) -> None:
         self.stopping = False
@@ -20,7 +20,7 @@ class Drain:
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """One more runs. Raises ``EngineError`` (SHUTTING_DOWN)."""
+        """Count one request for the block. Raises ``EngineError`` (SHUTTING_DOWN)."""
         if self.stopping:
             raise EngineError(ErrorCode.SHUTTING_DOWN, "The server stops: nothing was sent to the device")
         self.count += 1
@@ -33,5 +33,5 @@ class Drain:
                 self._idle.set()
 
     async def idle(self) -> None:
-        """Return when nothing runs."""
+        """Return when no request is running."""
         await self._idle.wait()

@@ -1,13 +1,13 @@
-"""What the host adds to the device's envelope before anybody sees it: pure, step by step (execution.md#how-it-runs and execution.md#result).
+"""What the host adds to the device's envelope (execution.md#how-it-runs and execution.md#result). Pure.
 
-Every function takes the envelope as JSON data that belongs to this module, changes it in place and yields warnings.
+The functions change the envelope, as JSON data, in place and yield warnings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from clawperator.engine.contracts.derived import derived_code
 from clawperator.engine.contracts.envelope import Envelope
@@ -15,6 +15,7 @@ from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.contracts.issues import Warning_, joined
 from clawperator.engine.contracts.limits import DUMP_FORMAT, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOT_LINES
 from clawperator.engine.errors import EngineError, ErrorCode
+from clawperator.engine.executions.validate import Profile
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 Step = dict[str, Any]
@@ -24,24 +25,23 @@ _CLICKS = ("click", "scroll_and_click")
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A screenshot of one step: the file it is in, or ``None`` and why there is none."""
+    """The screenshot of one step: its file, or ``None`` and the error."""
 
     path: str | None
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class FinishOptions:
-    """``max_snapshot_bytes`` cuts snapshot texts (UTF-8); ``None`` keeps them whole, whatever their size.
+class RunOptions:
+    """Options of results. ``max_snapshot_bytes`` truncates ``data.text``; ``raw_envelope`` omits what the host derives.
 
-    ``raw_envelope`` leaves out what the host concludes by itself (derived code, pre-flight keys, capture error).
-    ``settle_warning`` asks for it in the classic profile too; the flat one always has it.
+    ``profile``: in ``flat``, a failed step fails the plan, and closed apps are not remarked on (execution.md#result).
     """
 
-    profile: Literal["classic", "flat"] = "classic"
+    profile: Profile = "classic"
     raw_envelope: bool = False
     max_snapshot_bytes: int | None = None
-    settle_warning: bool = False
+    screenshot_overwrite: bool = False
 
 
 def finish(
@@ -51,12 +51,12 @@ def finish(
     snapshots: Sequence[CapturedHierarchy],
     screenshots: Mapping[str, Shot],
     closed: Mapping[str, bool],
-    options: FinishOptions,
+    options: RunOptions,
 ) -> tuple[dict[str, Any], tuple[Warning_, ...]]:
-    """The finished envelope as JSON data, and warnings for the caller.
+    """Return the finished envelope as JSON data, and warnings.
 
-    ``snapshots`` are the dumps seen in the log, oldest first; ``screenshots`` the captures by step id; ``closed`` whether
-    each application that the plan closes was force-stopped.
+    ``snapshots`` are the trees in the log, oldest first; ``screenshots`` the captures by step id; ``closed`` whether each
+    application that the plan closes was force-stopped.
     """
     answer = envelope.to_dict()
     steps: list[Step] = answer["stepResults"]
@@ -74,8 +74,8 @@ def finish(
     return answer, tuple(warnings)
 
 
-def _finish_closes(steps: list[Step], execution: Execution, closed: Mapping[str, bool], options: FinishOptions) -> None:
-    """The host has already closed the app when the device refuses to (execution.md#close_app)."""
+def _finish_closes(steps: list[Step], execution: Execution, closed: Mapping[str, bool], options: RunOptions) -> None:
+    """Report apps as closed that the host has stopped: the device refuses to (execution.md#close_app)."""
     applications = {a.id: a.params.get("applicationId", "") for a in execution.actions if a.type == "close_app"}
     for step in steps:
         if step["data"].get("error") != ErrorCode.UNSUPPORTED_RUNTIME_CLOSE or step["actionType"] != "close_app":
@@ -90,12 +90,12 @@ def _finish_closes(steps: list[Step], execution: Execution, closed: Mapping[str,
 
 
 def _attach_snapshots(steps: list[Step], snapshots: Sequence[CapturedHierarchy]) -> None:
-    """Dumps that were seen inside a step go to it; the others go to the steps left over, from the last backwards (execution.md#snapshots)."""
+    """Attach trees to their steps, and trees without a step to the remaining steps, last first (execution.md#snapshots)."""
     complete = [snapshot for snapshot in snapshots if snapshot.complete]
     by_step = {snapshot.step_id: snapshot for snapshot in complete if snapshot.step_id}
-    homeless = [snapshot for snapshot in complete if not snapshot.step_id]
+    unassigned = [snapshot for snapshot in complete if not snapshot.step_id]
     for step in reversed([step for step in steps if _awaits_text(step)]):
-        snapshot = by_step.get(step["id"]) or (homeless.pop() if homeless else None)
+        snapshot = by_step.get(step["id"]) or (unassigned.pop() if unassigned else None)
         if snapshot is not None:
             step["data"]["text"] = snapshot.xml
         if snapshot is not None and snapshot.cut_lines:
@@ -125,7 +125,7 @@ def _missing_snapshots(steps: list[Step]) -> Iterator[Warning_]:
 
 
 def _render_snapshots(steps: list[Step], execution: Execution) -> Iterator[Warning_]:
-    """Show trees in the format that the plan asks for; one that cannot be rendered stays what the device said."""
+    """Render trees in the format that the plan requests; a tree that cannot be rendered stays XML."""
     formats = {action.id: action.params.get("format", DUMP_FORMAT) for action in execution.actions}
     for index, step in enumerate(steps):
         chosen, data = formats.get(step["id"], DUMP_FORMAT), step["data"]
@@ -143,8 +143,8 @@ def _render_snapshots(steps: list[Step], execution: Execution) -> Iterator[Warni
             yield Warning_("SNAPSHOT_NOT_RENDERED", joined("stepResults", index), message)
 
 
-def _look_at_snapshots(steps: list[Step], execution: Execution, options: FinishOptions) -> None:
-    hasty = _hasty_snapshots(execution) if options.settle_warning or options.profile == "flat" else set()
+def _look_at_snapshots(steps: list[Step], execution: Execution, options: RunOptions) -> None:
+    hasty = _hasty_snapshots(execution) if options.profile == "flat" else set()
     for step in steps:
         data = step["data"]
         if step["actionType"] != "snapshot_ui" or not step["success"] or "text" not in data:
@@ -166,7 +166,7 @@ def _hasty_snapshots(execution: Execution) -> set[str]:
 
 
 def _size_remark(text: str) -> list[str]:
-    """Counts characters, not bytes, where that is enough: encoding megabytes only to measure them takes its time."""
+    """Return a remark on a large snapshot. Bytes are counted only if necessary: encoding megabytes is slow."""
     lines, characters = text.count("\n") + 1, len(text)
     small = characters <= MAX_SNAPSHOT_BYTES and len(text.encode("utf-8", "surrogatepass")) <= MAX_SNAPSHOT_BYTES
     if lines <= MAX_SNAPSHOT_LINES and small:
@@ -183,10 +183,8 @@ def _truncate(data: dict[str, str], limit: int | None) -> None:
         data |= {"text": raw[:limit].decode("utf-8", "ignore"), "truncated": "true"}
 
 
-def _finish_screenshots(
-    steps: list[Step], screenshots: Mapping[str, Shot], options: FinishOptions
-) -> Iterator[Warning_]:
-    """The device leaves pictures to the host; a capture that failed leaves the step as the device reported it (execution.md#screenshots)."""
+def _finish_screenshots(steps: list[Step], screenshots: Mapping[str, Shot], options: RunOptions) -> Iterator[Warning_]:
+    """Complete the steps whose screenshots the host took; a failed capture leaves the step as the device reported it (execution.md#screenshots)."""
     for index, step in enumerate(steps):
         data, shot = step["data"], screenshots.get(step["id"])
         if data.get("error") != ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT or shot is None:
@@ -203,8 +201,8 @@ def _finish_screenshots(
         yield Warning_("SCREENSHOT_CAPTURE_FAILED", joined("stepResults", index), message)
 
 
-def _derive_code(answer: dict[str, Any], options: FinishOptions) -> None:
-    """The device puts most failures only into the text; callers branch on codes (execution.md#error-codes-from-the-devices-texts)."""
+def _derive_code(answer: dict[str, Any], options: RunOptions) -> None:
+    """Add the error code that the device's text implies (execution.md#error-codes-from-the-devices-texts)."""
     if answer["status"] != "failed" or "errorCode" in answer or options.raw_envelope:
         return
     if code := derived_code(answer["error"] or ""):
@@ -212,7 +210,7 @@ def _derive_code(answer: dict[str, Any], options: FinishOptions) -> None:
 
 
 def _reconcile(answer: dict[str, Any]) -> None:
-    """The flat profile calls a plan failed when one of its steps is (execution.md#result)."""
+    """Set the status of the flat profile, in which a failed step fails the plan (execution.md#result)."""
     steps: list[Step] = answer["stepResults"]
     if not steps:
         return

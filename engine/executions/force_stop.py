@@ -1,6 +1,6 @@
-"""The one thing that can be done about a plan that nobody waits for any more: stop the app that it works in.
+"""Stopping the app of an abandoned plan.
 
-The device cannot be told to stop a plan (execution.md#one-execution-per-device). Without its app the plan's next steps find nothing.
+A plan on the device cannot be cancelled (execution.md#one-execution-per-device); without its app, its next steps find no nodes.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from clawperator.engine.errors import EngineError, ErrorCode
 
 
 async def force_stop(device: AdbDevice, package: str) -> None:
-    """Stop every process of ``package``, past the device's lock: whoever holds it may be why.
+    """Stop every process of ``package``, without the device lock: the abandoned plan may hold it.
 
-    Raises ``EngineError``: EXECUTION_VALIDATION_FAILED for what is no package name, DEVICE_SHELL_UNAVAILABLE where the
-    device refuses, and what the connection raises.
+    Raises ``EngineError``: EXECUTION_VALIDATION_FAILED for an invalid package name, DEVICE_SHELL_UNAVAILABLE if the device
+    refuses, and errors of the connection.
     """
     if re.fullmatch(PACKAGE, package, re.ASCII) is None:
         raise EngineError(

@@ -1,4 +1,4 @@
-"""What the bus says about the Operator's signals in a device's log."""
+"""Events for the Operator's signals in a device's log."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from clawperator.engine.executions.trace import LINE_BYTES_KEPT, LINES_KEPT
 from clawperator.engine.logcat.signals import EnvelopeSignal, HierarchySignal, ProgressSignal, Signal
 
 _COMMANDS = 4
-"""Commands that may be under way at once; the Operator runs one after the other."""
+"""Commands whose lines are kept; the Operator runs one at a time."""
 
 
 class LogEventPublisher:
-    """Publishes the signals of one device's log. A result is published with what its command's lines said of the steps."""
+    """Publishes the signals of one device's log; an envelope gets the outcome that its command's lines show."""
 
     def __init__(self, bus: EventBus, device_id: str) -> None:
         self._bus = bus
         self._device_id = device_id
         self._lines: OrderedDict[str, list[LiveLine]] = OrderedDict()
         self._kept = 0
-        """Characters of all these lines."""
+        """Characters of these lines."""
 
     def publish(self, signals: Sequence[Signal]) -> None:
         for signal in signals:
@@ -32,7 +32,7 @@ class LogEventPublisher:
                 self._bus.publish(event)
 
     def event(self, signal: Signal) -> EngineEvent | None:
-        """``None`` for what only the execution concerned has to know."""
+        """Return the event; ``None`` for signals that concern only their own execution."""
         match signal:
             case EnvelopeSignal():
                 envelope = signal.envelope.to_dict() if signal.envelope is not None else None
@@ -67,7 +67,7 @@ class LogEventPublisher:
 
     def _note(self, signal: ProgressSignal) -> None:
         if signal.kind == "start":
-            self._taken(signal.command_id)  # the same id once more
+            self._taken(signal.command_id)  # the id is used again
         lines = self._lines.setdefault(signal.command_id, [])
         size = _characters(signal.fields)
         if len(lines) < LINES_KEPT and self._kept + size <= LINE_BYTES_KEPT:

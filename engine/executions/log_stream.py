@@ -1,9 +1,8 @@
-"""One log stream per device, shared by everybody in this process who watches or executes.
+"""One log stream per device, shared by all readers in this process.
 
-Attaching cannot race: the device's own shell reads its clock, writes a nonce and starts logcat *from that time*, so when the
-nonce comes by, nothing logged after it is missed. A stream that ends while somebody listens is attached again from the
-newest entries on, which are recognised: nothing is missed but what the device's buffer has lost, and nothing comes twice. The
-log is never cleared: it belongs to the user.
+The device's shell reads its clock, writes a nonce and starts logcat from that time: once the nonce is read, no later line is missed.
+A stream that ends while it has listeners is reopened at its newest entries, which are recognised: no line is repeated, and
+none is missed unless the device's buffer has lost it. The log is never cleared: it belongs to the user.
 """
 
 from __future__ import annotations
@@ -37,20 +36,20 @@ ATTACH_SECONDS = 5.0
 _NONCE_AGAIN_SECONDS = 1.5
 _NONCE = "clawperator-nonce-"
 _NONCE_BYTES = _NONCE.encode()
-_SEAM = 128  # a nonce's entry may begin in one read and end in the next
+_SEAM = 128  # the entry of a nonce can span two reads
 _SILENCE_SECONDS = 0.5
 _RECENT = 256
-"""Entries by which a stream that is attached again finds its place: logd does not strictly order what comes at once."""
+"""Entries by which a reopened stream finds its place: logd does not strictly order simultaneous lines."""
 _ATTACHMENTS = 5
-"""How often in a row a stream may end without an entry before it is given up."""
+"""How often in a row a stream may end without an entry."""
 _PAUSE_SECONDS = 0.1
 _STDOUT = 1
 _AT_ONCE = 64 * 1024
-"""Bytes of the log that are read before other tasks have their turn: a thousand short lines may be an event each."""
+"""Bytes that are parsed before other tasks run: each of a thousand short lines can be an event."""
 
 
 class LogListener(Protocol):
-    """Somebody who follows the stream; called in its order, never concurrently."""
+    """A reader of the stream; called in its order, never concurrently."""
 
     def on_nonce(self, nonce: str) -> None: ...
 
@@ -60,7 +59,7 @@ class LogListener(Protocol):
 
 
 def logcat_words(facts: DeviceFacts) -> list[str]:
-    """The logcat of this device: binary where it is flushed, else text.
+    """Return the logcat command: binary if it is flushed, else text.
 
     API 33 does not flush ``-B``; API 21 to 23 know neither log modifiers nor epoch times (android-facts 1d, 1f, 2a).
     """
@@ -73,7 +72,7 @@ def logcat_words(facts: DeviceFacts) -> list[str]:
 
 
 def log_parser(facts: DeviceFacts) -> BinaryLogParser | TextLogParser:
-    """Reads what ``logcat_words`` prints."""
+    """Return a parser for the output of ``logcat_words``."""
     if facts.binary_log:
         return BinaryLogParser()
     from clawperator.engine.logcat.lines import LONGEST_LIVE_LINE
@@ -83,7 +82,7 @@ def log_parser(facts: DeviceFacts) -> BinaryLogParser | TextLogParser:
 
 
 def attach_script(facts: DeviceFacts, nonce: str) -> str:
-    """Read the clock, write the nonce, become logcat: one device shell, one stream (android-facts 2g)."""
+    """Return the shell script that reads the clock, writes the nonce and becomes logcat (android-facts 2g)."""
     clock = "T=${EPOCHREALTIME:-$(date +%s).000000}" if facts.sdk >= 24 else "T=\"$(date '+%m-%d %H:%M:%S').000\""
     return device_script(
         clock + '; log -t {tag} {nonce}; exec {logcat} -T "$T"', tag=NONCE_TAG, nonce=nonce, logcat=logcat_words(facts)
@@ -91,14 +90,14 @@ def attach_script(facts: DeviceFacts, nonce: str) -> str:
 
 
 def resume_script(facts: DeviceFacts, nanoseconds: int, first: LogEntry) -> str:
-    """Become logcat again from ``nanoseconds`` on; where stamps have no year (negative), from the stream's ``first`` entry on."""
+    """Return the script that becomes logcat from ``nanoseconds`` on; if stamps have no year (negative), from the ``first`` entry on."""
     seconds, rest = divmod(nanoseconds - 1, 1_000_000_000)
     since = first.stamp if nanoseconds < 0 else f"{seconds}.{rest:09d}"
     return device_script("exec {logcat} -T {since}", logcat=logcat_words(facts), since=since)
 
 
 def _order(entry: LogEntry) -> tuple[int, str]:
-    """What entries of one stream are ordered by."""
+    """Return the sort key of entries of one stream."""
     return entry.nanoseconds, entry.stamp
 
 
@@ -111,7 +110,7 @@ def new_nonce() -> str:
 
 
 class DeviceLog:
-    """The open stream of one device. Listeners get every signal of the Operator after they joined."""
+    """The open stream of one device. Listeners get every later signal of the Operator."""
 
     def __init__(
         self, device: AdbDevice, facts: DeviceFacts, bus: EventBus, *, uid: int | None, command_id: str
@@ -126,7 +125,7 @@ class DeviceLog:
         self._listeners: list[LogListener] = []
         self._news: LogEventPublisher | None = None
         self.last_tree: tuple[float, CapturedHierarchy] | None = None
-        """The newest tree that went by, and when (seconds since the epoch)."""
+        """The newest tree, and its time (seconds since the epoch)."""
         self._nonce = new_nonce()
         self._attached: asyncio.Future[LogEntry] = asyncio.get_running_loop().create_future()
         self._reader: asyncio.Task[None] | None = None
@@ -139,10 +138,10 @@ class DeviceLog:
         self._ended = asyncio.Event()
         self.closed: EngineError | None = None
         self.reading = 0.0
-        """Seconds that this process spent on reading the stream so far."""
+        """Seconds that this process has spent on parsing the stream."""
 
     async def attach(self) -> None:
-        """Open the stream and wait until it is certain that nothing logged from now on is missed.
+        """Open the stream and return when no line logged from now on can be missed.
 
         Raises ``EngineError`` (LOGCAT_UNAVAILABLE, or why the device cannot be reached).
         """
@@ -158,7 +157,7 @@ class DeviceLog:
             async with asyncio.timeout(_NONCE_AGAIN_SECONDS):
                 await asyncio.shield(self._attached)
         except TimeoutError:
-            # The one nonce may have been dropped by a busy logd: write it again from beside the stream.
+            # A busy logd may have dropped the nonce: write it again.
             await self.device.shell(nonce_command(self._nonce), timeout=ATTACH_SECONDS)
             try:
                 async with asyncio.timeout(ATTACH_SECONDS):
@@ -180,12 +179,12 @@ class DeviceLog:
             self._attached.exception()
 
     def listen(self, listener: LogListener) -> Callable[[], None]:
-        """Join the stream; call the result to leave it."""
+        """Add a listener; call the result to remove it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     async def watch(self) -> None:
-        """Publish every entry as ``LogBatch`` events until the stream ends; raises why it ended."""
+        """Publish every entry in ``LogBatch`` events until the stream ends; raise why it ended."""
         self._watchers += 1
         try:
             await self._ended.wait()
@@ -208,16 +207,16 @@ class DeviceLog:
             script = self._resume()
 
     def _resume(self) -> str:
-        """The script of a stream that begins with the newest entries of the one before, which are not taken twice."""
+        """Return the script that reopens the stream at its newest entries."""
         self._seam = b""
-        self._operator.screen += 1  # events may have been lost in between
+        self._operator.screen += 1  # lines may have been lost
         self._known = Counter(self._recent)
         records = [entry for entry in self._recent if not entry.is_note]
         self._span = min(map(_order, records)), max(map(_order, records))
         return resume_script(self.facts, self._span[0][0], self._attached.result())
 
     async def _comes_back(self, error: EngineError, attachments: int) -> bool:
-        """Whether to attach again after the stream ended with ``error``."""
+        """Return whether to reopen the stream that ended with ``error``."""
         if self._silence is not None:
             self._silence.cancel()
         awaited = self._listeners and self._attached.done() and error.code is not ErrorCode.UNKNOWN_RUNTIME_ERROR
@@ -233,14 +232,14 @@ class DeviceLog:
         return True
 
     async def _follow(self, script: str) -> EngineError:
-        """Read one stream to its end; why it ended."""
+        """Read one stream to its end; return why it ended."""
         try:
             complaint = await self._take_all(script)
         except TransportError as exc:
             return EngineError(ErrorCode.LOGCAT_UNAVAILABLE, f"The connection to the device's log broke: {exc.message}")
         except EngineError as exc:
             return exc
-        except Exception as exc:  # noqa: BLE001 -- whoever waits must hear of the end, whatever we stumbled over
+        except Exception as exc:  # noqa: BLE001 -- listeners must learn of the end, whatever the reason
             message = f"Reading the log failed: {type(exc).__name__}: {exc}"
             error = EngineError(ErrorCode.UNKNOWN_RUNTIME_ERROR, message)
             error.__cause__ = exc
@@ -249,7 +248,7 @@ class DeviceLog:
         return EngineError(ErrorCode.LOGCAT_UNAVAILABLE, "logcat exited before terminal envelope", details=details)
 
     async def _take_all(self, script: str) -> str:
-        """Everything of one stream; what logcat said on stderr. An entry that was cut by the end comes whole from the next one."""
+        """Read one stream; return logcat's stderr. An entry that is cut off is read again from the next stream."""
         parser = log_parser(self.facts)
         complaint = b""
         async with self.device.stream(script) as stream:
@@ -271,7 +270,7 @@ class DeviceLog:
         self.reading += time.perf_counter() - began
 
     async def _open_witness(self) -> None:
-        """Connect to the adb server beside the stream: who of the two has ended tells a lost server from a lost device."""
+        """Open an idle connection to the adb server: whether it ends, too, tells a lost server from a lost device."""
         self._close_witness()
         with suppress(EngineError):
             self._witness = await self.device.server.connect(start=False)
@@ -282,7 +281,7 @@ class DeviceLog:
             self._witness = None
 
     def _unknown(self, entries: list[LogEntry]) -> list[LogEntry]:
-        """Those of a stream that was attached again which have not come before."""
+        """Return the entries of a reopened stream that were not read before."""
         unknown: list[LogEntry] = []
         for entry in entries:
             if self._known[entry]:
@@ -305,7 +304,7 @@ class DeviceLog:
             listener.on_closed(error)
 
     def _take(self, entries: list[LogEntry], data: bytes) -> None:
-        """``entries`` are what ``data`` completed; a look at the bytes tells nearly always that no nonce is among them."""
+        """Process the entries that ``data`` completed. Searching the bytes for a nonce is cheaper than comparing each entry."""
         self._recent.extend(entries)
         start = 0
         recent = self._seam + data
@@ -331,7 +330,7 @@ class DeviceLog:
             listener.on_nonce(nonce)
 
     def _watch_for_silence(self) -> None:
-        """A message of several parts whose next part never comes is given up after a while; nothing else would notice."""
+        """Give up an incomplete message of several parts after a pause."""
         if self._silence is not None:
             self._silence.cancel()
             self._silence = None
@@ -356,20 +355,19 @@ class DeviceLog:
 
     @property
     def anonymous(self) -> bool:
-        """Whether the entries of this stream do not say whose they are."""
+        """Whether the entries of this stream have no uid."""
         return self._attached.result().uid < 0
 
     @property
     def attached_at(self) -> float:
-        """Device time (seconds since the epoch, or NaN) of the moment since which nothing is missed."""
+        """Device time (seconds since the epoch, or NaN) from which no line is missed."""
         return self._attached.result().time
 
 
 class LogStreams:
-    """The streams that are open now, one per device and Operator uid, closed when the last user leaves.
+    """The open streams, one per device and Operator uid, each closed with its last user.
 
-    Where the Operator's uid is unknown, each execution has a stream of its own: only its ``command_id`` then tells whose
-    lines to believe.
+    If the Operator's uid is unknown, each execution has its own stream: its ``command_id`` then selects the lines to accept.
     """
 
     def __init__(self, bus: EventBus) -> None:
@@ -381,7 +379,7 @@ class LogStreams:
     async def open(
         self, device: AdbDevice, facts: DeviceFacts, uid: int | None, command_id: str = ""
     ) -> AsyncIterator[DeviceLog]:
-        """An attached stream of ``device``: the one that is open already, or a new one."""
+        """Yield an attached stream of ``device``: the open one, or a new one."""
         if uid is None:
             own = await self._attach(device, facts, None, command_id)
             try:

@@ -1,4 +1,4 @@
-"""A matcher that comes alone, held against the contract as in an execution."""
+"""Validation of a single matcher by the contract of executions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ _PLACE = "actions.0.params.matcher"
 
 
 def checked_matcher(fields: object, name: str = "selector") -> Matcher:
-    """The matcher of ``fields``; ``name`` is what the caller calls it.
-
-    Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) with the issues below ``name``.
-    """
+    """Return the matcher of ``fields``. Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED) with issues below ``name``."""
     try:
         checked = validate(single("match", "wait_for_node", {"matcher": {} if fields is None else fields}))
     except EngineError as exc:

@@ -1,4 +1,4 @@
-"""What became of an execution, step by step: what the Operator's own lines and its envelope say, and nothing beyond. Pure."""
+"""The outcome of an execution, step by step, from the Operator's log lines and envelope. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clawperator.engine.logcat.stages import type_of_stage
 StepStatus = Literal["done", "failed", "not_run", "unknown"]
 OutcomeStatus = Literal["succeeded", "partial", "failed", "unknown"]
 LiveLine = tuple[float, str, Mapping[str, str]]
-"""When it was read (seconds since the epoch), ``kind`` and ``fields`` of a line (``logcat/progress.py``)."""
+"""Time of reading (seconds since the epoch), ``kind`` and ``fields`` of a line (``logcat/progress.py``)."""
 
 _COUNT = re.compile(r"[0-9]{1,9}")
 _ERROR = re.compile(r"[{ ]error=([A-Z][A-Z_]+)[,}]")
@@ -26,7 +26,7 @@ _LEFT_TO_HOST: Mapping[str, tuple[StepStatus, str]] = {
     ErrorCode.UNSUPPORTED_RUNTIME_CLOSE: _DONE,
     ErrorCode.UNSUPPORTED_RUNTIME_SCREENSHOT: ("not_run", ""),
 }
-"""What the device's refusal means where it is all that is known: apps are closed before the plan, pictures taken after all of it."""
+"""Meaning of the device's refusals: the host closes apps before the plan and takes screenshots after it."""
 _UNKNOWN_CODE_HINT = "Take a snapshot, then decide what to do next."
 
 
@@ -34,10 +34,9 @@ _UNKNOWN_CODE_HINT = "Take a snapshot, then decide what to do next."
 class OutcomeStep:
     """One action of a plan, ``index`` from 0.
 
-    ``status``: ``not_run`` where the plan ended before it, ``unknown`` where neither log nor envelope says. ``code`` is why it
-    failed. Times are host time in seconds since the epoch, ``nan`` where unknown; ``retries`` counts attempts after the first.
-    ``target`` is the node that the step acted on, with the keys that are known: ``resourceId``, ``text``, ``bounds``,
-    ``matched`` (how many nodes satisfied the matcher) and ``tree`` (which tree said so).
+    ``status``: ``not_run`` if the plan ended before it, ``unknown`` if neither log nor envelope shows it. Times are host time in
+    seconds since the epoch, ``nan`` if unknown; ``retries`` counts attempts after the first. ``target`` is the node that the
+    step acted on: ``resourceId``, ``text``, ``bounds``, ``matched`` (number of matches) and ``tree`` (the source), as known.
     """
 
     index: int
@@ -51,7 +50,7 @@ class OutcomeStep:
     target: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data; ``durationMs`` is ``null`` where unknown, ``code`` and ``target`` are absent."""
+        """Return JSON data; ``durationMs`` is ``null`` if unknown, ``code`` and ``target`` are absent."""
         duration = (self.ended_at - self.started_at) * 1000
         answer: dict[str, Any] = {
             "id": self.id,
@@ -68,10 +67,10 @@ class OutcomeStep:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionOutcome:
-    """How an execution ended. ``partial``: the plan ran to its end, and a step of it failed. ``unknown``: no result came back.
+    """How an execution ended. ``partial``: the plan ran to its end, but a step failed. ``unknown``: no result arrived.
 
-    ``failed_step`` is the first failed one, or the one that ended the plan. ``error``: ``code``, ``message``, ``hint``,
-    ``retryable`` and where there are any ``details``; ``None`` where nothing went wrong.
+    ``failed_step`` failed first, or ended the plan. ``error`` has ``code``, ``message``, ``hint``, ``retryable`` and possibly
+    ``details``.
     """
 
     status: OutcomeStatus
@@ -80,7 +79,7 @@ class ExecutionOutcome:
     error: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data, the same on every face; ``failedStep`` and ``error`` are absent where there is none."""
+        """Return JSON data; ``failedStep`` and ``error`` are absent if ``None``."""
         answer: dict[str, Any] = {"status": self.status, "steps": [step.to_dict() for step in self.steps]}
         if self.failed_step is not None:
             failed = self.failed_step
@@ -91,7 +90,7 @@ class ExecutionOutcome:
 
 
 class _Draft:
-    """One step while its lines are read."""
+    """A step while its lines are read."""
 
     def __init__(self, index: int, step_id: str, step_type: str = "") -> None:
         self.index, self.id, self.type = index, step_id, step_type
@@ -136,11 +135,10 @@ def outcome_of(
     device_status: str = "",
     error: EngineError | None = None,
 ) -> ExecutionOutcome:
-    """What ``planned`` (id and type of each action, where known) came to.
+    """Return the outcome of ``planned`` (id and type of each action, if known).
 
-    ``envelope`` is the finished one as JSON data and decides how steps ended; of a plan that failed it has none, then the
-    lines say it. ``device_status`` is the device's own word where the host changed it (flat profile). ``error`` is why there is
-    no envelope.
+    The finished ``envelope`` (JSON data) decides how steps ended; that of a failed plan has no steps, so the lines decide.
+    ``device_status`` is the device's status if the host changed it (flat profile). ``error`` is why there is no envelope.
     """
     drafts = _Drafts()
     for step_id, step_type in planned:
@@ -162,7 +160,7 @@ def outcome_of(
 def _broken_off(
     drafts: _Drafts, running: _Draft | None, envelope: Mapping[str, Any], *, over: bool, last_at: float
 ) -> ExecutionOutcome:
-    """Only the step that ran when the plan was cut short can have ended it; what never began before that has not run."""
+    """Return the outcome of a failed plan: the running step ended it, and steps that never began have not run."""
     message = str(envelope.get("error") or "")
     code = str(envelope.get("errorCode") or derived_code(message) or "")
     failed = running if running is not None and running.status == "unknown" else None
@@ -183,7 +181,7 @@ def _steps(drafts: _Drafts) -> tuple[OutcomeStep, ...]:
 
 
 def _read_lines(drafts: _Drafts, lines: Iterable[LiveLine]) -> tuple[_Draft | None, bool, float]:
-    """Note what the lines say; the step that began last and was never reported done, whether the plan was, and when."""
+    """Read the lines into ``drafts``; return the unfinished step, whether the plan ended, and the time of the last line."""
     running: _Draft | None = None
     over, at = False, math.nan
     for at, kind, fields in lines:
@@ -196,7 +194,7 @@ def _read_lines(drafts: _Drafts, lines: Iterable[LiveLine]) -> tuple[_Draft | No
             continue
         elif kind == "step-success" and fields.get("id") == running.id:
             running.ended_at = at
-            # every step that came to its end is reported so, with an error in its data if it failed (wire.md#log-lines)
+            # a failed step is reported like this, too, with an error in its data (wire.md#log-lines)
             failure = _ERROR.search(fields.get("data", ""))
             running.status, running.code = _LEFT_TO_HOST.get(failure[1], ("failed", failure[1])) if failure else _DONE
             running = None
@@ -223,7 +221,7 @@ def _take_result(draft: _Draft, result: Mapping[str, Any]) -> None:
 
 
 def _target(step_type: str, data: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the step's own data say of the node that it took (wire.md#actions-and-how-they-fail)."""
+    """Return what the step's data say about its node (wire.md#actions-and-how-they-fail)."""
     if step_type == "wait_for_node" and "label" in data:
         found = {"resourceId": data.get("resource_id"), "text": data["label"]}
         return {name: value for name, value in found.items() if value}
@@ -245,6 +243,6 @@ def _error(code: str, message: str) -> dict[str, Any]:
 
 
 def _facts(error: EngineError) -> dict[str, Any]:
-    """The error itself, without what stands beside it in an answer."""
+    """Return the error without the top-level keys of an answer."""
     facts = _error(error.code.value, error.message) | {"hint": error.hint or _UNKNOWN_CODE_HINT}
     return facts | ({"details": error.details} if error.details else {})

@@ -1,4 +1,4 @@
-"""What the host must know about a device before it talks to the Operator there: one round trip, remembered briefly."""
+"""Facts about a device: Android's API level and the installed Operator apps, read in one round trip and cached."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VERSION_NAME = re.compile(r"^\s*versionName=(.+)$", re.MULTILINE)
 class DeviceFacts:
     """``sdk`` is Android's API level; ``packages`` maps the installed Operator variants to their uid (-1: unknown).
 
-    ``listed`` is false where the package manager did not answer: what is installed is then unknown.
+    ``listed`` is false if the package manager did not answer: what is installed is then unknown.
     """
 
     sdk: int
@@ -31,13 +31,13 @@ class DeviceFacts:
     listed: bool = True
 
     def uid_of(self, package: str) -> int | None:
-        """Whose log lines to believe: the uid of ``package``, else of the variant that is installed instead."""
+        """Return the uid whose log lines are accepted: that of ``package``, else of the other variant."""
         found = (self.packages.get(name, -1) for name in variants(package))
         return next((uid for uid in found if uid >= 0), None)
 
     @property
     def binary_log(self) -> bool:
-        """Whether ``logcat -B`` serves a live reader: from API 24, but for API 33, which does not flush it."""
+        """Whether ``logcat -B`` can be read live: from API 24, except API 33, which does not flush it."""
         return self.sdk >= 24 and self.sdk != 33
 
 
@@ -45,12 +45,12 @@ _PROBES: WeakSet[Probe] = WeakSet()
 
 
 def variants(package: str) -> tuple[str, str]:
-    """``package`` and its other build variant: a debug id is the release id with ``.dev``."""
+    """Return ``package`` and its other build variant: a debug id is the release id with ``.dev``."""
     return (package, package.removesuffix(".dev") if package.endswith(".dev") else f"{package}.dev")
 
 
 class Probe:
-    """Asks each device once per minute; ``forget`` when something changed there."""
+    """Reads each device at most once per minute; call ``forget`` when something changed there."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -59,7 +59,7 @@ class Probe:
         _PROBES.add(self)
 
     async def facts(self, device: AdbDevice, package: str) -> DeviceFacts:
-        """Raises ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) when the device answers nonsense."""
+        """Raise ``EngineError`` (DEVICE_SHELL_UNAVAILABLE) for an answer that cannot be parsed."""
         key = (device.serial, package)
         known = self._known.get(key)
         if known is not None and self._clock() - known[0] < REMEMBER_SECONDS:
@@ -71,7 +71,7 @@ class Probe:
         return facts
 
     async def apk_version(self, device: AdbDevice, package: str) -> str:
-        """``versionName`` of an installed package; empty where it cannot be read."""
+        """Return ``versionName`` of an installed package; empty if it cannot be read."""
         key = (device.serial, package)
         if key not in self._versions:
             result = await device.shell(["dumpsys", "package", package])
@@ -83,14 +83,14 @@ class Probe:
         self.keep_only({known for known, _ in (*self._known, *self._versions)} - {serial})
 
     def keep_only(self, serials: Collection[str]) -> None:
-        """Forget every other device: who goes away may come back as somebody else."""
+        """Forget every other device: a serial that disappears may return as another device."""
         for known in (self._known, self._versions):
             for key in [key for key in known if key[0] not in serials]:
                 del known[key]
 
 
 def forget(serial: str) -> None:
-    """Every probe of this process forgets the device: an app was installed there."""
+    """Make every probe of this process forget the device: an app was installed there."""
     for probe in list(_PROBES):
         probe.forget(serial)
 
@@ -103,11 +103,11 @@ async def ask(device: AdbDevice, package: str) -> DeviceFacts:
     if not _SDK.fullmatch(first.strip()):
         raise EngineError(
             ErrorCode.DEVICE_SHELL_UNAVAILABLE,
-            f"{device.serial} did not tell its Android version",
+            f"{device.serial} did not report its Android version",
             details={"exitCode": result.exit_code, "stderr": result.stderr.decode(errors="replace").strip()},
         )
     if result.exit_code != 0 and "package:" not in rest:
-        # Android before 8 does not know -U: the names alone are enough, entries are then bound by pid.
+        # Android before 8 does not know -U: log entries are then accepted by pid.
         result = await device.shell(["pm", "list", "packages", base])
         rest = result.text
     packages = {row.name: row.uid for row in parse_package_rows(rest) if row.name in variants(package)}

@@ -1,4 +1,4 @@
-"""What happens while a device is held: close apps, run the plan, take pictures, finish the result."""
+"""The part of an execution that needs the device lock: close apps, run the plan, take screenshots, finish the result."""
 
 from __future__ import annotations
 
@@ -18,32 +18,19 @@ from clawperator.engine.contracts.issues import Warning_
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.backend import Backend
 from clawperator.engine.executions.command import Command
-from clawperator.engine.executions.finish import FinishOptions, Shot, finish
+from clawperator.engine.executions.finish import RunOptions, Shot, finish
 from clawperator.engine.executions.outcome import ExecutionOutcome, outcome_of
 from clawperator.engine.executions.screenshot import CaptureError, capture, target_problem
 from clawperator.engine.executions.trace import Trace
-from clawperator.engine.executions.validate import Profile, Validated
+from clawperator.engine.executions.validate import Validated
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _REFUSED_SCREENSHOT = "UNSUPPORTED_RUNTIME_SCREENSHOT"
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How results come back. ``max_snapshot_bytes`` cuts ``data.text`` only when set; ``raw_envelope`` adds nothing to it.
-
-    ``profile``: ``flat`` closes apps quietly and calls a plan failed of which any step failed (execution.md#result).
-    """
-
-    profile: Profile = "classic"
-    raw_envelope: bool = False
-    max_snapshot_bytes: int | None = None
-    screenshot_overwrite: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Finished:
-    """The finished envelope as JSON data, and what became of each step."""
+    """The finished envelope as JSON data, and the outcome."""
 
     envelope: dict[str, Any]
     outcome: ExecutionOutcome
@@ -53,9 +40,9 @@ class Finished:
 async def run_held(
     backend: Backend, device: AdbDevice, validated: Validated, options: RunOptions, trace: Trace
 ) -> Finished:
-    """Run ``validated`` on ``device``, whose lock the caller holds; ``trace`` hears how it goes.
+    """Run ``validated`` on ``device``, whose lock the caller holds, and record it in ``trace``.
 
-    Raises ``EngineError`` when no usable envelope came about; a failed pre-flight stops before anything is dispatched.
+    Raises ``EngineError`` without a usable envelope; a failed pre-flight stops before the dispatch.
     """
     closed = await close_apps(device, validated.execution, trace)
     outcome = await backend.run(device, Command.of(validated), trace)
@@ -67,11 +54,7 @@ async def run_held(
         snapshots=outcome.hierarchies,
         screenshots=shots,
         closed=closed,
-        options=FinishOptions(
-            profile=options.profile,
-            raw_envelope=options.raw_envelope,
-            max_snapshot_bytes=options.max_snapshot_bytes,
-        ),
+        options=options,
     )
     steps = outcome_of(validated.execution.steps, trace.live_lines, envelope, device_status=outcome.envelope.status)
     steps, ambiguous = await _with_nodes(steps, validated.execution, trace, device.serial)
@@ -81,7 +64,7 @@ async def run_held(
 async def _with_nodes(
     outcome: ExecutionOutcome, execution: Execution, trace: Trace, device_id: str
 ) -> tuple[ExecutionOutcome, Sequence[Warning_]]:
-    """``outcome`` with the nodes that its steps took or missed; large trees are read beside the event loop."""
+    """Return ``outcome`` with the nodes of its steps; trees are parsed in a thread."""
     from clawperator.engine.executions.targets import SeenTrees, wants_nodes, with_nodes
 
     trees = SeenTrees.of(trace)
@@ -127,7 +110,7 @@ async def _force_stop(device: AdbDevice, application_id: str) -> None:
 async def take_screenshots(
     device: AdbDevice, execution: Execution, envelope: Envelope, options: RunOptions, trace: Trace
 ) -> dict[str, Shot]:
-    """One picture per ``take_screenshot`` step that the app left to the host, all taken after the plan, by step id.
+    """Take the screenshots that the app left to the host, after the plan; return them by step id.
 
     Together they may take as long as the plan.
     """
@@ -149,9 +132,9 @@ async def take_screenshots(
 
 
 async def refuse_unwritable_pictures(execution: Execution, *, overwrite: bool) -> None:
-    """Raise ``EngineError`` where a picture of the plan cannot be written: FILE_EXISTS, FILE_NOT_WRITABLE.
+    """Raise ``EngineError`` if a screenshot cannot be written: FILE_EXISTS, FILE_NOT_WRITABLE.
 
-    ``details.path`` is the place in the payload. A disk that is full shows when the picture is there only.
+    ``details.path`` is the path in the payload. A full disk shows only later.
     """
     seen: set[str] = set()
     for index, action in enumerate(execution.actions):
@@ -169,12 +152,12 @@ async def refuse_unwritable_pictures(execution: Execution, *, overwrite: bool) -
 
 
 def picture_path(wanted: str | None, command_id: str, step_id: str) -> str:
-    """The file that was asked for (a ``~`` of nobody's stays as it is), else a default."""
+    """Return the requested file, with ``~`` expanded, or a default."""
     return os.path.expanduser(wanted) if wanted else default_path(command_id, step_id)
 
 
 def default_path(command_id: str, step_id: str) -> str:
-    """A name in the system's folder for temporary files that no id can lead out of it."""
+    """Return a path in the system's temporary folder; ids cannot lead out of it."""
     names = (_UNSAFE.sub("_", name)[:80] for name in (command_id, step_id))
     command, step = names
     import tempfile

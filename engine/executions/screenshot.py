@@ -1,4 +1,4 @@
-"""The screen as a PNG: as a file for executions, as bytes for who wants to look."""
+"""The screen as a PNG: a file for executions, bytes for other callers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from clawperator.engine.files.writing import check_target, write_file
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 _PNG_TAIL = b"IEND\xaeB`\x82"
 _MOST_BYTES = 32 * 1024 * 1024
-"""Of a picture: an uncompressed screen of 3840 × 2160 pixels has as many."""
+"""Size of an uncompressed screen of 3840 × 2160 pixels."""
 
 
 class CaptureError(Exception):
-    """Why there is no picture, in words."""
+    """A screenshot failed; the message says why."""
 
 
 async def capture(device: AdbDevice, path: str, *, overwrite: bool, timeout: float = SHELL_TIMEOUT) -> None:
-    """Write the current screen of ``device`` to ``path``, which it sends within ``timeout`` seconds. Parent folders are not created.
+    """Write the screen of ``device``, received within ``timeout`` seconds, to ``path``. Parent folders are not created.
 
-    Raises ``CaptureError`` when the device gives no picture, the file exists (and ``overwrite`` is false) or cannot be written.
+    Raises ``CaptureError`` if the device sends no PNG, or the file exists (without ``overwrite``) or cannot be written.
     """
     if not overwrite and await asyncio.to_thread(os.path.lexists, path):
         raise CaptureError(f"{path} exists; pass --overwrite to replace it")
@@ -32,24 +32,24 @@ async def capture(device: AdbDevice, path: str, *, overwrite: bool, timeout: flo
         raise CaptureError(exc.message) from exc
     try:
         await asyncio.to_thread(write_file, path, _png(output), replace=overwrite)
-    except (OSError, ValueError) as exc:  # ValueError: names that no system call takes
+    except (OSError, ValueError) as exc:  # ValueError: invalid file names
         raise CaptureError(f"{path} cannot be written: {getattr(exc, 'strerror', None) or exc}") from exc
 
 
 def target_problem(path: str, *, overwrite: bool) -> EngineError | None:
-    """Why no picture can be written to ``path``, as far as that can be known before; asks the file system."""
+    """Return why no file can be written to ``path``, as far as the file system shows it in advance."""
     try:
         check_target(path, replace=overwrite)
-    except (OSError, ValueError) as exc:  # ValueError: names that no system call takes
+    except (OSError, ValueError) as exc:  # ValueError: invalid file names
         hint = "" if overwrite else "Choose another path, or pass --overwrite to replace the file."
         return not_writable(path, exc, hint=hint)
     return None
 
 
 async def picture(device: AdbDevice) -> bytes:
-    """The current screen of ``device`` as the bytes of a PNG file; no part of an execution, so it waits for no lock.
+    """Return the screen of ``device`` as a PNG, without the device lock.
 
-    Raises ``EngineError``: UNSUPPORTED_RUNTIME_SCREENSHOT when the device answers with something else, or the connection's own.
+    Raises ``EngineError``: UNSUPPORTED_RUNTIME_SCREENSHOT if the device sends anything else, and errors of the connection.
     """
     try:
         return _png(await _screencap(device, SHELL_TIMEOUT))
@@ -62,9 +62,7 @@ async def _screencap(device: AdbDevice, timeout: float) -> bytes:
 
 
 def _png(output: bytes) -> bytes:
-    """The picture in what screencap said: words may stand before it (devices with several displays warn), and a
-    connection that broke shows by its missing end alone.
-    """
+    """Return the PNG in screencap's output: warnings may precede it, and only a missing end shows a broken connection."""
     start, end = output.find(_PNG_HEAD), output.rfind(_PNG_TAIL)
     if start < 0:
         words = output[:200].decode(errors="replace").strip()

@@ -1,7 +1,7 @@
-"""The same thing said otherwise: a matcher, an action or an execution as JSON, as a command line, as a Python program. Pure.
+"""Snippets to copy: a matcher, an action or an execution as JSON, a command line or a Python program. Pure.
 
-What comes out is pasted into terminals and files, so it says what it means to the eye too: a character that cannot be seen
-(an escape, a bidirectional override, a non-breaking space) is always written as its code, never as itself.
+They are pasted into terminals and files, so invisible characters (escapes, bidirectional overrides, non-breaking spaces) are
+written as escapes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COMMANDS = {
     "snapshot_ui": "observe snapshot",
     "take_screenshot": "observe screenshot",
 }
-"""Action types that have a command of their own."""
+"""Action types with their own command."""
 _FLAGS = {
     "matcher": "--selector",
     "target": "--selector",
@@ -40,23 +40,23 @@ _FLAGS = {
     "uri": "--uri",
     "path": "--path",
 }
-"""Parameters that those commands take, one flag each. Matchers go as JSON: one spelling for every value there can be."""
+"""Flags for parameters of those commands. Matchers are passed as JSON."""
 _SWITCHES = {("submit", True): ("--submit",), ("submit", False): (), ("clickAfter", True): ()}
-"""Parameters that are either so or not, where a command line can say it; mostly by saying nothing."""
+"""Flags for boolean parameters, if the command line can express the value."""
 
 
 def compact(value: object) -> str:
-    """JSON in one line, without blanks between its parts."""
+    """Return JSON in one line, without blanks."""
     return _visible(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def pretty(value: object) -> str:
-    """JSON with two blanks of indent."""
+    """Return JSON indented by two blanks."""
     return _visible(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def _visible(document: str) -> str:
-    """JSON text with every character that cannot be seen as its escape; a line feed in it is layout, never content."""
+    """Return JSON text with invisible characters as escapes; line feeds are layout."""
     if document.isascii() and document.isprintable():
         return document
     return "".join(each if each.isprintable() or each == "\n" else _escape(each) for each in document)
@@ -67,9 +67,9 @@ def _escape(character: str) -> str:
 
 
 def command_line(action: Mapping[str, Any], device_id: str = "", *, timeout_ms: int | None = None) -> str | None:
-    """The command of its own that does what ``action`` does, quoted for a POSIX shell; ``None`` where there is none.
+    """Return the command that does what ``action`` does, quoted for a POSIX shell; ``None`` if there is none.
 
-    ``timeout_ms`` is the budget of the execution around it, said only where it is not the command's own.
+    ``timeout_ms`` is the time limit of the execution; it is omitted if it is the command's default.
     """
     command = _COMMANDS.get(str(action.get("type")))
     params = action.get("params", {})
@@ -82,16 +82,16 @@ def command_line(action: Mapping[str, Any], device_id: str = "", *, timeout_ms: 
 
 
 def execution_line(payload: Mapping[str, Any], device_id: str = "") -> str:
-    """The shortest command line that runs ``payload``: a command of its own for a single action, else ``execute`` with all of it.
+    """Return the shortest command line that runs ``payload``: the command of a single action, else ``execute``.
 
-    The command id is not part of it where a command makes its own. A payload that was refused is spelled as it was given.
+    Commands of single actions generate their own command id.
     """
     line = _of_single_action(payload, device_id)
     return line or _line("execute", device_id, "--execution", compact(payload))
 
 
 def _of_single_action(payload: Mapping[str, Any], device_id: str) -> str | None:
-    """``None`` where no command of its own says all of it: the mode of a compiled execution has no flag."""
+    """Return ``None`` if the command cannot express all of ``payload``; the mode of a compiled execution has no flag."""
     actions, budget = payload.get("actions"), payload.get("timeoutMs")
     if payload.get("mode", "direct") != "direct" or type(budget) is not int:
         return None
@@ -103,7 +103,7 @@ def _of_single_action(payload: Mapping[str, Any], device_id: str) -> str | None:
 
 
 def file_line(path: str, device_id: str = "") -> str:
-    """The command line that runs the payload in file ``path``."""
+    """Return the command line that runs the payload in file ``path``."""
     plain = path if path.lstrip()[:1] not in ("-", "{") else f"./{path}"  # else a flag, or JSON text
     return _line("execute", device_id, "--execution", plain)
 
@@ -114,12 +114,12 @@ def _line(command: str, device_id: str, *words: str) -> str:
 
 
 def _option(flag: str, value: str) -> tuple[str, ...]:
-    """What starts with a dash would be taken for a flag, were it a word of its own."""
+    """Return ``flag`` with ``value``; a value with a leading dash must not look like a flag."""
     return (f"{flag}={value}",) if value.startswith("-") else (flag, value)
 
 
 def _is_said(name: str, value: object) -> bool:
-    """Whether a flag can say it. Text that cannot be seen is left to JSON, where it has a spelling."""
+    """Return whether a flag can express the parameter; text with invisible characters needs JSON."""
     if isinstance(value, bool):
         return (name, value) in _SWITCHES
     if name == "text" and value == "-":  # which means stdin on the command line
@@ -153,6 +153,6 @@ if __name__ == "__main__":
 
 
 def python(payload: Mapping[str, Any], device_id: str = "") -> str:
-    """A program that runs ``payload`` through the public API and prints the envelope."""
+    """Return a program that runs ``payload`` through the public API and prints the envelope."""
     device = f", device_id={device_id!r}" if device_id else ""
     return _PROGRAM.format(payload=pformat(payload, width=100, sort_dicts=False), device=device)

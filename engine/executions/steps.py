@@ -1,7 +1,4 @@
-"""What people do with a node, said as action steps: the verbs of the console and of whoever else composes executions. Pure.
-
-A step is one action of the execution contract (execution.md#actions), as JSON data; ``execution`` makes a payload of several.
-"""
+"""Verbs, such as tap or scroll, as steps: actions of the execution contract (execution.md#actions) as JSON data. Pure."""
 
 from __future__ import annotations
 
@@ -15,19 +12,19 @@ from clawperator.engine.executions.build import DEFAULT_TIMEOUT_MS, generated_id
 from clawperator.engine.hierarchy.matcher import Matcher
 
 SOURCE = "clawperator-console"
-"""Who dispatches, as payloads and logs name it."""
+"""The ``source`` of payloads from the console."""
 
 _BUDGETS_MS = {"open_app": 15_000, "open_uri": 15_000, "press_key": 10_000}
-"""Time for one action where it is not ``DEFAULT_TIMEOUT_MS``: as the single-action commands give it (execution.md#ids)."""
+"""Time limits other than ``DEFAULT_TIMEOUT_MS``, as those of the single-action commands (execution.md#ids)."""
 _LEAST_MS = 10_000
 _FURTHER_STEP_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """Something that can be done. ``needs`` and ``takes`` are parameters that the user gives: the latter may be absent.
+    """An operation of the user. ``needs`` are its required parameters, ``takes`` the optional ones.
 
-    ``changes`` is false where the device is the same afterwards: then nobody has to be asked first.
+    ``changes`` is false if the device stays the same: no confirmation is needed.
     """
 
     label: str
@@ -39,7 +36,7 @@ class Verb:
 
     @property
     def of_node(self) -> bool:
-        """Whether it is done to a node, which a matcher has to find."""
+        """Whether it acts on a node, which needs a matcher."""
         return bool({"matcher", "target"}.intersection(self.needs))
 
 
@@ -63,7 +60,7 @@ VERBS: Mapping[str, Verb] = {
     "screenshot": Verb("screenshot", "take_screenshot", changes=False),
     "verify": Verb("verify", "wait_for_node", ("matcher",), fixed={"retry": {"maxAttempts": 1}}, changes=False),
 }
-"""Every verb by its id, which menus and key tables use too."""
+"""Every verb by its id."""
 
 
 def step(
@@ -77,10 +74,9 @@ def step(
     uri: str | None = None,
     duration_ms: int | None = None,
 ) -> dict[str, Any]:
-    """One action: ``{"id", "type", "params"?}``. What the verb does not take is left out.
+    """Return one action: ``{"id", "type", "params"?}``. Parameters that the verb does not take are ignored.
 
-    Raises ``KeyError`` for a verb that does not exist and ``ValueError`` for one without what it needs. Whether the values
-    are acceptable is not looked at here: ``validate`` says it, for all of an execution at once.
+    Raises ``KeyError`` for an unknown verb and ``ValueError`` for a missing parameter; values are checked by ``validate``.
     """
     spec = VERBS[verb]
     found = matcher.fields() if matcher else None
@@ -103,10 +99,7 @@ def step(
 
 
 def execution(steps: Sequence[Mapping[str, Any]], *, name: str = "console") -> dict[str, Any]:
-    """The payload that runs ``steps`` in their order, under a new command id that nobody can guess.
-
-    Ids that appear twice are told apart by a number; everything else of the steps stays as it is.
-    """
+    """Return the payload that runs ``steps``, with an unpredictable command id; repeated step ids get a number."""
     command_id = generated_id(name)
     return {
         "commandId": command_id,
@@ -119,7 +112,7 @@ def execution(steps: Sequence[Mapping[str, Any]], *, name: str = "console") -> d
 
 
 def budget_ms(steps: Iterable[Mapping[str, Any]]) -> int:
-    """Time for all of ``steps``: the longest single one's, some more for each further step, and what they sleep."""
+    """Return the time limit for ``steps``: the longest one's, a bit more for each further step, and their sleeps."""
     steps = list(steps)
     longest = max((_BUDGETS_MS.get(str(step.get("type")), DEFAULT_TIMEOUT_MS) for step in steps), default=0)
     more = _FURTHER_STEP_MS * max(0, len(steps) - 1) + sum(map(_sleep_ms, steps))
@@ -127,7 +120,7 @@ def budget_ms(steps: Iterable[Mapping[str, Any]]) -> int:
 
 
 def with_own_ids(steps: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Copies of ``steps`` in which no id appears twice: the second ``tap`` is ``tap-2``."""
+    """Yield copies of ``steps`` with unique ids: the second ``tap`` is ``tap-2``."""
     steps = list(steps)
     taken = {str(step.get("id")) for step in steps}
     seen: set[str] = set()

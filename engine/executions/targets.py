@@ -1,7 +1,7 @@
-"""Which node a step took, and what came near where none was found: by the trees that went by. Pure.
+"""The node that a step acted on, and the nearest nodes if none matched, from the trees in the log. Pure.
 
-The device matches on a tree of its own for each attempt and logs neither that tree nor, for most actions, the node. But it logs
-every accessibility event: while none comes and nothing acts, a tree that went by is the one on the screen.
+The device does not log the tree on which it matches, nor for most actions the node. But it logs every accessibility event: until the
+next event or action, the last tree in the log is the one on the screen.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clawperator.engine.logcat.signals import CapturedHierarchy
 
 SeenAt = tuple[float, "CapturedHierarchy"]
-"""A tree, and the host time (seconds since the epoch) at which it went by."""
+"""The host time of a tree (seconds since the epoch), and the tree."""
 
 _BY_MATCHER = frozenset({"click", "enter_text", "read_text", "wait_for_node"})
 _SCROLLING = "scroll_and_click"
@@ -36,9 +36,9 @@ _NEAREST = 3
 
 @dataclass(frozen=True, slots=True)
 class SeenTrees:
-    """The whole trees of one run, oldest first, and which screen each of its steps saw (``ProgressSignal.screen``).
+    """The complete trees of one run, oldest first, and the screen that each step saw (``ProgressSignal.screen``).
 
-    ``before`` is the newest tree from before the run, where the log has been followed since.
+    ``before`` is the newest tree of the log stream before the run.
     """
 
     of_run: Sequence[SeenAt]
@@ -63,16 +63,16 @@ class SeenTrees:
         return [*([self.before] if self.before is not None else ()), *self.of_run]
 
     def of_screen(self, screen: int) -> SeenAt | None:
-        """The newest tree of that screen."""
+        """Return the newest tree of that screen."""
         return next((seen for seen in reversed(self.all) if seen[1].screen == screen >= 0), None)
 
 
 def with_nodes(
     outcome: ExecutionOutcome, execution: Execution, trees: SeenTrees, device_id: str
 ) -> tuple[ExecutionOutcome, list[Warning_]]:
-    """``outcome`` with the nodes that its steps took, and ``error.details.nearest`` where one found none or was refused.
+    """Return ``outcome`` with the nodes of its steps, and ``error.details.nearest`` for a matcher without a match.
 
-    Warnings name steps whose matcher several nodes satisfied. Parses trees: not for an event loop where there are any.
+    Warnings name steps with several matches. Parses trees: do not call it in the event loop if there are any.
     """
     reader = _Reader(outcome, execution, trees)
     warnings: list[Warning_] = []
@@ -91,7 +91,7 @@ def with_nodes(
 
 
 def wants_nodes(outcome: ExecutionOutcome, execution: Execution, trees: SeenTrees) -> bool:
-    """Whether there is anything that ``with_nodes`` could add."""
+    """Return whether ``with_nodes`` can add anything."""
     explained = outcome.error is not None and outcome.error["code"] in _EXPLAINED
     return explained or (bool(trees.all) and any(action.type in _BY_MATCHER for action in execution.actions))
 
@@ -108,7 +108,7 @@ class _Reader:
         self._parsed: dict[str, UiTree | None] = {}
 
     def target(self, step: OutcomeStep) -> dict[str, Any] | None:
-        """The node that ``step`` took, by a snapshot of the run that agrees with what the step itself brought."""
+        """Return the node of ``step``, by a tree of the run that agrees with the step's data."""
         fields, params = self._fields(step), self._actions[step.index].params
         tried_again = step.retries > 0 and step.type not in _LOOKING
         if not fields or step.type == _SCROLLING or tried_again or params.get("container"):
@@ -132,7 +132,7 @@ class _Reader:
         return target | {"tree": self._source(seen, step.started_at)}
 
     def explained(self, error: Mapping[str, Any], failed: OutcomeStep, device_id: str) -> dict[str, Any]:
-        """``error`` with what comes near, as ``match`` explains it; without a tree its hint says how to get that."""
+        """Return ``error`` with the nearest nodes; without a tree, its hint has the command that finds them."""
         fields = self._fields(failed)
         if not fields:
             return dict(error)
@@ -147,14 +147,14 @@ class _Reader:
 
             explanation = explain_tree(tree, Matcher.from_fields(fields), _NEAREST)
             near = [miss(each) for each in explanation.nearest if is_near(each)]
-            if now is not None or near:  # an older screen without anything alike proves nothing
+            if now is not None or near:  # an older screen without near matches proves nothing
                 source = self._source(seen, failed.ended_at) | {"current": now is not None}
                 details |= {"matches": explanation.matches, "nearest": near, "tree": source}
         if now is not None and tree is not None:
             return {**error, "details": details}
         selector = shlex.quote(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))
         command = command_line(f"match --selector {selector} --explain", device_id)
-        return {**error, "hint": f"{error['hint']} What comes near now: {command}", "details": details}
+        return {**error, "hint": f"{error['hint']} Find near matches now: {command}", "details": details}
 
     def _fields(self, step: OutcomeStep) -> Mapping[str, str]:
         action = self._actions[step.index]
@@ -162,12 +162,12 @@ class _Reader:
         return (action.params.get(name) or {}) if action.type in (*_BY_MATCHER, _SCROLLING) else {}
 
     def _seen_by(self, step: OutcomeStep) -> SeenAt | None:
-        """A tree of the screen on which ``step`` found its node: that of its end where it only looked, and may have waited."""
+        """Return a tree of the screen on which ``step`` found its node: at its end if it may have waited for it."""
         screens = self._trees.at_end if step.type in _LOOKING else self._trees.at_start
         return self._trees.of_screen(screens.get(step.id, -1))
 
     def _earlier(self, step: OutcomeStep) -> SeenAt | None:
-        """The last snapshot of the run before ``step``, if no step in between acted; the app may have changed the screen."""
+        """Return the last snapshot of the run before ``step``, if no step between them acted."""
         own = {tree.step_id: (at, tree) for at, tree in self._trees.of_run}
         for other in reversed(self._steps[: step.index]):
             if other.id in own:
@@ -188,14 +188,14 @@ class _Reader:
         return self._parsed[xml]
 
     def _source(self, seen: SeenAt, moment: float) -> dict[str, Any]:
-        """Which tree it is, and how old it was at ``moment``; negative for one that was read later."""
+        """Return the origin of a tree, and its age at ``moment``; negative if it was read later."""
         at, tree = seen
         source = {"source": "log"} if seen is self._trees.before else {"stepId": tree.step_id}
         return {**source, "ageMs": None if math.isnan(moment) else round((moment - at) * 1000)}
 
 
 def _agrees(found: Sequence[UiNode], step: OutcomeStep, *, reads_all: bool) -> bool:
-    """Whether the tree says the same as the step's own data, as far as there are any."""
+    """Return whether the tree agrees with the step's data."""
     told = step.target or {}
     if reads_all:
         return "matched" not in told or told["matched"] == sum(bool(node.label) for node in found)

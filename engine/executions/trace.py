@@ -1,9 +1,8 @@
-"""What an execution leaves behind on its way, whatever its end: how long each phase took, live lines, trees, raw text.
+"""The trace of an execution: durations of its phases, live lines, trees, raw envelopes.
 
-The phases in their order, in milliseconds; those that an execution has not are absent, and together they are its duration:
-``validate``, ``device`` (choosing it), ``check`` (is the Operator there), ``lock``, ``close`` (apps that the plan closes),
-``attach`` (to the log), ``dispatch`` (until the device's shell has it), ``run`` (on the device), ``parse`` (reading its log),
-``pictures`` (that the host takes), ``finish``.
+Phases in order: ``validate``, ``device`` (choosing it), ``check`` (is the Operator installed), ``lock``, ``close`` (apps that the
+plan closes), ``attach`` (to the log), ``dispatch`` (until the device's shell has the command), ``run`` (on the device), ``parse``
+(reading its log), ``pictures`` (taken by the host), ``finish``. Their sum is the duration of the execution.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from clawperator.engine.executions.outcome import LiveLine
 from clawperator.engine.logcat.signals import CapturedHierarchy, ProgressSignal
 
 LINES_KEPT = 5_000
-"""Far above what 50 actions say; the rest is only counted."""
+"""Far more than 50 actions write; further lines are counted only."""
 LINE_BYTES_KEPT = 4 * 1024 * 1024
 _TREE_CHARACTERS_KEPT = 16 * 1024 * 1024
-"""Of all trees of one execution; a step whose tree is left out has the warning of one without."""
+"""For all trees of one execution; a step whose tree is dropped gets the warning of a step without one."""
 
 
 class Trace:
-    """Belongs to one execution. ``lines`` and ``trees`` come with the host's time (seconds since the epoch)."""
+    """The trace of one execution. ``lines`` and ``trees`` have the host's time (seconds since the epoch)."""
 
     def __init__(self) -> None:
         self.was_dispatched = False
@@ -35,35 +34,35 @@ class Trace:
         self._tree_characters = 0
         self.trees: list[tuple[float, CapturedHierarchy]] = []
         self.tree_before: tuple[float, CapturedHierarchy] | None = None
-        """The newest tree of the same log stream from before the run; its ``screen`` says whether it still counts."""
+        """The newest tree of the log stream before the run; its ``screen`` says whether it is still valid."""
         self.raw: list[str] = []
         self.warnings: list[Mapping[str, str]] = []
-        """What the caller should know of the device, whatever the outcome."""
+        """Remarks about the device."""
         self.before_dispatch: list[Callable[[], object]] = []
-        """Called just before the first thing that may have an effect leaves for the device."""
+        """Called just before the first effect is sent to the device."""
         self._phase = ""
         self._since = time.perf_counter()
 
     @property
     def phase(self) -> str:
-        """The one that was entered last, or ''."""
+        """The current phase, or empty."""
         return self._phase
 
     def enter(self, phase: str) -> None:
-        """What came before is over, ``phase`` begins; an empty one is none."""
+        """End the current phase and begin ``phase``, unless it is empty."""
         now = time.perf_counter()
         if self._phase:
             self.phases[self._phase] = self.phases.get(self._phase, 0.0) + (now - self._since) * 1000
         self._phase, self._since = phase, now
 
     def split(self, phase: str, part: str, seconds: float) -> None:
-        """Say that ``seconds`` of a ``phase`` that is over were ``part`` of it."""
+        """Move ``seconds`` from the finished ``phase`` to ``part``."""
         spent = min(seconds * 1000, self.phases.get(phase, 0.0))
         self.phases[phase] = self.phases.get(phase, 0.0) - spent
         self.phases[part] = self.phases.get(part, 0.0) + spent
 
     def dispatched(self) -> None:
-        """From here on the device may act, whatever becomes of us."""
+        """Note that the device may act from now on."""
         self.was_dispatched, self.dispatched_at = True, time.time()
         self.enter("dispatch")
         for call in self.before_dispatch:
@@ -90,11 +89,11 @@ class Trace:
         return [tree for _, tree in self.trees]
 
     def forget_log(self) -> None:
-        """The log comes by once more from the dispatch on."""
+        """Discard what was read: the log is read again from the dispatch on."""
         self.lines.clear()
         self.trees.clear()
         self.raw.clear()
-        self.tree_before = None  # its screen was counted by the other reading
+        self.tree_before = None  # its screen number belongs to the other reading
         self.lines_left_out = 0
         self._line_bytes = 0
         self._tree_characters = 0

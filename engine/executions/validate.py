@@ -1,4 +1,4 @@
-"""Whether a payload may be sent: pure, complete, and before anything touches a device (execution.md#validation)."""
+"""Validation of payloads (execution.md#validation). Pure."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ __all__ = ["Profile", "Validated", "Warning_", "parse_json", "require_generation
 Profile = Literal["classic", "flat"]
 
 MAX_ISSUES = 100
-"""How many issues one refusal lists: a hostile payload must not make an answer longer than itself."""
+"""Limit of the issues in one error: an answer must not be larger than a hostile payload."""
 _ISSUES_IN_REASON = 5
 _TIMEOUT = f"Give whole milliseconds, {MIN_EXECUTION_TIMEOUT_MS} to {MAX_EXECUTION_TIMEOUT_MS}."
 _RAW_SHOWN = 512
-"""How much of a raw id or type goes into the details."""
+"""Characters of an id or type in the details."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Validated:
 
 
 def validate(payload: object, *, timeout_ms: object = None, profile: Profile = "classic") -> Validated:
-    """Check and normalise a payload that was parsed from JSON; ``timeout_ms`` replaces its own where it is not ``None``.
+    """Check and normalise a parsed payload; ``timeout_ms`` replaces its own unless ``None``.
 
     Raises ``EXECUTION_VALIDATION_FAILED`` or ``EXECUTION_ACTION_UNSUPPORTED``, whichever the first issue is, with
     ``details.{path, reason, issues}`` and, where they apply, ``actionId``, ``actionType``, ``invalidKeys``, ``hint``,
@@ -86,7 +86,7 @@ def _execution(payload: Any, profile: Profile) -> Execution:
 
 
 def _action(step: PayloadStep, given: Mapping[str, Any], profile: Profile) -> Action:
-    """The value of ``step``: its own parameters normalised, those that it does not use as they were ``given``."""
+    """Return the action of ``step`` with normalised parameters; those that it does not use stay as ``given``."""
     action_type = canonical(step.type)
     own = step.params.model_dump(exclude_unset=True)
     params = {name: own[name] if name in own else deepcopy(value) for name, value in given.get("params", {}).items()}
@@ -122,7 +122,7 @@ def _refusal(payload: object, found: Sequence[Issue]) -> EngineError:
 
 
 def _offender(payload: object, path: str) -> dict[str, Any]:
-    """``actionId`` and ``actionType`` of the action that ``path`` leads into, as they were given."""
+    """Return ``actionId`` and ``actionType`` of the action at ``path``, as given."""
     parts = path.split(".")
     if len(parts) < 2 or parts[0] != "actions" or not isinstance(payload, dict):
         return {}

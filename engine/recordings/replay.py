@@ -16,7 +16,7 @@ from clawperator.engine.config.policy import admit_recipe
 from clawperator.engine.contracts.limits import EXPECTED_FORMAT
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions.build import generated_id
-from clawperator.engine.executions.run import RunOptions
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.executions.steps import budget_ms
 from clawperator.engine.hierarchy.match import find_all, find_first
 from clawperator.engine.hierarchy.tree import parse

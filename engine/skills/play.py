@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from clawperator.engine.errors import EngineError
 from clawperator.engine.executions import build
-from clawperator.engine.executions.run import RunOptions
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.hierarchy.tree import parse
 from clawperator.engine.progress import unreported
 from clawperator.engine.skills.compiled import Choice, Compiled, with_matcher

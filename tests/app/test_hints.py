@@ -17,7 +17,7 @@ WORDS = {
 @pytest.mark.parametrize(
     ("hint", "expected"),
     [
-        ("Look. What comes near now: clawperator match --selector '{\"textEquals\":\"a\\n`b`\"}' --explain --device-id x", "Look. What comes near now: call `match`."),
+        ("Look. Find near matches now: clawperator match --selector '{\"textEquals\":\"a\\n`b`\"}' --explain --device-id x", "Look. Find near matches now: call `match`."),
         ("Give it with --vars, or run it with --artifact.", "Give it with `variables`, or run it with the argument `artifact`."),
         ("Run `clawperator skills run a --vars {}` there.", "Run `clawperator skills run a --vars {}` there."),
         ("Take a snapshot.", "Take a snapshot."),

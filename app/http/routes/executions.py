@@ -20,7 +20,7 @@ from clawperator.engine.contracts.limits import MAX_WAIT_MS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.executions import build
 from clawperator.engine.executions.attempt import ExecutionResult
-from clawperator.engine.executions.run import RunOptions
+from clawperator.engine.executions.finish import RunOptions
 from clawperator.engine.skills import compiled_json
 from clawperator.engine.skills.compiled import is_compiled
 from clawperator.engine.skills.play import play_document

@@ -61,7 +61,7 @@ async def test_a_failed_plan_is_a_successful_transport(client: httpx.AsyncClient
     assert response.json()["envelope"]["errorCode"] == "NODE_NOT_FOUND"
     error = response.json()["outcome"]["error"]
     assert error["hint"].endswith(
-        "What comes near now: POST /match with `selector` as in details.selector and `explain`: true."
+        "Find near matches now: POST /match with `selector` as in details.selector and `explain`: true."
     )
     near = await client.post("/match", json={"selector": error["details"]["selector"], "explain": True})
     assert near.json()["count"] == 0

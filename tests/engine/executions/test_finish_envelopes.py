@@ -11,11 +11,11 @@ from clawperator.engine.contracts.derived import DERIVED_CODES, derived_code
 from clawperator.engine.contracts.envelope import Envelope, StepResult
 from clawperator.engine.contracts.execution import Execution
 from clawperator.engine.errors import ErrorCode
-from clawperator.engine.executions.finish import FinishOptions, Shot, finish
+from clawperator.engine.executions.finish import RunOptions, Shot, finish
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 TREE = '<hierarchy rotation="0">\n</hierarchy>'
-CLASSIC, FLAT = FinishOptions(), FinishOptions(profile="flat")
+CLASSIC, FLAT = RunOptions(), RunOptions(profile="flat")
 
 
 def step(step_id: str, action_type: str, *, ok: bool = True, **data: str) -> StepResult:
@@ -39,9 +39,7 @@ def execution(*steps: StepResult) -> Execution:
     )
 
 
-def finished(
-    *steps: StepResult, options: FinishOptions = CLASSIC, **given: Any
-) -> tuple[dict[str, Any], tuple[Any, ...]]:
+def finished(*steps: StepResult, options: RunOptions = CLASSIC, **given: Any) -> tuple[dict[str, Any], tuple[Any, ...]]:
     envelope = Envelope(
         "c", "t", given.pop("status", "success"), steps, given.pop("error", None), given.pop("code", None)
     )
@@ -86,7 +84,7 @@ def test_classic_keeps_the_refusal_and_adds_the_preflight(done: bool, text: str)
 
 
 def test_a_raw_envelope_has_no_preflight_keys() -> None:
-    answer, _ = finished(REFUSED_CLOSE, closed={"com.example.app": True}, options=FinishOptions(raw_envelope=True))
+    answer, _ = finished(REFUSED_CLOSE, closed={"com.example.app": True}, options=RunOptions(raw_envelope=True))
     assert steps_of(answer) == [(False, dict(REFUSED_CLOSE.data))]
 
 
@@ -188,7 +186,7 @@ def test_large_snapshots_are_kept_and_remarked_on(xml: str, warned: bool) -> Non
 
 
 def test_snapshots_are_cut_only_on_demand_and_between_characters() -> None:
-    options = FinishOptions(max_snapshot_bytes=4)
+    options = RunOptions(max_snapshot_bytes=4)
     ((_, data),) = steps_of(finished(snapshot(), snapshots=[dump("aéé€")], options=options)[0])
     assert (data["text"], data["truncated"]) == ("aé", "true")
     ((_, data),) = steps_of(finished(snapshot(), snapshots=[dump("aé")], options=options)[0])
@@ -208,10 +206,9 @@ def test_lines_that_the_log_cut_are_remarked_on() -> None:
         ("scroll_and_click", FLAT, True),
         ("sleep", FLAT, False),
         ("click", CLASSIC, False),
-        ("click", FinishOptions(settle_warning=True), True),
     ],
 )
-def test_a_snapshot_right_after_a_click_is_remarked_on(before: str, options: FinishOptions, warned: bool) -> None:
+def test_a_snapshot_right_after_a_click_is_remarked_on(before: str, options: RunOptions, warned: bool) -> None:
     answer, _ = finished(step("c", before), snapshot("s"), snapshots=[dump()], options=options)
     assert ("without a sleep step" in answer["stepResults"][1]["data"].get("warn", "")) is warned
 
@@ -241,7 +238,7 @@ def test_a_failed_capture_leaves_the_step_and_says_why() -> None:
 
 
 def test_a_raw_envelope_says_why_only_in_the_warning() -> None:
-    options = FinishOptions(raw_envelope=True)
+    options = RunOptions(raw_envelope=True)
     answer, warnings = finished(REFUSED_SHOT, screenshots={"p": Shot(None, "no")}, options=options)
     assert steps_of(answer) == [(False, dict(REFUSED_SHOT.data))]
     assert len(warnings) == 1
@@ -321,7 +318,7 @@ def test_a_raw_envelope_has_no_derived_code() -> None:
     answer, _ = finished(
         status="failed",
         error="UI tree not available",
-        options=FinishOptions(raw_envelope=True),
+        options=RunOptions(raw_envelope=True),
         plan=execution(snapshot()),
     )
     assert "errorCode" not in answer
@@ -402,7 +399,7 @@ def test_a_tree_as_json() -> None:
 
 
 def test_the_limit_counts_what_is_shown() -> None:
-    data, _ = rendered("ascii", SCREEN, options=FinishOptions(max_snapshot_bytes=11))
+    data, _ = rendered("ascii", SCREEN, options=RunOptions(max_snapshot_bytes=11))
     assert (data["text"], data["truncated"]) == ("container @", "true")
 
 
