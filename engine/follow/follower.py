@@ -1,9 +1,8 @@
-"""Keeping the tree of one device fresh without being in anybody's way.
+"""Follow mode: keeps the tree of one device up to date without delaying executions.
 
-While the screen changes, the next look begins when the last tree has been painted; while it stays the same, looks become
-rare. A look is a snapshot of the smallest kind: it holds the device in a way that executions wait for instead of being
-turned away (``engine/executions/device_lock.py``), and it never waits for them: a device that is taken is left alone, and a tree
-that anybody's execution leaves in the log is as good as one of our own.
+While the screen changes, the next snapshot begins when the last tree has been painted; while it does not, snapshots become rare. A
+follow snapshot yields the device lock: executions wait for it instead of being refused (``executions/device_lock.py``), and it is
+not taken while the device is locked. A tree that any execution leaves in the log replaces a follow snapshot.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import DeviceLocks, LockStatus
 from clawperator.engine.executions.trace import Trace
 
-LOOK_SECONDS = 1.8
-"""What a look may take in all: an execution that waits for it is patient for 2 s (``held.YIELD_SECONDS``)."""
+SNAPSHOT_SECONDS = 1.8
+"""Time limit of a follow snapshot; executions wait 2 s for it (``device_lock.YIELD_SECONDS``)."""
 _DEVICE_BUDGET_MS = 1_500
-"""Less than that: a slow device then gives up and says so, and nothing has to settle."""
+"""Less than that: a slow device then reports a timeout, and does not have to settle."""
 
 RESTS = (0.0, 1.0, 2.0, 5.0)
-"""Seconds before the next look after a new tree, and after the first, second, third … equal one; of failures likewise."""
+"""Seconds before the next snapshot: after a new tree, and after the first, second, third … equal one or failure."""
 FOREIGN_REST = 1.0
-"""Seconds without a look of our own after somebody else's tree: more of them may be on their way."""
+"""Seconds without a follow snapshot after the tree of an execution: more may follow."""
 BUSY_REST = 0.25
-"""Seconds between two looks at a lock that somebody has: nothing tells when another process lets go of it."""
+"""Seconds between two checks of a lock that is held: another process's release sends no event."""
 PAINT_LIMIT = RESTS[-1]
-"""Whoever does not say that a tree is painted gets the next one no sooner than this."""
+"""Seconds before the next snapshot without a call of ``painted``."""
 
 _ABOUT_THE_DEVICE = (
     ErrorCode.DEVICE_NOT_FOUND,
@@ -51,18 +50,18 @@ _ABOUT_THE_DEVICE = (
     ErrorCode.LOGCAT_UNAVAILABLE,
     ErrorCode.NO_DEVICES,
 )
-"""What a look says when the device may have gone; the device list tells whether it has."""
+"""Errors after which the device list shows whether the device is gone."""
 
 Phase = Literal["reading", "resting", "busy", "away", "failing"]
 
 
 @dataclass(frozen=True, slots=True)
 class FollowState:
-    """What following does now.
+    """The state of follow mode.
 
-    ``reading``: trees change, look follows look. ``resting``: they do not; ``wait`` seconds between the looks. ``busy``: the
-    device is taken, by ``command_id`` where that is known. ``away``: adb does not list it as usable. ``failing``: the last
-    look ended with ``error``; the next begins ``wait`` seconds later.
+    ``reading``: trees change. ``resting``: they do not; ``wait`` seconds between snapshots. ``busy``: the device is locked, by
+    ``command_id`` if known. ``away``: adb does not list it as usable. ``failing``: the last snapshot failed with ``error``; the
+    next begins after ``wait`` seconds.
     """
 
     phase: Phase
@@ -72,10 +71,10 @@ class FollowState:
 
 
 class Follow:
-    """``run`` it as one task; it ends only by cancellation. Made by ``Engine.follow``.
+    """Follow mode for one device, made by ``Engine.follow``. Run ``run`` as a task.
 
-    ``look`` reads one tree, or raises ``EngineError``; ``lock`` tells who has the device; ``wait_for_device`` returns when
-    adb lists it, having called its argument if it had to wait, and whether it had.
+    ``look`` reads one tree or raises ``EngineError``; ``lock`` returns the state of the device lock; ``wait_for_device``
+    returns when adb lists the device: true if it had to wait, after calling its argument.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class Follow:
         self._wait_for_device = wait_for_device
         self._tell = tell
         self._commands: deque[str] = deque(maxlen=16)
-        self._looking: str | None = None
+        self._current: str | None = None
         self._newest = ""
         self._changed = False
         self._equal = 0
@@ -105,7 +104,7 @@ class Follow:
         self._news = asyncio.Event()
 
     async def run(self) -> None:
-        """Follow for ever. Cancelled in the middle of a look, it ends with that look (``LOOK_SECONDS`` at most)."""
+        """Follow until cancelled; a snapshot that has begun is completed (at most ``SNAPSHOT_SECONDS``)."""
         with self._bus.subscribe() as subscription:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen(subscription), name=f"trees of {self.device_id}")
@@ -113,8 +112,8 @@ class Follow:
                     await self._turn()
 
     def painted(self) -> None:
-        """The newest tree is on the screen, or will never be: the next one may come."""
-        # Whoever paints in the very turn of the loop that brought the tree may be quicker than we are with noting it.
+        """Note that the newest tree was painted, or will not be: the next snapshot may begin."""
+        # The painter may call this before ``_listen`` has noted the tree.
         asyncio.get_running_loop().call_soon(self._may_go_on)
 
     def _may_go_on(self) -> None:
@@ -122,22 +121,22 @@ class Follow:
         self._news.set()
 
     def owns(self, command_id: str) -> bool:
-        """Whether a recent look of ours had that id."""
+        """Return whether a recent follow snapshot had that id."""
         return command_id in self._commands
 
-    # -- one look after the other
+    # -- snapshots
 
     async def _turn(self) -> None:
         try:
             await self._until_due()
             await self._until_free()
-            if self._wait() <= 0:  # somebody's tree may have come by while they had the device
-                await self._look_once()
+            if self._wait() <= 0:  # an execution may have left a tree meanwhile
+                await self._take_snapshot()
         except EngineError as error:
             await self._take_error(error)
 
     def _wait(self) -> float:
-        """Seconds until the next look is due; nothing to wait for where it is not positive."""
+        """Return the seconds until the next snapshot is due."""
         return max(self._due, self._foreign_until, self._paint_by) - asyncio.get_running_loop().time()
 
     async def _until_due(self) -> None:
@@ -150,36 +149,36 @@ class Follow:
     async def _until_free(self) -> None:
         while (status := self._lock()).state != "free":
             holder = status.holder.command_id if status.holder else ""
-            if not self.owns(holder):  # what our own look left settling is no execution that we wait for
+            if not self.owns(holder):  # our own snapshot may have left the device settling
                 self._say(FollowState("busy", command_id=holder))
             await asyncio.sleep(BUSY_REST)
         if self.state.phase == "busy":
             self._say(FollowState("reading"))
 
-    async def _look_once(self) -> None:
+    async def _take_snapshot(self) -> None:
         command = _command()
         self._commands.append(command.command_id)
-        self._looking, self._changed = command.command_id, False
+        self._current, self._changed = command.command_id, False
         try:
             xml = await _to_its_end(self._look(command))
         except BaseException:
-            self._looking = None  # should its tree come by after all, it is as good as anybody's
+            self._current = None  # its tree may still arrive
             raise
         self._failed = 0
         self._take_own(xml)
 
-    # -- what comes of it
+    # -- results
 
     async def _listen(self, subscription: Subscription) -> None:
         async for event in subscription:
             if isinstance(event, SnapshotSeen) and event.device_id == self.device_id and event.complete:
-                if event.command_id == self._looking:
-                    self._note(event.xml)  # before its look has ended: it may be painted before that, too
+                if event.command_id == self._current:
+                    self._note(event.xml)  # before its snapshot has ended
                 else:
                     self._take_foreign(event.xml)
 
     def _note(self, xml: str) -> None:
-        """A tree that is not the newest one again wants to be painted, and the next look soon."""
+        """Note a new tree: it will be painted, and the next snapshot follows soon."""
         if xml != self._newest:
             now = asyncio.get_running_loop().time()
             self._newest, self._changed, self._equal = xml, True, 0
@@ -194,7 +193,7 @@ class Follow:
             self._rest(rest_after(self._equal))
 
     def _take_foreign(self, xml: str) -> None:
-        """Somebody else's tree: fresh for nothing. It neither ends a failure nor tells that the device is free."""
+        """Note the tree of an execution. It neither ends a failure nor shows that the device is free."""
         self._note(xml)
         self._foreign_until = asyncio.get_running_loop().time() + FOREIGN_REST
         if self.state.phase in ("reading", "resting"):
@@ -229,7 +228,7 @@ class Follow:
 
 
 def rest_after(times: int) -> float:
-    """Seconds to wait after so many looks in a row that brought nothing new."""
+    """Return the seconds to wait after ``times`` snapshots in a row without a new tree."""
     return RESTS[min(times, len(RESTS) - 1)]
 
 
@@ -240,11 +239,11 @@ def _command() -> Command:
 
 
 async def _to_its_end(look: Coroutine[Any, Any, str]) -> str:
-    """A look that has begun is brought to its end, even when we are cancelled meanwhile.
+    """Complete a snapshot that has begun, also when cancelled.
 
-    Broken off, its outcome would be unknown, and the device would settle for two seconds in which everybody has to wait.
+    Otherwise its outcome would be unknown, and the device would settle for two seconds.
     """
-    task = asyncio.create_task(look, name="follow: look")
+    task = asyncio.create_task(look, name="follow snapshot")
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
@@ -255,32 +254,32 @@ async def _to_its_end(look: Coroutine[Any, Any, str]) -> str:
 
 
 async def look(device: AdbDevice, backend: Backend, locks: DeviceLocks, command: Command) -> str:
-    """The XML of one tree, read while nobody else has the device; executions wait for the moment that it takes.
+    """Return the XML of one tree, read under the device lock, which yields to executions.
 
-    Raises ``EngineError``, EXECUTION_CONFLICT_IN_FLIGHT at once where the device is taken.
+    Raises ``EngineError``: EXECUTION_CONFLICT_IN_FLIGHT at once if the device is locked.
     """
     trace = Trace()
     await backend.check(device)
     try:
         async with locks.hold(device.serial, command, yields=True) as held:
             with settling(held, trace):
-                async with asyncio.timeout(LOOK_SECONDS):
+                async with asyncio.timeout(SNAPSHOT_SECONDS):
                     outcome = await backend.run(device, command, trace)
     except TimeoutError:
-        words = f"No tree within {round(LOOK_SECONDS * 1000)}ms"
+        words = f"No tree within {round(SNAPSHOT_SECONDS * 1000)}ms"
         raise EngineError(ErrorCode.RESULT_ENVELOPE_TIMEOUT, words) from None
     return tree_of(outcome)
 
 
 def tree_of(outcome: Outcome) -> str:
-    """The XML that a look brought back. Raises ``EngineError`` with the device's own code where it brought none."""
+    """Return the XML of a snapshot. Raises ``EngineError`` with the device's code if it has none."""
     envelope = outcome.envelope
     step = envelope.step_results[-1] if envelope.step_results else None
     if envelope.status != "success":
         raise _refusal(envelope)
     if step is not None and not step.success:
-        code = _known(step.data.get("error", "")) or ErrorCode.UI_TREE_UNAVAILABLE
-        raise EngineError(code, step.data.get("message") or f"The device gave no tree: {code.value}")
+        code = ErrorCode.known(step.data.get("error", "")) or ErrorCode.UI_TREE_UNAVAILABLE
+        raise EngineError(code, step.data.get("message") or f"The device returned no tree: {code.value}")
     captured = next((tree.xml for tree in reversed(outcome.hierarchies) if tree.complete), "")
     if text := captured or (step.data.get("text", "") if step is not None else ""):
         return text
@@ -289,9 +288,5 @@ def tree_of(outcome: Outcome) -> str:
 
 def _refusal(envelope: Envelope) -> EngineError:
     words = envelope.error or "The device gave no reason"
-    code = _known(envelope.error_code or "") or derived_code(words) or ErrorCode.UNKNOWN_RUNTIME_ERROR
+    code = ErrorCode.known(envelope.error_code or "") or derived_code(words) or ErrorCode.UNKNOWN_RUNTIME_ERROR
     return EngineError(code, words)
-
-
-def _known(code: str) -> ErrorCode | None:
-    return ErrorCode.__members__.get(code)

@@ -1,4 +1,4 @@
-"""Saved dumps: a UI tree from a file or from stdin, for everybody who works without a device."""
+"""Saved UI trees, from a file or stdin."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ STDIN = "-"
 
 @dataclass(frozen=True, slots=True)
 class SavedDump:
-    """What a file holds: a ``tree``, or the ``problem`` that leaves none."""
+    """The content of a file: a ``tree``, or the ``problem`` if there is none."""
 
     path: str
-    """As it was given; ``-`` is stdin."""
+    """As given; ``-`` is stdin."""
     xml: str
-    """The text as it came, decoded; empty where the file cannot be read or is too large."""
+    """The decoded text; empty if the file cannot be read or is too large."""
     tree: UiTree | None
-    """A damaged document gives the tree up to the damage; its ``recovered`` says so."""
+    """A damaged document has the tree up to the damage, and ``recovered`` set."""
     problem: EngineError | None
     """EXECUTION_VALIDATION_FAILED, HIERARCHY_MALFORMED or HIERARCHY_TOO_LARGE; ``details.file`` names the file."""
 
     def readable(self) -> UiTree:
-        """The tree; raises the problem where there is none."""
+        """Return the tree, or raise the problem."""
         if self.tree is None:
             assert self.problem is not None
             raise self.problem
@@ -37,9 +37,9 @@ class SavedDump:
 
 
 def read_dump(path: str) -> SavedDump:
-    """Read the dump in a file, or on stdin for ``-``. Never raises: what is wrong is part of the answer.
+    """Read a UI tree from a file, or from stdin for ``-``. Never raises: errors are part of the result.
 
-    The saved answer of an execution (``observe snapshot > file``) is as good: its last snapshot is the dump. However large the source is, one byte more than the parser takes is the most that is read of it.
+    Of the saved result of an execution (``observe snapshot > file``), the last snapshot is used.
     """
     xml = ""
     try:
@@ -53,13 +53,13 @@ def read_dump(path: str) -> SavedDump:
 
 
 def _read(path: str) -> bytes:
-    """Bounded; a file that cannot be read is refused like an unreadable payload."""
+    """Read at most one byte more than the parser accepts. Raises ``EngineError`` as for an unreadable payload."""
     try:
         if path == STDIN:
             return read_stdin(MAX_BYTES + 1)
         with open(path, "rb") as stream:
             return stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as exc:  # ValueError: a path with a NUL, a stdin that is closed
+    except (OSError, ValueError) as exc:  # ValueError: a NUL in the path, closed stdin
         reason = getattr(exc, "strerror", None) or exc
         raise EngineError(
             ErrorCode.EXECUTION_VALIDATION_FAILED,
@@ -69,7 +69,7 @@ def _read(path: str) -> bytes:
 
 
 def _unwrapped(data: bytes) -> bytes | str:
-    """The text of the last snapshot in an answer of ours (cli.md#commands); anything else as it is."""
+    """Return the text of the last snapshot in a result (cli.md#commands); anything else unchanged."""
     if not data[:64].lstrip().startswith(b"{") or len(data) > MAX_BYTES:
         return data
     try:

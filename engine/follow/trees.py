@@ -1,4 +1,4 @@
-"""The last tree of each device, and its views: what a client asks again and again costs one look and one reading."""
+"""The last tree of each device, and its views, cached for repeated requests."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _KEPT = 64
 
 
 def digest_of(data: bytes) -> str:
-    """How a tree is told from another without sending it."""
+    """Return an id of a tree's text."""
     return hashlib.sha256(data).hexdigest()[:32]
 
 
 @dataclass(slots=True)
 class SeenTree:
-    """One dump: ``at`` is when it went by, in seconds since the epoch. It is read when somebody first asks."""
+    """One tree: ``at`` is its time in seconds since the epoch. It is parsed on the first ``read``."""
 
     xml: str
     digest: str
@@ -42,19 +42,19 @@ class SeenTree:
         return self.tree
 
     def facts(self) -> dict[str, Any]:
-        """``digest``, ``at`` and ``ageMs``, as answers about the tree say them."""
+        """Return ``digest``, ``at`` and ``ageMs`` for answers about the tree."""
         age = max(0, round((time.time() - self.at) * 1000))
         return {"digest": self.digest, "at": round(self.at, 3), "ageMs": age}
 
 
 class LastTrees:
-    """By serial; the least recently seen ones are forgotten."""
+    """The last tree by serial; the least recently seen ones are dropped."""
 
     def __init__(self) -> None:
         self._trees: OrderedDict[str, SeenTree] = OrderedDict()
 
     def note(self, serial: str, xml: str, *, command_id: str = "") -> SeenTree:
-        """A whole dump of that device. The same one again is only newer."""
+        """Note a complete tree of the device; for an equal one only the time changes."""
         digest = digest_of(xml.encode("utf-8", "surrogatepass"))
         last = self._trees.pop(serial, None)
         if last is None or last.digest != digest:
@@ -70,7 +70,7 @@ class LastTrees:
         return self._trees.get(serial)
 
     def fresh(self, serial: str, max_age_ms: int) -> SeenTree | None:
-        """The last tree, if it is not older than that."""
+        """Return the last tree if it is not older than ``max_age_ms``."""
         seen = self._trees.get(serial)
         if seen is None or not max_age_ms or (time.time() - seen.at) * 1000 > max_age_ms:
             return None
@@ -78,27 +78,24 @@ class LastTrees:
 
 
 def tree_text(envelope: Mapping[str, Any]) -> str:
-    """The dump in a snapshot's envelope.
-
-    Raises ``EngineError`` (UI_TREE_UNAVAILABLE, or the device's own code) where there is none.
-    """
+    """Return the tree in a snapshot's envelope. Raises ``EngineError`` (UI_TREE_UNAVAILABLE, or the device's code) without one."""
     steps = envelope.get("stepResults") or [{"data": {}}]
     text = steps[0]["data"].get("text")
     if isinstance(text, str):
         return text
     found = envelope.get("errorCode") or steps[0].get("data", {}).get("error") or ""
     code = ErrorCode.known(found) or ErrorCode.UI_TREE_UNAVAILABLE
-    raise EngineError(code, envelope.get("error") or f"The device gave no tree: {code.value}")
+    raise EngineError(code, envelope.get("error") or f"The device returned no tree: {code.value}")
 
 
 def viewed(xml: str, tree: UiTree, name: str, max_bytes: int | None) -> dict[str, Any]:
-    """The view called ``name`` of a tree, cut to ``max_bytes`` of compact JSON between two nodes."""
+    """Return the view ``name`` of a tree, truncated between two nodes to ``max_bytes`` of compact JSON."""
     budget = Budget(max_bytes, _size, "maxBytes") if max_bytes is not None else None
     return view(tree, name, xml, budget)
 
 
 def _size(value: Any) -> int:
-    """How many bytes of UTF-8 a value takes; lone surrogates, which UTF-8 has not, as escapes."""
+    """Return the size of a value in UTF-8; lone surrogates, which UTF-8 cannot hold, count as escapes."""
     text = json.dumps({"": value}, ensure_ascii=False, separators=(",", ":"))
     try:
         size = len(text.encode())

@@ -1,4 +1,4 @@
-"""The Operator app: a broadcast out, one ``[Clawperator-Result]`` line of the log back."""
+"""The Operator backend: a broadcast out, one ``[Clawperator-Result]`` line of the log back."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from clawperator.engine.logcat.signals import (
 from clawperator.engine.logcat.stages import type_of_stage
 from clawperator.engine.text.suggestions import command_line
 
-_LOOK_AGAIN_SECONDS = 2.0
-"""Beyond the time that the caller granted, so a device that hangs must not make it much longer."""
-_HESITATION_SECONDS = 1.0
-"""How long after the dispatch the device is asked why the Operator says nothing, or repeats an attempt."""
+_REREAD_SECONDS = 2.0
+"""Added to the caller's time limit, so it must be short."""
+_SILENCE_SECONDS = 1.0
+"""Delay after the dispatch before the device's state is read, if the Operator is silent or retries."""
 _STATE_SECONDS = 3.0
-"""How long that one read may take; the answer is waited for meanwhile."""
+"""Time limit of that read; the envelope is awaited meanwhile."""
 _STARTING_SECONDS = 0.7
-"""How long a service that Android is binding then has until it is asked for once more."""
+"""Delay before the state of a service that Android is binding is read again."""
 
 
 class OperatorBackend:
@@ -70,10 +70,10 @@ class OperatorBackend:
         self._action = action
 
     async def check(self, device: AdbDevice, execution: Execution | None = None) -> Sequence[Mapping[str, str]]:
-        """What the installed app cannot do, before anything is dispatched; returns warnings.
+        """Check the installed app before the dispatch.
 
-        Raises ``EngineError``: RECEIVER_NOT_INSTALLED where the app is known to be absent, EXECUTION_ACTION_UNSUPPORTED where
-        it is too old for ``execution`` and would ignore parts of it silently.
+        Raises ``EngineError``: RECEIVER_NOT_INSTALLED if the app is known to be absent, EXECUTION_ACTION_UNSUPPORTED if it is
+        too old for ``execution`` and would ignore parts of it.
         """
         facts = await self._probe.facts(device, self._package)
         if self._package in facts.packages:
@@ -84,7 +84,7 @@ class OperatorBackend:
         return ()
 
     async def _absent(self, device: AdbDevice, facts: DeviceFacts) -> EngineError:
-        """RECEIVER_NOT_INSTALLED, which names the Operator apps that are installed instead."""
+        """Return RECEIVER_NOT_INSTALLED with the Operator apps that are installed instead."""
         if not facts.packages and self._package not in variants(RELEASE_PACKAGE):
             facts = await ask(device, RELEASE_PACKAGE)
         setup = f"{command_line('operator setup', device.serial)} --apk <path>"
@@ -128,7 +128,7 @@ class OperatorBackend:
                 async with asyncio.timeout(run.wait_seconds):
                     await run.answered.wait()
             except TimeoutError:
-                await self._look_again(run, log)
+                await self._reread(run, log)
             if run.needs_reason:
                 await inquiry.finish()
         finally:
@@ -139,7 +139,7 @@ class OperatorBackend:
         return run.outcome()
 
     async def _broadcast(self, run: _Run, device: AdbDevice) -> None:
-        """Dispatch; what the log shows before the nonce of this dispatch is none of this execution's business."""
+        """Dispatch, after writing a nonce: log lines before it do not belong to this execution."""
         words = ["am", "broadcast", "-a", self._action, "-p", self._package, "--es", "payload", run.wire]
         words.append("--receiver-foreground")
         try:
@@ -154,19 +154,19 @@ class OperatorBackend:
             run.dispatch_failed(exc.message, f"error: {exc.message}", exc)
             return
         if result.exit_code != 0:
-            complaint = result.error_text or f"am broadcast ended with exit code {result.exit_code} and no words"
+            complaint = result.error_text or f"am broadcast ended with exit code {result.exit_code} and no output"
             run.dispatch_failed(complaint, f"failed: {complaint}", None)
 
-    async def _look_again(self, run: _Run, log: DeviceLog) -> None:
-        """Read the buffer once more before giving up: logd may have lost a live line that it still holds (android-facts 2e)."""
+    async def _reread(self, run: _Run, log: DeviceLog) -> None:
+        """Read the buffer once more before a timeout: it can hold a line that the live stream lost (android-facts 2e)."""
         if log.facts.sdk < 24 or math.isnan(log.attached_at):
             return
         words = [*logcat_words(log.facts), "-d", "-T", f"{log.attached_at:.6f}"]
-        again = _SecondLook(run, OperatorLog(uid=log.uid, command_id="" if log.uid is not None else run.command_id))
+        again = _Reread(run, OperatorLog(uid=log.uid, command_id="" if log.uid is not None else run.command_id))
         parser = log_parser(log.facts)
         with suppress(EngineError):
             async with (
-                deadline(_LOOK_AGAIN_SECONDS, "logcat -d", serial=log.device.serial),
+                deadline(_REREAD_SECONDS, "logcat -d", serial=log.device.serial),
                 log.device.stream(device_command(["exec", *words])) as stream,
             ):
                 async for channel, data in stream:
@@ -175,8 +175,8 @@ class OperatorBackend:
             again.take(parser.finish())
 
 
-class _SecondLook:
-    """The buffer's entries from before the dispatch on, for a run that the live stream has not answered."""
+class _Reread:
+    """Feeds the buffer's entries to a run that the live stream has not answered."""
 
     def __init__(self, run: _Run, operator: OperatorLog) -> None:
         self._run = run
@@ -187,7 +187,7 @@ class _SecondLook:
         for entry in entries:
             if entry.message.strip() == self._run.nonce:
                 self._dispatched = True
-                self._run.read_anew()
+                self._run.restart()
             for signal in self._operator.push(entry):
                 if self._dispatched:
                     self._run.on_signal(signal)
@@ -200,9 +200,9 @@ async def _stop(*tasks: asyncio.Task[None]) -> None:
 
 
 class _Inquiry:
-    """The one read of the device's state that an execution may cost: begun when it hesitates, or when it has failed.
+    """Reads the device's state at most once per execution: when the Operator is silent, or after a failure.
 
-    A service that is being started is read a second time.
+    The state of a service that is being started is read a second time.
     """
 
     def __init__(self, run: _Run, device: AdbDevice, diagnose: Callable[[], Awaitable[Diagnosis]]) -> None:
@@ -210,10 +210,10 @@ class _Inquiry:
         self._device = device
         self._diagnose = diagnose
         self._task: asyncio.Task[None] | None = None
-        self._timer = asyncio.get_running_loop().call_later(_HESITATION_SECONDS, self._hesitation)
+        self._timer = asyncio.get_running_loop().call_later(_SILENCE_SECONDS, self._on_silence)
 
-    def _hesitation(self) -> None:
-        if self._run.hesitates:
+    def _on_silence(self) -> None:
+        if self._run.is_silent:
             self._begin()
 
     def _begin(self) -> asyncio.Task[None]:
@@ -222,28 +222,28 @@ class _Inquiry:
         return self._task
 
     async def finish(self) -> None:
-        """Return when the state is known, or cannot be."""
+        """Return when the state is read, or cannot be read."""
         self._timer.cancel()
         await self._begin()
 
     def close(self) -> Sequence[asyncio.Task[None]]:
-        """Nothing is begun any more; what has begun is the caller's to end."""
+        """Stop the timer; return the task for the caller to cancel."""
         self._timer.cancel()
         return [self._task] if self._task is not None else []
 
     async def _read(self) -> None:
         try:
             state = await self._diagnose()
-            if state.starting and self._run.hesitates:
+            if state.starting and self._run.is_silent:
                 await asyncio.sleep(_STARTING_SECONDS)
                 state = await self._diagnose()
         except EngineError:
-            return  # unknown: nothing is refused for it
+            return  # unknown
         self._run.learn(state)
 
 
 class _Run:
-    """One execution as the log tells it: collects until there is exactly one answer, the envelope or an error."""
+    """One execution: collects log signals until there is one result, the envelope or an error."""
 
     def __init__(self, command: Command, device_id: str, package: str, trace: Trace) -> None:
         self.command_id = command.command_id
@@ -264,12 +264,12 @@ class _Run:
         self._last_stage = ""
         self._heard = self._retrying = self._in_snapshot = False
         self._pid = 0
-        """The Operator's process that took the command, once it has said so."""
-        self._last_words = ""
-        """The line about the end of that process."""
+        """The Operator's process that accepted the command."""
+        self._death = ""
+        """The log line about the end of that process."""
         self._service_error: EngineError | None = None
         self.not_running = False
-        """The accessibility service is known not to run, or the Operator's process to have ended."""
+        """The accessibility service is known to be stopped, or the Operator's process to have ended."""
 
     # -- the dispatch
 
@@ -279,7 +279,7 @@ class _Run:
         self._dispatched_at = time.monotonic()
 
     def dispatch_unclear(self, complaint: str) -> None:
-        """The link broke while the command was on its way: it may have arrived, and only the log can tell."""
+        """The connection broke during the dispatch: only the log can show whether the command arrived."""
         if not self._heard:
             self._status = f"error: {complaint}"
 
@@ -293,8 +293,8 @@ class _Run:
 
     # -- the log
 
-    def read_anew(self) -> None:
-        """Everything comes by once more, from the dispatch on."""
+    def restart(self) -> None:
+        """Discard the log lines: they are read again from the dispatch on."""
         self._armed = True
         self._pid = 0
         self._trace.forget_log()
@@ -312,7 +312,7 @@ class _Run:
             self._process_ended(signal)
             return
         if isinstance(signal, RefusalSignal) or signal.command_id in (self.command_id, ""):
-            self._heard, self._status = True, "sent"  # though the link broke while the command was on its way
+            self._heard, self._status = True, "sent"  # although the connection broke during the dispatch
         match signal:
             case EnvelopeSignal() if signal.command_id == self.command_id:
                 self._take_envelope(signal)
@@ -324,9 +324,9 @@ class _Run:
                 self._refused(signal)
 
     def on_closed(self, error: EngineError) -> None:
-        told = EngineError(error.code, error.message, details=error.details, extra=self._circumstances())
-        told.__cause__ = error
-        self._fail(told)
+        own = EngineError(error.code, error.message, details=error.details, extra=self._circumstances())
+        own.__cause__ = error
+        self._fail(own)
 
     def _take_envelope(self, signal: EnvelopeSignal) -> None:
         self._trace.raw.append(signal.raw)
@@ -358,9 +358,9 @@ class _Run:
             self._in_snapshot = type_of_stage(self._last_stage) == "snapshot_ui"
 
     def _process_ended(self, signal: DeathSignal) -> None:
-        """A process that has ended answers nothing any more; what it wrote before may come by until the device's state is read."""
+        """End the wait: lines that the process wrote before can still arrive until the device's state is read."""
         if signal.pid == self._pid:
-            self._last_words = self._last_words or signal.text
+            self._death = self._death or signal.text
             self.not_running = True
             self.answered.set()
 
@@ -379,26 +379,26 @@ class _Run:
     # -- the device's state
 
     @property
-    def hesitates(self) -> bool:
-        """Whether the Operator has said nothing yet, tries something once more, or takes long for a snapshot."""
+    def is_silent(self) -> bool:
+        """Whether the Operator is silent, retries a stage, or is taking a snapshot."""
         return not self.answered.is_set() and (not self._heard or self._retrying or self._in_snapshot)
 
     @property
     def needs_reason(self) -> bool:
-        """Whether the state of the device may explain that there is no answer, or none but a failure."""
+        """Whether the state of the device may explain a missing envelope or a failure."""
         if self._envelope is None:
             return self._error is None
         if self._envelope.status == "success":
             return False
         no_tree = derived_code(self._envelope.error or "") is ErrorCode.UI_TREE_UNAVAILABLE
-        return no_tree or time.monotonic() - self._dispatched_at >= _HESITATION_SECONDS
+        return no_tree or time.monotonic() - self._dispatched_at >= _SILENCE_SECONDS
 
     def learn(self, state: Diagnosis) -> None:
-        """A screen that is off or locked is a remark; a service that does not run ends the wait, unless the Operator spoke."""
+        """Add a warning for a screen that is off or locked; end the wait for a stopped service, unless the Operator has answered."""
         if (warning := state.warning()) is not None:
             self._trace.warnings.append(warning)
         error = state.error()
-        if self._last_words:
+        if self._death:
             self._service_error = error
         elif error is not None and not self._heard and not self.answered.is_set():
             self.not_running = True
@@ -409,7 +409,7 @@ class _Run:
     # -- the answer
 
     def ended(self, reading: float) -> None:
-        """Nothing more is waited for; ``reading`` is how many seconds the host spent on the log meanwhile."""
+        """End the run phase; ``reading`` is how many seconds the host spent on the log."""
         self._trace.enter("")
         self._trace.split("run", "parse", reading)
 
@@ -422,19 +422,19 @@ class _Run:
         if self._error is not None:
             raise self._error
         if self._envelope is None:
-            raise self._ended_early() if self._last_words else self._timed_out()
+            raise self._ended_early() if self._death else self._timed_out()
         return Outcome(self._envelope, tuple(self._trace.hierarchies))
 
     def _ended_early(self) -> EngineError:
-        """SERVICE_UNAVAILABLE about a process that ended, with the doctor's remedy where the service has not come back."""
-        details = {"commandId": self.command_id, "taskId": self._command.task_id, "reason": self._last_words}
+        """Return SERVICE_UNAVAILABLE for a process that ended, with the doctor's remedy if the service is stopped."""
+        details = {"commandId": self.command_id, "taskId": self._command.task_id, "reason": self._death}
         if self._last_stage:
             details["lastStage"] = self._last_stage
         known = self._service_error
         doctor = command_line("doctor", self._device_id, "--receiver-package", self._package)
         return EngineError(
             ErrorCode.SERVICE_UNAVAILABLE,
-            f"The Operator app's process ended before it answered: {self._last_words}",
+            f"The Operator app's process ended before it answered: {self._death}",
             hint=known.hint if known else f"Run `{doctor}`: Android may switch the service off after a crash.",
             details={**(known.details if known else {}), **details},
             extra=self._circumstances(),
@@ -455,7 +455,7 @@ class _Run:
             details["lastStage"] = self._last_stage
         silent = self._status == "sent" and not self._lines.lines
         doctor = command_line("doctor", self._device_id, "--receiver-package", self._package)
-        silence = "The Operator app said nothing: its accessibility service or version may be the reason."
+        silence = "The Operator app did not respond: its accessibility service or version may be the reason."
         hint = f"{silence} Run `{doctor}`." if silent else ""
         return EngineError(
             ErrorCode.RESULT_ENVELOPE_TIMEOUT,

@@ -16,7 +16,7 @@ from clawperator.engine.events.types import SnapshotSeen
 from clawperator.engine.executions.backend import Outcome
 from clawperator.engine.executions.command import Command
 from clawperator.engine.executions.device_lock import YIELD_SECONDS, Holder, LockState, LockStatus
-from clawperator.engine.follow.follower import BUSY_REST, LOOK_SECONDS, PAINT_LIMIT, Follow, FollowState, tree_of
+from clawperator.engine.follow.follower import BUSY_REST, PAINT_LIMIT, SNAPSHOT_SECONDS, Follow, FollowState, tree_of
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 SERIAL = "emulator-5554"
@@ -368,7 +368,7 @@ def test_switched_off_in_the_middle_of_a_look_it_ends_with_that_look() -> None:
 
 
 def test_a_look_is_shorter_than_an_execution_is_patient() -> None:
-    assert LOOK_SECONDS < YIELD_SECONDS
+    assert SNAPSHOT_SECONDS < YIELD_SECONDS
 
 
 # -- what a look brings
