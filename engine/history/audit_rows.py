@@ -1,4 +1,4 @@
-"""What the audit says of everything that is no execution: compiling (skills.md#audit-of-recipes), and what ``guard.py`` decides."""
+"""Audit rows of operations that are not executions: compiling (skills.md#audit-of-recipes), and decisions of ``guard.py``."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def compiling(
     caller: str = "",
     duration_ms: float = math.nan,
 ) -> AuditRow:
-    """The row for ``artifact`` of ``skill_id``, which became ``execution`` (its payload), or did not because of ``error``.
+    """Return the row for ``artifact`` of ``skill_id``, compiled to the payload ``execution``, or failed with ``error``.
 
-    ``outcome`` is the error's code where there is no ``error`` at hand. What the policy refused is ``refused``.
+    ``outcome`` is the error's code without an ``error`` object. A refusal by the policy has the event ``refused``.
     """
     code = error.code.value if error is not None else outcome
     details = error.details if error is not None else {}
@@ -63,21 +63,18 @@ def compiling(
 
 
 def operation(event: str, what: str, *, device_id: str = "", **facts: Any) -> AuditRow:
-    """The row for the operation ``what``; ``facts`` are further columns of it, whose texts are cut to the length of a name."""
+    """Return the row for the operation ``what``; ``facts`` are further columns, whose texts are truncated."""
     cut: dict[str, Any] = {name: _name(value) if isinstance(value, str) else value for name, value in facts.items()}
     return AuditRow(time.time(), event, "", "", device_id=_name(device_id), operation=_name(what), **cut)
 
 
 def audit_compile(settings: Settings, *, skill_id: str, artifact: str, **facts: Any) -> Sequence[str]:
-    """As ``write_audit``, with ``compiling``'s row."""
+    """Write the row of ``compiling``, as ``write_audit`` does."""
     return write_audit(settings, compiling(skill_id=skill_id, artifact=artifact, **facts))
 
 
 def write_audit(settings: Settings, row: AuditRow) -> Sequence[str]:
-    """Write ``row`` for a process that has no engine, unless no history is kept.
-
-    Nothing is raised: what keeps it from being written is returned in words, for somebody to be told.
-    """
+    """Write ``row`` without an engine, if a history is kept. Returns problems as messages instead of raising."""
     if not (settings.history_enabled and settings.history_path):
         return ()
     from clawperator.engine.history.store import History

@@ -1,4 +1,4 @@
-"""How texts lie in the file: JSON and UI trees, compressed. Nothing in them is lost, not even half a surrogate pair."""
+"""Compression of JSON and UI trees in the history; lone surrogates survive."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import zlib
 from typing import Any
 
 _LEVEL = 3
-"""Of zlib: a tree shrinks to a tenth, nearly as far as with the best level, in a quarter of its time."""
+"""The zlib level: a tree shrinks to a tenth, nearly as with the best level, in a quarter of the time."""
 
 
 LARGEST = 128 * 1024 * 1024
-"""Bytes of one text: more than a tree or an envelope can have, so that no row of a foreign file fills the memory."""
+"""Limit of one text: larger than any tree or envelope; a foreign file must not fill the memory."""
 
 
 class DamagedRowError(ValueError):
-    """What lies in the file was not put there by us."""
+    """A row is damaged or foreign."""
 
 
 def to_json(value: object) -> str:
@@ -23,12 +23,12 @@ def to_json(value: object) -> str:
 
 
 def pack(value: object) -> bytes:
-    """``value`` (JSON data) compressed."""
+    """Return JSON data compressed."""
     return zlib.compress(to_json(value).encode(), _LEVEL)
 
 
 def unpack(data: bytes | None) -> Any:
-    """The JSON data behind ``data``; ``None`` where there is none. Raises ``DamagedRowError``."""
+    """Return the JSON data in ``data``; ``None`` for ``None``. Raises ``DamagedRowError``."""
     if data is None:
         return None
     try:
@@ -42,7 +42,7 @@ def pack_text(text: str) -> bytes:
 
 
 def unpack_text(data: bytes) -> str:
-    """The text behind ``data``. Raises ``DamagedRowError``."""
+    """Return the text in ``data``. Raises ``DamagedRowError``."""
     try:
         return _inflated(data).decode("utf-8", "surrogatepass")
     except ValueError as exc:
@@ -61,7 +61,7 @@ def _inflated(data: bytes) -> bytes:
 
 
 def digest(text: str) -> str:
-    """The sha256 of a tree's text, in hex: its name in the history."""
+    """Return the sha256 of a tree's text in hex: its id in the history."""
     import hashlib
 
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""From a path to a connection: the file and its folder made for this user alone, damaged files set aside, never lost."""
+"""Connections to the history: a private file and folder; damaged files are renamed, never deleted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clawperator.engine.files.writing import private_folder
 from clawperator.engine.history import schema
 
 BUSY_SECONDS = 5.0
-"""How long a write waits for somebody else's."""
+"""How long a write waits for another process."""
 _SIDE_FILES = ("", "-wal", "-shm")
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -30,17 +30,17 @@ def unavailable(path: str, reason: str) -> EngineError:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether ``error`` says that the file is no sound database, not only that it cannot be used now."""
+    """Return whether ``error`` means a damaged database, not one that is temporarily unusable."""
     return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _DAMAGE
 
 
 def is_locked(error: EngineError) -> bool:
-    """Whether ``error`` comes from another process's lock on the file."""
+    """Return whether ``error`` comes from another process's lock on the file."""
     return (getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF) in _LOCKED
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """A connection to the history at ``path``, made where there is none; one of an older version is brought to ours.
+    """Connect to the history at ``path``, which is created or migrated if necessary.
 
     Raises ``EngineError`` (HISTORY_UNAVAILABLE, FOLDER_NOT_PRIVATE); ``sqlite3.Error`` for which ``is_damage`` holds.
     """
@@ -60,7 +60,7 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def in_memory() -> sqlite3.Connection:
-    """An empty history that vanishes."""
+    """Return an empty history without a file."""
     db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     schema.migrate(db)
     return db
@@ -80,9 +80,9 @@ def _prepare(db: sqlite3.Connection, path: str) -> None:
 
 
 def _make_private(path: str) -> None:
-    """SQLite gives the files beside it the mode of the database: with that one private, all are.
+    """Create the database with mode 0600, which SQLite copies to the files beside it.
 
-    A file that is there is not opened for that: closing it would drop the locks that SQLite has on it in this process.
+    An existing file is not opened: closing it would release SQLite's locks in this process.
     """
     private_folder(os.path.dirname(path) or ".")
     with suppress(FileExistsError):
@@ -97,24 +97,24 @@ def _make_private(path: str) -> None:
 
 
 def set_aside(path: str) -> str:
-    """Move the damaged history at ``path`` out of the way, unless somebody else just did; its new place, or ``""``.
+    """Rename the damaged history; return its new path, or ``""`` if another process has just renamed it.
 
-    Raises ``EngineError`` (HISTORY_UNAVAILABLE) where it cannot be moved.
+    Raises ``EngineError`` (HISTORY_UNAVAILABLE) if it cannot be renamed.
     """
     try:
         with closing(FileLock(f"{path}.repair")) as lock:
             patience = time.monotonic() + BUSY_SECONDS
             while not lock.try_acquire():
                 if time.monotonic() > patience:
-                    raise unavailable(path, "another process is setting it aside")
-                time.sleep(0.01)  # never in an event loop; another process's lock can only be tried again
+                    raise unavailable(path, "another process is renaming it")
+                time.sleep(0.01)  # in a thread; another process's lock can only be polled
             return _move_away(path) if _damaged(path) else ""
     except OSError as exc:
         raise unavailable(path, f"it is damaged and cannot be moved: {exc.strerror or exc}") from exc
 
 
 def _damaged(path: str) -> bool:
-    """Whether the file that is at ``path`` now is damaged, looked at from end to end."""
+    """Return whether the whole file at ``path`` is damaged."""
     try:
         with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as db:
             schema.version_of(db)

@@ -1,8 +1,7 @@
-"""A filter (``engine/filters/grammar.py``) as an SQL condition over the runs. Text is compared as everywhere else: by the term itself.
+"""A filter (``engine/filters/grammar.py``) as an SQL condition over the runs; the terms themselves compare texts.
 
-Executions' own ids are left out: short words stand in every other one of them. What only log lines have (``tag``, ``level``) no
-run has. ``status`` finds a run by how it ended: ``ok``, ``warn`` (a success with failed steps), ``failed`` (whatever was no
-success), ``refused``, ``interrupted``, ``running``.
+Execution ids are not searched: short words match many of them. Runs have no ``tag`` and ``level``. Values of ``status``: ``ok``,
+``warn`` (a success with failed steps), ``failed`` (any other end), ``refused``, ``interrupted``, ``running``.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from clawperator.engine.filters.grammar import Filter, Term
 
 _BETWEEN = " || char(31) || "
-"""Columns are searched as one text; no word that somebody types has this character in it."""
+"""Separates columns that are searched as one text."""
 
 _STATUS = (
     "CASE WHEN e.status = 'success' THEN CASE WHEN e.failed_steps THEN 'warn' ELSE 'ok' END "
@@ -36,11 +35,11 @@ _FIELDS = {
     "text": f"e.message{_BETWEEN}e.command_id{_BETWEEN}e.task_id",
 }
 _STEPS = {"": "s.id || char(31) || s.code", "code": "s.code", "step": "s.id", "text": "s.id"}
-"""What of a run's steps a term looks at, where the run itself does not hold it."""
+"""Columns of steps that a term searches, besides those of the run."""
 
 
 class Condition(NamedTuple):
-    """``sql`` stands after WHERE, where ``e`` is a row of ``executions``; it calls the function that ``attach`` defines."""
+    """``sql`` follows WHERE, with ``e`` as a row of ``executions``; it calls the function that ``attach`` defines."""
 
     sql: str
     values: tuple[float, ...]
@@ -59,7 +58,7 @@ class Condition(NamedTuple):
 
 
 def condition(where: Filter | None) -> Condition:
-    """The condition that a run meets exactly when ``where`` means it; without one, every run does."""
+    """Return the condition for the runs that match ``where``; without one, for all."""
     parts: list[str] = []
     values: list[float] = []
     terms = where.terms if where is not None else ()

@@ -1,7 +1,6 @@
-"""A run without what was read from a screen or typed into one: what happened, when, and how it ended, is left. Pure.
+"""Runs without the texts that were read from a screen or typed. Pure.
 
-Two of them: ``without_texts`` for handing a run on, where not even the shape of a text shall be seen; ``masked`` for keeping
-one where the settings want safe logs (skills.md#outputs).
+``without_texts`` is for exports: not even the shape of a text remains. ``masked`` is for recording with safe logs (skills.md#outputs).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from clawperator.engine.history.rows import HOST_KINDS, AuditRow, LineRow, Run
 
 
 def without_texts(run: Mapping[str, Any]) -> dict[str, Any]:
-    """``run`` (``RunRecord.to_dict``) with every text masked that is none of our names, and without lines' and trees' texts."""
+    """Return ``run`` (``RunRecord.to_dict``) with all texts replaced by their length, except names; without texts of lines and trees."""
     lines = [{**line, "text": "", "fields": _line_fields(line["fields"])} for line in run["lines"]]
     return {
         **_measured({key: value for key, value in run.items() if key not in ("lines", "raw")}),
@@ -51,7 +50,7 @@ def _measured(value: Any, key: str = "") -> Any:
 
 
 def masked(run: Run) -> Run:
-    """``run`` as it may be written where safe logs are wanted: no trees, nothing verbatim from the device."""
+    """Return ``run`` for safe logs: without trees and verbatim texts of the device."""
     return run._replace(
         message=mask(run.message),
         payload=None if run.payload is None else mask_payload(run.payload),
@@ -66,7 +65,7 @@ def masked(run: Run) -> Run:
 
 
 def masked_audit(row: AuditRow) -> AuditRow:
-    """``row`` as it may be written where safe logs are wanted: of a refused payload, types that do not exist."""
+    """Return ``row`` for safe logs: unknown action types of a refused payload are masked."""
     return row._replace(action_types=tuple(map(mask_type, row.action_types)))
 
 

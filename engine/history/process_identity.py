@@ -1,4 +1,4 @@
-"""Which process a row belongs to, and whether it still lives: a number alone may have been given to another one since."""
+"""Identifies processes beyond their number, which the system reuses."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 
 
 def token(pid: int) -> str:
-    """What distinguishes this process from others that had or will have its number; empty where the system does not say.
+    """Return what distinguishes process ``pid`` from others with the same number; empty if unknown.
 
-    On Linux the moment of its start in ticks since the machine's, and which start of the machine that was.
+    On Linux, the boot id and the start time in ticks since boot.
     """
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
@@ -18,16 +18,13 @@ def token(pid: int) -> str:
 
 
 def alive(pid: int, known: str) -> bool:
-    """Whether the process that had number ``pid`` and token ``known`` still runs.
-
-    One that ended and keeps its number only because its parent has not asked how does not.
-    """
+    """Return whether the process with number ``pid`` and token ``known`` is running; a zombie is not."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except OSError:
-        pass  # somebody else's process: it exists
+        pass  # a process of another user
     if _facts(pid)[:1] == [b"Z"]:
         return False
     now = token(pid)
@@ -35,7 +32,7 @@ def alive(pid: int, known: str) -> bool:
 
 
 def _facts(pid: int) -> list[bytes]:
-    """What Linux tells of the process, its state first; nothing elsewhere."""
+    """Return the fields of ``/proc/PID/stat`` from the state on; nothing without ``/proc``."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             return stat.read().rpartition(b")")[2].split()

@@ -1,4 +1,4 @@
-"""Keeping the file within its bounds, a little at a time: the oldest runs go first, and what only they held goes with them."""
+"""Pruning in small steps: the oldest runs first, with the trees that no other run refers to."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import sqlite3
 from typing import NamedTuple
 
 RUNS_AT_ONCE = 50
-"""How many runs one step removes: others who write wait no longer than that takes."""
+"""Runs that one step removes; other writers wait for one step at most."""
 _AUDITS_AT_ONCE = 1_000
 PAGES_AT_ONCE = 2_000
-"""How much of the file is given back at once, in pages of 4 KB."""
+"""Pages of 4 KB by which the file shrinks at once."""
 
 
 class Pruned(NamedTuple):
-    """What went: ``runs`` and ``trees`` (texts that nothing refers to any more); ``bytes`` that the file holds now, and did."""
+    """Numbers of removed runs and trees, and the size of the file before and after."""
 
     runs: int
     trees: int
@@ -26,7 +26,7 @@ class Pruned(NamedTuple):
 
 
 def used_bytes(db: sqlite3.Connection) -> int:
-    """What the history takes, without the room in the file that is free: three numbers of the header, nothing is counted."""
+    """Return the size of the used pages, from the header."""
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )
@@ -34,9 +34,9 @@ def used_bytes(db: sqlite3.Connection) -> int:
 
 
 def prune_some(db: sqlite3.Connection, *, before: float, limit: float) -> Pruned:
-    """One step: up to ``RUNS_AT_ONCE`` runs go that began before ``before``, else the oldest while over ``limit`` bytes.
+    """Remove up to ``RUNS_AT_ONCE`` runs that began before ``before``, else the oldest while over ``limit`` bytes.
 
-    Where no run had to go, everything is within its bounds.
+    Nothing is left to do if no run was removed.
     """
     held = used_bytes(db)
     numbers = _oldest(db, RUNS_AT_ONCE, before)
@@ -44,25 +44,25 @@ def prune_some(db: sqlite3.Connection, *, before: float, limit: float) -> Pruned
     while not numbers and used_bytes(db) > limit and runs < RUNS_AT_ONCE:
         oldest = _oldest(db, 1)
         if not oldest:
-            _forget_asking(db, "1")
+            _prune_audit(db, "1")
             break
         runs, trees = runs + 1, trees + _remove(db, oldest)
-    _forget_asking(db, "at < ?", before)
+    _prune_audit(db, "at < ?", before)
     return Pruned(runs, trees, held, used_bytes(db))
 
 
-def give_back(db: sqlite3.Connection) -> None:
-    """Let the file shrink by some of what is free in it; outside of any transaction."""
+def shrink(db: sqlite3.Connection) -> None:
+    """Shrink the file by some free pages; not in a transaction."""
     db.executescript(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})")  # one step per page: ``execute`` would do the first
 
 
-def give_back_all(db: sqlite3.Connection) -> None:
-    """Let the file shrink as far as it can, now."""
+def shrink_fully(db: sqlite3.Connection) -> None:
+    """Shrink the file by all free pages."""
     db.executescript("PRAGMA incremental_vacuum")
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def forget_all_asking(db: sqlite3.Connection) -> None:
+def clear_audit(db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM audit")
 
 
@@ -75,7 +75,7 @@ def _oldest(db: sqlite3.Connection, count: int, before: float = math.inf) -> lis
 
 
 def _remove(db: sqlite3.Connection, numbers: list[int]) -> int:
-    """Remove runs and the trees that no other run refers to; how many trees that were."""
+    """Remove runs, and trees that no other run refers to; return the number of trees."""
     if not numbers:
         return 0
     marks = ", ".join("?" * len(numbers))
@@ -88,7 +88,7 @@ def _remove(db: sqlite3.Connection, numbers: list[int]) -> int:
     return max(0, gone.rowcount)
 
 
-def _forget_asking(db: sqlite3.Connection, which: str, *values: float) -> None:
-    """Remove the oldest rows of the audit of which the condition ``which`` holds."""
+def _prune_audit(db: sqlite3.Connection, which: str, *values: float) -> None:
+    """Remove the oldest rows of the audit that meet the condition ``which``."""
     few = "number < (SELECT min(number) + ? FROM audit)"
     db.execute(f"DELETE FROM audit WHERE {few} AND {which}", (_AUDITS_AT_ONCE, *values))  # noqa: S608 -- our own words

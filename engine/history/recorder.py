@@ -1,8 +1,7 @@
-"""What becomes of an execution of this process in the history: a row while the device works, everything when it is over.
+"""Records the executions of this process: a row at the dispatch, the rest at the end.
 
-What ended before anything was dispatched gets one row at its end. ``refused`` is what the rules or another's execution kept
-from the device; where a payload did not even name its command, only the audit tells of it. Checking and planning
-(``--validate-only``, ``--dry-run``) are no executions.
+An execution without a dispatch gets one row at its end; ``refused`` if the policy, validation or the device lock refused it. A payload
+without a command id is only in the audit. ``--validate-only`` and ``--dry-run`` are not executions.
 """
 
 from __future__ import annotations
@@ -21,23 +20,20 @@ if TYPE_CHECKING:
 
 
 class HistoryRecorder:
-    """``engine/executions/attempt.py`` calls it: it takes notes and leaves the work to the history's own thread.
-
-    Nothing that could wait is done where the answer is still to be given.
-    """
+    """An ``ExecutionRecorder`` that leaves the work to the history's thread, so that results are not delayed."""
 
     def __init__(self, worker: HistoryWorker, face: str) -> None:
         self._worker = worker
         self._face = face
 
     def dispatched(self, attempt: Attempt) -> None:
-        """It is about to leave for the device: from here on a process that dies leaves a row."""
+        """Note the dispatch, so that a process that dies later leaves a row."""
         try:
             write_ahead.write(self._worker.path, attempt, self._face, safe=self._worker.safe)
         except NotPrivateError as exc:
             self._worker.report(exc.to_engine_error().message)
         except OSError:
-            pass  # the row that follows has the same problem, and says so
+            pass  # the row that follows has the same problem and reports it
 
         def begin(history: History) -> None:
             from clawperator.engine.history.row_builders import begun
@@ -47,7 +43,7 @@ class HistoryRecorder:
         self._worker.write(begin)
 
     def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None:
-        """Everything about it is known; the caller may do with ``result`` what it likes."""
+        """Record the end; the caller may change ``result`` afterwards."""
         ended_at, own = time.time(), _own(result)
 
         def end(history: History) -> int | None:
@@ -71,7 +67,7 @@ class HistoryRecorder:
 
 
 def _own(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy as deep as callers change envelopes: they put views in place of trees."""
+    """Return a copy as deep as callers change envelopes: they replace trees by views."""
     envelope = result.get("envelope")
     if not isinstance(envelope, Mapping):
         return dict(result)

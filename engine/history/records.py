@@ -1,4 +1,4 @@
-"""What the history keeps, as frozen values; pure. Moments are host time in seconds since the epoch, ``nan`` where unknown."""
+"""The values that readers of the history get. Times are host time in seconds since the epoch, ``nan`` if unknown. Pure."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ AuditEvent = Literal["execute", "allowed", "result", "refused", "compile"]
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One action of a plan, ``index`` from 0. ``status`` is ``unknown`` where neither log nor envelope says.
+    """One action of a plan, ``index`` from 0. ``status`` is ``unknown`` if neither log nor envelope shows it.
 
-    ``code`` is the reason of a failure; ``retries`` counts the attempts after the first; ``data`` is the envelope's, where a
-    text that is kept as a tree is replaced by the ``digest`` of that tree under the key ``tree``.
+    ``retries`` counts attempts after the first. In ``data`` of the envelope, ``tree`` (a digest) replaces the text of a tree.
     """
 
     index: int
@@ -50,7 +49,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class LineRecord:
-    """One live line: the Operator's own (``kind`` and ``fields`` as in ``logcat/progress.py``), or the host's (``HOST_KINDS``)."""
+    """One live line: the Operator's (``kind`` and ``fields`` as in ``logcat/progress.py``), or the host's (``HOST_KINDS``)."""
 
     at: float
     kind: str
@@ -60,9 +59,9 @@ class LineRecord:
 
 @dataclass(frozen=True, slots=True)
 class TreeRecord:
-    """A UI tree that went by. ``digest`` (sha256 of its text in hex) finds the text; equal trees are kept once.
+    """A UI tree in the log. ``digest`` is the sha256 of its text in hex; equal trees are stored once.
 
-    ``step_id`` is empty where no step was open; ``complete`` is false where its end never came.
+    ``step_id`` is empty without a running step; ``complete`` is false if its end is missing.
     """
 
     step_id: str
@@ -74,13 +73,12 @@ class TreeRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One run as a list shows it. ``number`` counts up in one history file and is never given twice.
+    """One run in a list. ``number`` is unique in one history file.
 
-    ``origin`` is ``made`` for what a process of this user dispatched (``pid`` and ``face`` are that process's), ``seen`` for
-    what only went by in a device's log. ``status`` is the plan's: single steps of a success may have failed
-    (``failed_steps``); ``refused``: never sent, by rule or because the device was taken; ``interrupted``: nobody waited for
-    its end. ``code`` is the error's, empty for a success. Durations are in milliseconds. ``outcome`` is the answer's
-    (``executions/outcome.py``), ``None`` where nothing was dispatched and for runs of versions that had none.
+    ``origin``: ``made`` by a process of this user (``pid`` and ``face`` are that process's), or ``seen`` in a device's log.
+    ``status`` is the plan's: steps of a success may have failed (``failed_steps``); ``refused``: never sent; ``interrupted``:
+    its end is unknown. Durations are in milliseconds. ``outcome`` (``executions/outcome.py``) is ``None`` without a dispatch
+    and for runs of old versions.
     """
 
     number: int
@@ -106,16 +104,13 @@ class RunSummary:
     outcome: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data in the spelling of the wire; what is not known is ``null``. A code brings ``hint`` and ``retryable``."""
+        """Return JSON data in camel case; unknown values are ``null``. A code adds ``hint`` and ``retryable``."""
         return {_camel(name): _known(value) for name, value in asdict(self).items()} | advice(self.code)
 
 
 @dataclass(frozen=True, slots=True)
 class LateRecord:
-    """A result that came, at ``at``, ``after_ms`` after nobody waited for it any more: the run's outcome is not changed by it.
-
-    ``steps`` is what it says of them. In ``envelope`` and ``raw`` as in ``RunRecord``.
-    """
+    """A result that arrived at ``at``, ``after_ms`` after the end of the run, whose outcome it does not change."""
 
     at: float
     after_ms: float
@@ -124,7 +119,7 @@ class LateRecord:
     steps: tuple[StepRecord, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data in the spelling of the wire."""
+        """Return JSON data in camel case."""
         return {
             "at": self.at,
             "afterMs": self.after_ms,
@@ -136,12 +131,11 @@ class LateRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """Everything that is kept of one run.
+    """One complete run.
 
-    ``message`` says why it failed. ``payload`` is the normalised one; what was refused is kept as it was given. ``envelope``
-    is the one that the caller got, whole, except that trees are named by their digest (see ``StepRecord``); ``raw`` holds the
-    envelope's JSON text as the device wrote it. ``phases`` are milliseconds by phase name. ``late`` is the result that came
-    when the caller had been told already that there is none.
+    ``message`` says why it failed. ``payload`` is normalised, or as given if it was refused. ``envelope`` is the caller's, with
+    digests for trees (see ``StepRecord``); ``raw`` the JSON texts as the device wrote them. ``phases`` are milliseconds by
+    phase name. ``late`` is a result that arrived after the end.
     """
 
     summary: RunSummary
@@ -157,7 +151,7 @@ class RunRecord:
     late: LateRecord | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data in the spelling of the wire."""
+        """Return JSON data in camel case."""
         answer = self.summary.to_dict()
         if self.message:
             answer["message"] = self.message
@@ -177,16 +171,14 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """Who asked what of which device: ``execute`` when it was admitted, ``result`` at its end, ``refused`` instead of both.
+    """One entry of the audit. Events: ``execute`` when admitted, ``result`` at the end, ``refused`` instead of both.
 
-    ``allowed``: an ``operation`` that is no execution was permitted (a skill's script, a virtual device, the Operator's setup,
-    a file that the caller names); ``result`` is its end, too. A refused request of the HTTP server names method and path.
-
-    ``compile``: ``artifact`` of ``skill_id`` was made into an execution, or could not be (``code``). Executions that were
-    compiled on this computer carry the skill and the recipe, too. ``caller`` is whoever asked and ``peer`` the network address
-    of their request, where a face knows; ``profile`` the policy's that decided, and ``denied`` what it refused, such as
-    ``package com.example``. ``rule`` is what decided: ``capability click``, ``read_only``, ``token``, ``origin`` … ``times`` is
-    how many equal refusals the entry stands for. Nothing here was read from a screen. ``number`` counts up in one history file.
+    ``allowed``: an ``operation`` that is not an execution was permitted (a skill's script, a virtual device, the Operator's
+    setup, a file that the caller names); its end is a ``result``, too. A refused HTTP request has its method and path.
+    ``compile``: ``artifact`` of ``skill_id`` was compiled, or failed (``code``); executions compiled on this computer name
+    their skill and recipe. ``peer`` is the network address of the request; ``profile`` the policy profile; ``denied`` what
+    it refused, such as ``package com.example``; ``rule`` what decided: ``capability click``, ``read_only``, ``token``,
+    ``origin`` … ``times`` counts equal refusals. No field was read from a screen.
     """
 
     number: int
@@ -214,9 +206,9 @@ class AuditRecord:
     times: int = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data in the spelling of the wire; what is not known is ``null``, what does not apply is empty.
+        """Return JSON data in camel case; unknown values are ``null``. ``verdict`` is ``refused`` or ``allowed``.
 
-        ``verdict`` is ``refused`` or ``allowed``; a code brings ``hint`` and ``retryable``.
+        A code adds ``hint`` and ``retryable``.
         """
         answer = {_camel(name): _known(value) for name, value in asdict(self).items()}
         verdict = "refused" if self.event == "refused" else "allowed"
@@ -228,7 +220,7 @@ def _dicts(records: tuple[Any, ...]) -> list[dict[str, Any]]:
 
 
 def advice(code: str) -> dict[str, Any]:
-    """``hint`` and ``retryable`` of an error code, as every error has them; nothing for a success or a code of the device's own."""
+    """Return ``hint`` and ``retryable`` of a known error code; nothing for a success or a code of the device."""
     known = ErrorCode.known(code)
     return {} if known is None else {"hint": known.hint, "retryable": known.retryable}
 

@@ -1,4 +1,4 @@
-"""What the history keeps of an execution of this process, from what was noted on the way. For the history's own thread."""
+"""The rows of an execution of this process, made from its ``Attempt``. Runs in the history's thread."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _REFUSALS = frozenset(
         ErrorCode.READ_ONLY,
     }
 )
-"""Codes of what was kept from the device by rule, as long as nothing was dispatched: a device can refuse a payload as well."""
+"""Codes of refusals, if nothing was dispatched: a device can refuse a payload, too."""
 
 
 _MOST_ACTIONS, _LONGEST_NAME = 1_000, 512
-"""What is looked at of a payload that was refused, in which anything may stand."""
+"""Limits for a refused payload, which can hold anything."""
 
 
 DIED = (
@@ -42,14 +42,14 @@ DIED = (
 
 
 class Denial(NamedTuple):
-    """What a policy refused: ``profile`` is its name, ``subject`` such as ``package com.example``."""
+    """A refusal by the policy: the profile's name, and a ``subject`` such as ``package com.example``."""
 
     profile: str = ""
     subject: str = ""
 
 
 class Ending(NamedTuple):
-    """How it ended: ``result`` is the engine result of execution.md#result."""
+    """The end of an execution: ``result`` is the engine result of execution.md#result."""
 
     face: str
     result: Mapping[str, Any]
@@ -58,7 +58,7 @@ class Ending(NamedTuple):
 
 
 def begun(attempt: Attempt, face: str) -> tuple[Run, AuditRow]:
-    """The row of a run that has just been dispatched, and that it was asked for."""
+    """Return the rows of a run that has just been dispatched."""
     row, payload = _row(attempt, face, "running"), _payload(attempt)
     planned = outcome_of(planned_steps(payload)).steps
     audit = _audit(row, "execute", attempt.trace.dispatched_at, payload, attempt.caller)
@@ -66,9 +66,9 @@ def begun(attempt: Attempt, face: str) -> tuple[Run, AuditRow]:
 
 
 def died(note: Mapping[str, Any]) -> tuple[Run, AuditRow]:
-    """The row of a run that ``ahead`` noted and whose end was never recorded, and that it was asked for.
+    """Return the rows of a run that ``write_ahead`` noted and whose end was not recorded.
 
-    Raises ``ValueError``, ``TypeError``, ``KeyError`` for what is no such note.
+    Raises ``ValueError``, ``TypeError`` or ``KeyError`` for an invalid note.
     """
     row = RunRow(**note["row"], status="interrupted", code=ErrorCode.INTERRUPTED)
     if not all(isinstance(value, str | int | float) for value in row):
@@ -80,12 +80,12 @@ def died(note: Mapping[str, Any]) -> tuple[Run, AuditRow]:
 
 
 def unknown_outcome(planned: Iterable[tuple[str, str]]) -> ExecutionOutcome:
-    """That of a run whose process died: each of its steps may have been done."""
+    """Return the outcome of a run whose process died: each step may have been done."""
     return outcome_of(planned, error=EngineError(ErrorCode.INTERRUPTED, DIED))
 
 
 def ended(attempt: Attempt, ending: Ending) -> tuple[list[AuditRow], Run | None]:
-    """What the audit says of its end, and of its beginning where it has not yet, and the run; ``None`` for one without a name."""
+    """Return the missing rows of the audit, and the run; ``None`` for one without a command id."""
     status, code, message = _outcome(attempt, ending.result)
     row = _row(attempt, ending.face, status)
     row = row._replace(code=code, ended_at=ending.at, duration_ms=ending.duration_ms)
@@ -133,14 +133,14 @@ def _row(attempt: Attempt, face: str, status: str) -> RunRow:
 
 
 def _payload(attempt: Attempt) -> Mapping[str, Any] | None:
-    """The normalised payload; of one that was not valid, what was given, which may be anything."""
+    """Return the normalised payload, or the given one if it was invalid."""
     if attempt.validated is not None:
         return attempt.validated.payload
     return attempt.payload if isinstance(attempt.payload, Mapping) else None
 
 
 def _outcome(attempt: Attempt, result: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Status, code and message of how it ended."""
+    """Return status, code and message of the end."""
     error = result.get("error")
     if not isinstance(error, Mapping):
         envelope = result["envelope"]
@@ -150,7 +150,7 @@ def _outcome(attempt: Attempt, result: Mapping[str, Any]) -> tuple[str, str, str
     code, message = _text(error.get("code")), _text(error.get("message"))
     if code == ErrorCode.INTERRUPTED:
         return "interrupted", code, message
-    by_rule = code in _REFUSALS or "policy" in _details(error)  # of a policy that cannot be read, too
+    by_rule = code in _REFUSALS or "policy" in _details(error)  # also for a policy that cannot be read
     refused = by_rule and not attempt.trace.was_dispatched
     return "refused" if refused else "failed", code, message
 
@@ -160,12 +160,12 @@ def _text(value: object) -> str:
 
 
 def _name(value: object) -> str:
-    """An id, as far as it could be a valid one by its length."""
+    """Return an id, cut to its maximum length."""
     return _text(value)[:_LONGEST_NAME]
 
 
 def _complete(run: Run, trace: Trace) -> Run:
-    """``run`` with everything that only has to be worked out."""
+    """Return ``run`` with its derived values."""
     lines = tuple(_lines(run.row, trace))
     trees, envelope = _trees(run, trace)
     valid = run.row.timeout_ms > 0
@@ -189,28 +189,28 @@ def _trees(run: Run, trace: Trace) -> tuple[tuple[TreeRow, ...], Mapping[str, An
 
 
 def _lines(row: RunRow, trace: Trace) -> Iterator[LineRow]:
-    """The host's own lines around those of the device."""
+    """Yield the host's lines and those of the device."""
     actions = f"{row.action_count} {'action' if row.action_count == 1 else 'actions'}"
-    yield LineRow(row.started_at, "sent", f"asked for by {row.face}, {actions}")
+    yield LineRow(row.started_at, "sent", f"sent by {row.face}, {actions}")
     if trace.was_dispatched:
         yield LineRow(trace.dispatched_at, "dispatched", "from here on the device may act")
     for at, signal in trace.lines:
         yield LineRow(at, signal.kind, signal.text, signal.fields)
     if trace.lines_left_out:
-        yield LineRow(row.ended_at, "omitted", f"{trace.lines_left_out} more lines were not kept")
+        yield LineRow(row.ended_at, "omitted", f"{trace.lines_left_out} more lines were not recorded")
     kind = "result" if row.status in ("success", "failed") and trace.raw else "gave up"
     yield LineRow(row.ended_at, kind, row.code or row.status)
 
 
 def planned_steps(payload: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Id and type of each action, as far as a payload that may be anything has them."""
+    """Return id and type of each action; the payload can be invalid."""
     actions = (payload or {}).get("actions")
     known = [action for action in actions if isinstance(action, Mapping)] if isinstance(actions, list) else []
     return [(_name(action.get("id")), _name(action.get("type"))) for action in known[:_MOST_ACTIONS]]
 
 
 def _is_small(payload: Mapping[str, Any] | None) -> bool:
-    """Whether a payload is one that could have been valid, by its size: what is refused may be of any."""
+    """Return whether a refused payload is small enough to be recorded."""
     try:
         return len(to_json(payload)) <= 4 * MAX_PAYLOAD_BYTES
     except (ValueError, TypeError, RecursionError):
@@ -228,7 +228,7 @@ def _denial(result: Mapping[str, Any]) -> Denial:
 
 
 def denial(details: Mapping[str, Any]) -> Denial:
-    """What the ``details`` of a refusal say of it; nothing where no policy refused."""
+    """Return the refusal in ``details``; an empty one if no policy refused."""
     if not isinstance(details.get("profile"), str):
         return Denial()
     found = (f"{kind} {details[kind]}" for kind in ("capability", "package", "action") if kind in details)
@@ -236,7 +236,7 @@ def denial(details: Mapping[str, Any]) -> Denial:
 
 
 def rule_of(code: str, details: Mapping[str, Any]) -> str:
-    """What decided a refusal, from its code and ``details``: ``capability click``, ``read_only``, ``token``, ``origin`` …"""
+    """Return the rule behind a refusal: ``capability click``, ``read_only``, ``token``, ``origin`` …"""
     rule = next((name for name in ("host", "origin", "site", "header") if name in details), "")
     return _RULES.get(code) or denial(details).subject or rule or ("policy" if "policy" in details else "")
 
@@ -250,7 +250,7 @@ _RULES: Mapping[str, str] = {
     ErrorCode.EXECUTION_ACTION_UNSUPPORTED: "contract",
     ErrorCode.PAYLOAD_TOO_LARGE: "contract",
 }
-"""Codes with one rule behind them."""
+"""Codes with exactly one rule."""
 
 
 def _audit(row: RunRow, event: str, at: float, payload: Mapping[str, Any] | None, caller: Caller) -> AuditRow:

@@ -1,6 +1,6 @@
-"""What is written into the history, as the plainest of values: the process that runs one command must not pay for more.
+"""The values that are written to the history: named tuples, which load fast for commands that run once.
 
-Readers get ``records``; the fields are the same.
+Readers get ``records`` with the same fields.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clawperator.engine.executions.outcome import OutcomeStep
 
 HOST_KINDS = ("sent", "dispatched", "omitted", "result", "gave up")
-"""Kinds of lines that this host wrote; every other line is one of the Operator's own (``logcat/progress.py``)."""
+"""Kinds of the host's lines; all others are the Operator's (``logcat/progress.py``)."""
 
 
 class RunRow(NamedTuple):
@@ -41,7 +41,7 @@ class RunRow(NamedTuple):
 
 
 class StepRow(NamedTuple):
-    """``StepRecord`` without its data, which stand in the envelope."""
+    """``StepRecord`` without its data, which are in the envelope."""
 
     position: int
     id: str
@@ -54,7 +54,7 @@ class StepRow(NamedTuple):
 
 
 def step_rows(steps: Iterable[OutcomeStep]) -> tuple[StepRow, ...]:
-    """The steps of an outcome in the words of the history: what was done is a success."""
+    """Return the steps of an outcome; ``done`` is called ``success`` in the history."""
     return tuple(
         StepRow(
             step.index,
@@ -71,7 +71,7 @@ def step_rows(steps: Iterable[OutcomeStep]) -> tuple[StepRow, ...]:
 
 
 class LineRow(NamedTuple):
-    """``LineRecord``. The fields are not written: they can be read from the text."""
+    """``LineRecord``. The fields are not stored: the text has them."""
 
     at: float
     kind: str
@@ -80,7 +80,7 @@ class LineRow(NamedTuple):
 
 
 class TreeRow(NamedTuple):
-    """``TreeRecord``, and the text itself."""
+    """``TreeRecord`` with the text."""
 
     step_id: str
     at: float

@@ -1,4 +1,4 @@
-"""The tables, as the list of steps that leads to them. A step that was released never changes: the next one is appended."""
+"""The tables as a list of migrations. A released migration never changes; new ones are appended."""
 
 from __future__ import annotations
 
@@ -114,25 +114,25 @@ ALTER TABLE audit ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
 """
 
 STEPS: tuple[str, ...] = (_FIRST, _AUDIT_OF_SKILLS, _OUTCOMES, _AUDIT_OF_DECISIONS)
-"""``PRAGMA user_version`` is how many of them a file has been through."""
+"""``PRAGMA user_version`` counts the migrations that a file has had."""
 
 
 def version_of(db: sqlite3.Connection) -> int:
-    """How many steps the file of ``db`` has been through; 0 for an empty one, -1 for a database that is not ours.
+    """Return the number of migrations of ``db``: 0 for an empty file, -1 for a database of another program.
 
-    Raises ``sqlite3.DatabaseError`` for what is no database at all.
+    Raises ``sqlite3.DatabaseError`` for a file that is not a database.
     """
     version, mark, tables = db.execute(
         "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) "
         "FROM pragma_user_version, pragma_application_id"
-    ).fetchone()  # one statement: somebody may just be making the tables
+    ).fetchone()  # one statement: another process may be creating the tables
     if mark == APPLICATION_ID:
         return int(version)
     return -1 if version or tables else 0
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Bring the file of ``db`` to our version, whole or not at all, whoever else tries the same at this moment.
+    """Migrate the file of ``db`` in one transaction, also if other processes try the same.
 
     A file of a newer version stays as it is.
     """
@@ -144,7 +144,7 @@ def migrate(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("BEGIN IMMEDIATE")
     try:
-        version = version_of(db)  # another process may have been quicker
+        version = version_of(db)  # another process may have migrated it
         for step in STEPS[version:]:
             for statement in filter(str.strip, step.split(";\n")):
                 db.execute(statement)

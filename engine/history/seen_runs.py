@@ -1,7 +1,4 @@
-"""Executions that go by in a device's log and that this process did not make: what other programs do is kept as well.
-
-Follow mode's looks and the doctor's handshakes are no runs that anybody would look for.
-"""
+"""Executions of other processes, recorded from a device's log. Follow snapshots and the doctor's handshakes are omitted."""
 
 from __future__ import annotations
 
@@ -33,18 +30,18 @@ from clawperator.engine.history.trees import keep_trees
 from clawperator.engine.history.worker import HistoryWorker
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
-_HOUSEKEEPING = (FOLLOW_SOURCE, DOCTOR_SOURCE)
-_HOUSEKEEPING_IDS = ("follow-", "handshake-")
-"""How their commands are called, where the line that names the source went by before we looked."""
+_INTERNAL_SOURCES = (FOLLOW_SOURCE, DOCTOR_SOURCE)
+_INTERNAL_IDS = ("follow-", "handshake-")
+"""Prefixes of their command ids, for commands whose first line was missed."""
 _OPEN = 64
-"""Commands that may be under way at once; of more, the oldest is written as it is."""
+"""Limit of running commands; beyond it, the oldest is written as it is."""
 _CHARACTERS = 64_000_000
-"""Of trees that wait for the end of their command, in all."""
+"""Limit of the trees of running commands."""
 _OVER = 500
 _EXPIRE_SECONDS = 5.0
 
 OPERATOR_BACKEND = "operator"
-"""Only the Operator app writes into the log."""
+"""The only backend that writes to the log."""
 
 Key = tuple[str, str]
 _Seen = CommandProgress | SnapshotSeen | EnvelopeSeen
@@ -52,7 +49,7 @@ _Seen = CommandProgress | SnapshotSeen | EnvelopeSeen
 
 @dataclass(slots=True)
 class _SeenRun:
-    """What has been seen of one command so far."""
+    """What the log shows of one command so far."""
 
     device_id: str
     command_id: str
@@ -63,11 +60,11 @@ class _SeenRun:
     trees: list[tuple[float, CapturedHierarchy]] = field(default_factory=list)
 
     @property
-    def housekeeping(self) -> bool:
+    def internal(self) -> bool:
         source = self.fields.get("source")
         if source is None:
-            return self.command_id.startswith(_HOUSEKEEPING_IDS)
-        return source in _HOUSEKEEPING
+            return self.command_id.startswith(_INTERNAL_IDS)
+        return source in _INTERNAL_SOURCES
 
     @property
     def timeout_ms(self) -> int:
@@ -75,12 +72,12 @@ class _SeenRun:
 
     @property
     def overdue_at(self) -> float:
-        """When nobody waits for its envelope any more."""
+        """The end of the wait for its envelope."""
         return self.at + ((self.timeout_ms or MAX_EXECUTION_TIMEOUT_MS) + ENVELOPE_WAIT_BUFFER_MS) / 1000
 
 
 class SeenRuns:
-    """Feed it the engine's events in order, and ``expire`` it now and then."""
+    """Records runs from the engine's events; call ``expire`` regularly."""
 
     def __init__(self, worker: HistoryWorker, face: str) -> None:
         self._worker = worker
@@ -88,12 +85,12 @@ class SeenRuns:
         self._open: OrderedDict[Key, _SeenRun] = OrderedDict()
         self._own: set[Key] = set()
         self._over: OrderedDict[Key, bool] = OrderedDict()
-        """Commands whose end is known: only their beginning anew is news, and a result where none had come (true)."""
+        """Ended commands, and whether a late result may still arrive."""
         self._characters = 0
 
     @property
     def waiting(self) -> bool:
-        """Whether anything is under way, which ``expire`` may have to end."""
+        """Whether ``expire`` may have a run to end."""
         return bool(self._open)
 
     def take(self, events: Iterable[EngineEvent]) -> None:
@@ -115,17 +112,17 @@ class SeenRuns:
                         self._end(_key(event), event.at, event)
 
     def expire(self, now: float) -> None:
-        """Write what has no end and will get none."""
+        """Write runs whose envelope is overdue."""
         for key, seen in list(self._open.items()):
             if now > seen.overdue_at:
                 self._end(key, seen.last_at)
 
-    # -- on its way
+    # -- running
 
     def _progress(self, event: CommandProgress) -> None:
         before = self._open.get(_key(event))
         if event.kind == "start" and before is not None and before.fields:
-            self._end(_key(event), before.last_at)  # the same id once more, and nothing told that the first was over
+            self._end(_key(event), before.last_at)  # the id is used again, without an end of the first command
         seen = self._seen(event, begins=event.kind in ("queued", "start"))
         if seen is None:
             return
@@ -141,7 +138,7 @@ class SeenRuns:
             seen.trees.append((event.at, CapturedHierarchy(event.step_id, event.xml, event.complete)))
 
     def _seen(self, event: _Seen, *, begins: bool = False) -> _SeenRun | None:
-        """What is known of the command that has just shown itself; ``None`` where it is our own, or over."""
+        """Return the run of ``event``; ``None`` for our own and ended commands."""
         key = _key(event)
         if key in self._own or (key in self._over and not begins):
             return None
@@ -155,17 +152,17 @@ class SeenRuns:
         seen.last_at = event.at
         return seen
 
-    # -- its end
+    # -- ended
 
     def _end(self, key: Key, at: float, event: EnvelopeSeen | None = None) -> None:
         seen = self._open.pop(key)
         self._characters -= sum(len(tree.xml) for _, tree in seen.trees)
-        self._note_end(key, unanswered=event is None and not seen.housekeeping)
-        if not seen.housekeeping:
+        self._note_end(key, unanswered=event is None and not seen.internal)
+        if not seen.internal:
             self._worker.write(lambda history: history.put(_complete(seen, at, event, self._face)))
 
     def _late(self, event: EnvelopeSeen) -> None:
-        """The result of a command of which nobody expected one any more: it goes to the run that ended without it."""
+        """Add a late result to the run that ended without one."""
         key = _key(event)
         if key in self._own or event.envelope is None:
             return
@@ -185,7 +182,7 @@ def _key(event: ExecutionStarted | ExecutionFinished | _Seen) -> Key:
 
 
 def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str) -> Run:
-    """The run that ended at ``at`` as the history keeps it. For the history's thread."""
+    """Return the rows of the run that ended at ``at``. Runs in the history's thread."""
     envelope = event.envelope if event is not None else None
     status, code, message = _outcome(event)
     lines = tuple(seen.lines)
@@ -216,9 +213,9 @@ def _complete(seen: _SeenRun, at: float, event: EnvelopeSeen | None, face: str) 
 
 
 def _outcome(event: EnvelopeSeen | None) -> tuple[str, str, str]:
-    """Status, code and message, as the host that made it would have said."""
+    """Return status, code and message, as the run's own process would."""
     if event is None:
-        return "interrupted", "", "Its end did not come by in the log."
+        return "interrupted", "", "The log does not show its end."
     if event.envelope is None:
         return "failed", ErrorCode.RESULT_ENVELOPE_MALFORMED, event.problem
     if event.envelope["status"] == "success":
@@ -232,7 +229,7 @@ def _number(text: str | None) -> int:
 
 
 async def record(subscription: Subscription, seen_runs: SeenRuns) -> None:
-    """Feed ``seen_runs`` from the bus, for ever."""
+    """Feed ``seen_runs`` from the bus until cancelled."""
     while True:
         with suppress(TimeoutError):
             async with asyncio.timeout(_EXPIRE_SECONDS if seen_runs.waiting else None):

@@ -1,4 +1,4 @@
-"""The history: one SQLite file that several processes read and write at once. Synchronous: used off the event loop."""
+"""The history: one SQLite file, shared by several processes. Synchronous: not for the event loop."""
 
 from __future__ import annotations
 
@@ -27,18 +27,17 @@ T = TypeVar("T")
 DAY_SECONDS = 86_400.0
 MEGABYTE = 1_000_000
 _PRUNE_EVERY = 32
-"""Looking whether something must go costs little, but not nothing: every so many runs."""
+"""Pruning is checked once in so many runs."""
 
 _OF_FOREIGN_DATA = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
-"""What a row or note may raise that is damaged, of another version or not ours at all: it may hold anything."""
+"""What a row or note can raise that is damaged, foreign or of another version."""
 
 
 class History:
-    """Open it with ``open``. Everything raises ``EngineError`` (HISTORY_UNAVAILABLE) where the file cannot be used.
+    """Create it with ``open``; use it from one thread at a time. Raises ``EngineError`` (HISTORY_UNAVAILABLE) for an unusable file.
 
-    A file that turns out to be damaged is set aside and a new one begun; ``remarks`` say so, for somebody to be told.
-    One thread at a time. Who writes loads nothing of what only readers need. ``safe``: what is written holds no text that was
-    read from a screen or typed into one, and no tree.
+    A damaged file is renamed and a new one created; ``remarks`` say so. Modules that only readers need are imported late.
+    ``safe``: texts of screens, typed texts and trees are not written.
     """
 
     def __init__(self, path: str, db: sqlite3.Connection, remarks: list[str], *, safe: bool = False) -> None:
@@ -50,9 +49,9 @@ class History:
 
     @classmethod
     def open(cls, path: str, *, create: bool = True, safe: bool = False) -> Self:
-        """The history at ``path``. Where there is none, a new one; without ``create`` an empty one that leaves no file.
+        """Open or create the history at ``path``; without ``create``, a missing one is empty and leaves no file.
 
-        Runs whose process died meanwhile are marked so. A file of a newer version is only read.
+        Runs whose process died are marked as interrupted. A file of a newer version is read-only.
         """
         if not create and not os.path.exists(path) and not any(write_ahead.left(path)):
             return cls(path, connection.in_memory(), [], safe=safe)
@@ -64,7 +63,7 @@ class History:
             db = connection.connect(path)
         history = cls(path, db, remarks, safe=safe)
         if not history._newer:
-            with _forgiving():
+            with _optional():
                 history._mark_interrupted(time.time())
         return history
 
@@ -80,7 +79,7 @@ class History:
     # -- writing
 
     def put(self, run: Run, audit: AuditRow | None = None) -> int:
-        """Write a run, in place of what is known of that execution, and a line of the audit; the run's number."""
+        """Write a run, replacing what is known of that execution, and a row of the audit; return the run's number."""
         kept = self._kept(run)
         row = None if audit is None else self._kept_audit(audit)
 
@@ -96,7 +95,7 @@ class History:
         self._write(lambda db: writes.put_audit(db, kept))
 
     def put_late(self, run: Run) -> None:
-        """Keep the result that ``run`` holds with the run of that command that ended without one; its outcome stays."""
+        """Add the late result of ``run`` to the run that ended without one, whose outcome stays."""
         kept = self._kept(run)
         self._write(lambda db: writes.put_late(db, kept))
 
@@ -115,12 +114,9 @@ class History:
         return masked_audit(row)
 
     def mark_interrupted(self) -> None:
-        """Mark the runs whose process has died; nothing is written where there is none.
-
-        A reader asks for it: what cannot be written now is left to a later time.
-        """
+        """Mark the runs whose process has died, as far as the file can be written now."""
         if not self._newer:
-            with _forgiving():
+            with _optional():
                 self._mark_interrupted()
 
     def _mark_interrupted(self, now: float = -math.inf) -> None:
@@ -131,28 +127,28 @@ class History:
                 self._write(partial(writes.put_died, run=kept, audit=audit))
             with suppress(OSError):
                 os.unlink(path)
-        with self._taking_apart():
+        with self._parsing():
             dead = self._do(lambda db: writes.dead_runs(db, now))
             if dead:
                 self._write(lambda db: writes.mark_interrupted(db, dead))
 
     def tidy(self, number: int, *, days: float, megabytes: float) -> None:
-        """After run ``number``: every now and then a little of what is too old or too much goes."""
+        """Prune some old runs, once in ``_PRUNE_EVERY`` runs."""
         if number % _PRUNE_EVERY == 0:
-            from clawperator.engine.history.prune import give_back, prune_some
+            from clawperator.engine.history.prune import prune_some, shrink
 
             before = time.time() - days * DAY_SECONDS
             self._write(lambda db: prune_some(db, before=before, limit=megabytes * MEGABYTE))
-            self._do(give_back)
+            self._do(shrink)
 
     def prune(
         self, *, older_than: float | None = None, megabytes: float | None = None, everything: bool = False
     ) -> Pruned:
-        """Remove runs that began more than ``older_than`` seconds ago, then the oldest until ``megabytes`` are enough.
+        """Remove runs that began more than ``older_than`` seconds ago, then the oldest while the file exceeds ``megabytes``.
 
         ``everything``: all runs that have ended, and the audit.
         """
-        from clawperator.engine.history.prune import forget_all_asking, give_back_all, prune_some
+        from clawperator.engine.history.prune import clear_audit, prune_some, shrink_fully
 
         before = time.time() - older_than if older_than is not None else 0.0
         limit = int(megabytes * MEGABYTE) if megabytes is not None else 1 << 62
@@ -162,14 +158,14 @@ class History:
         while (more := self._write(lambda db: prune_some(db, before=before, limit=limit))).runs:
             done += more
         if everything:
-            self._write(forget_all_asking)
-        self._do(give_back_all)
+            self._write(clear_audit)
+        self._do(shrink_fully)
         return done._replace(bytes_after=self.size())
 
     # -- reading
 
     def runs(self, where: Filter | None = None, *, limit: int = 200, before: int | None = None) -> list[RunSummary]:
-        """Up to ``limit`` runs that ``where`` means, newest first; from below number ``before`` on, where given."""
+        """Return up to ``limit`` runs that match ``where``, newest first, with numbers below ``before``, if given."""
         from clawperator.engine.history import reads
 
         return self._read(lambda db: reads.runs(db, where, limit, before))
@@ -180,7 +176,7 @@ class History:
         return self._read(lambda db: reads.count(db, where))
 
     def find(self, key: str | int) -> RunRecord:
-        """The run with that number, executionId, or (the newest) commandId. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
+        """Return the run with that number or executionId, or the newest with that commandId. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
         from clawperator.engine.history import reads
 
         record = self._read(lambda db: reads.find(db, key))
@@ -189,7 +185,7 @@ class History:
         return record
 
     def tree(self, digest: str) -> str:
-        """The text of a tree; a beginning of its digest is enough if no other has it. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
+        """Return the text of a tree by a unique prefix of its digest. Raises ``EngineError`` (HISTORY_NOT_FOUND)."""
         from clawperator.engine.history import reads
         from clawperator.engine.history.compression import unpack_text
 
@@ -201,32 +197,29 @@ class History:
     def audit(
         self, limit: int = 200, before: int | None = None, *, events: Sequence[str] = (), device_id: str = ""
     ) -> list[AuditRecord]:
-        """The newest entries of the audit first; only of some ``events``, only of one device, where given."""
+        """Return the entries of the audit, newest first; only of ``events`` and of one device, if given."""
         from clawperator.engine.history import reads
 
         return self._read(lambda db: reads.audit(db, limit, before, events, device_id))
 
     def export(self, where: Filter | None = None, *, trees: bool = True) -> Iterator[dict[str, Any]]:
-        """Every run that ``where`` means, oldest first, whole and as JSON data: ``text`` stands in each of its ``trees``.
-
-        Without ``trees`` they are only named.
-        """
+        """Yield every run that matches ``where`` as JSON data, oldest first; with ``trees``, each has its ``text``."""
         from clawperator.engine.history import reads
 
         for number in self._read(lambda db: reads.numbers(db, where)):
-            with _forgiving():  # somebody may have pruned it meanwhile
+            with _optional():  # it may have been pruned meanwhile
                 run = self.find(number).to_dict()
                 for tree in run["trees"] if trees else ():
                     tree["text"] = self.tree(tree["digest"])
                 yield run
 
     def version(self) -> int:
-        """Another number whenever anybody wrote anything."""
+        """Return a number that changes with every write of any process."""
         (others,) = self._do(lambda db: db.execute("PRAGMA data_version").fetchone())
         return int(others) << 32 | (self._db.total_changes & 0xFFFFFFFF)
 
     def size(self) -> int:
-        """Bytes in use."""
+        """Return the bytes in use."""
         from clawperator.engine.history.prune import used_bytes
 
         return self._do(used_bytes)
@@ -237,9 +230,9 @@ class History:
     # -- the file
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do ``work`` in one transaction: whole or not at all."""
+        """Do ``work`` in one transaction."""
         if self._newer:
-            raise connection.unavailable(self.path, "a newer clawperator made it; this one only reads it")
+            raise connection.unavailable(self.path, "a newer clawperator created it; this version can only read it")
 
         def write(db: sqlite3.Connection) -> T:
             db.execute("BEGIN IMMEDIATE")
@@ -255,19 +248,19 @@ class History:
         return self._do(write)
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._taking_apart():
+        with self._parsing():
             return self._do(work)
 
     @contextmanager
-    def _taking_apart(self) -> Iterator[None]:
-        """For what takes rows apart."""
+    def _parsing(self) -> Iterator[None]:
+        """Report damaged rows as HISTORY_UNAVAILABLE."""
         try:
             yield
         except _OF_FOREIGN_DATA as exc:
             raise connection.unavailable(self.path, f"a row of it is damaged ({exc})") from exc
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do ``work``, once more with a new file where this one is damaged."""
+        """Do ``work``; if the file is damaged, replace it and try again."""
         try:
             return work(self._db)
         except sqlite3.Error as exc:
@@ -283,14 +276,14 @@ class History:
 
 
 def _aside(path: str, error: sqlite3.Error) -> list[str]:
-    """Set the file aside for which ``error`` tells that it is damaged, and say so."""
+    """Rename the damaged file and return a remark."""
     target = connection.set_aside(path)
-    return [f"The history was damaged ({error}). It was set aside as {target}, and a new one begun."] if target else []
+    return [f"The history was damaged ({error}). It was renamed to {target}, and a new one created."] if target else []
 
 
 @contextmanager
-def _forgiving() -> Iterator[None]:
-    """For what may be left undone."""
+def _optional() -> Iterator[None]:
+    """Ignore failures of optional work."""
     try:
         yield
     except EngineError:

@@ -1,4 +1,4 @@
-"""The trees of a run: kept by their digest, and named by it in the envelope instead of standing there once more. Pure."""
+"""The trees of a run: stored once by digest, which replaces them in the envelope. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from clawperator.engine.history.rows import TreeRow
 from clawperator.engine.logcat.signals import CapturedHierarchy
 
 TREE = "tree"
-"""The key of a step's data that names a tree by its digest, in place of ``text``."""
+"""The key of a step's data for the digest of a tree, in place of ``text``."""
 
 
 def keep_trees(
     seen: Sequence[tuple[float, CapturedHierarchy]], envelope: Mapping[str, Any] | None, ended_at: float
 ) -> tuple[tuple[TreeRow, ...], dict[str, Any] | None]:
-    """The trees that went by in the log, and ``envelope`` with digests for trees.
+    """Return the trees of the log, untruncated, and ``envelope`` with digests for trees.
 
-    Whatever the answer's limit on texts was: the whole tree is kept. Some builds write a tree into the envelope itself; that
-    one has been there since ``ended_at``.
+    Some Operator versions write a tree into the envelope itself; its time is ``ended_at``.
     """
     trees = [TreeRow(tree.step_id, at, digest(tree.xml), tree.xml, tree.complete) for at, tree in seen]
     if envelope is None:
@@ -34,20 +33,20 @@ def keep_trees(
             elif not (name := _name_of(text, step["id"], trees)):
                 name = digest(text)
                 trees.append(TreeRow(step["id"], ended_at, name, text, "truncated" not in data))
-            if name:  # else only the rendering is left of a tree that the device wrote into the envelope
+            if name:  # else only a rendering is left of a tree in the envelope
                 data = {key: value for key, value in data.items() if key != "text"} | {TREE: name}
         steps.append({**step, "data": data})
     return tuple(trees), {**envelope, "stepResults": steps}
 
 
 def _rendered_from(step_id: str, trees: Sequence[TreeRow]) -> str:
-    """The digest of the tree of that step, else of the last one; empty where none was seen."""
+    """Return the digest of the step's tree, else of the last one; empty without trees."""
     own = [tree for tree in trees if tree.step_id == step_id] or trees
     return own[-1].digest if own else ""
 
 
 def _name_of(text: str, step_id: str, trees: Sequence[TreeRow]) -> str:
-    """The digest of the tree that ``text`` is, or the beginning of; empty for none of them."""
+    """Return the digest of the tree that begins with ``text``; empty if none does."""
     fitting = [tree for tree in trees if tree.text.startswith(text)]
     own = [tree for tree in fitting if tree.step_id == step_id]
     return next((tree.digest for tree in own or fitting), "")

@@ -1,4 +1,4 @@
-"""The one thread in which an engine reads and writes its history, so that neither its answers nor its screens wait for a disk."""
+"""The thread in which an engine reads and writes its history, so that the event loop never waits for the disk."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ T = TypeVar("T")
 Job = Callable[["History"], object]
 
 _WAITING = 500
-"""Writes that may wait for a slow disk; what comes beyond is not recorded."""
+"""Limit of waiting writes; further ones are dropped."""
 _TROUBLES_KEPT = 20
 _LOCKED_SECONDS = 15.0
-"""How long a write is tried again while another process has the file locked; also how long ``close`` may take then."""
+"""How long a write is retried while another process locks the file; also the limit of ``close`` then."""
 
 
 class HistoryWorker:
-    """Reads are awaited, writes are handed over. The file is opened by the first of them; nothing is touched before.
+    """Reads are awaited, writes are queued. The first of them opens the file.
 
-    ``troubles`` say why something could not be recorded, each once in a row; they are published as ``HistoryTrouble``, too.
-    After ``hold``, writes that are ``late`` wait for ``close``: the answer of a command goes out first. ``safe`` as in ``History``.
+    ``troubles`` are messages about what could not be recorded, also published as ``HistoryTrouble``. After ``hold``, ``late``
+    writes wait for ``close``, so that a command prints its result first. ``safe`` as in ``History``.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class HistoryWorker:
         self._history: History | None = None
         self._held: list[Job] | None = None
         self._give_up_at = math.inf
-        """``time.monotonic()`` after which a file that is locked now is not waited for any more."""
+        """``time.monotonic()`` after which a locked file is given up."""
         self._end_at = math.inf
-        """``time.monotonic()`` after which nothing is written any more."""
+        """``time.monotonic()`` after which writes are dropped."""
         self._lost = 0
 
     @property
@@ -75,16 +75,13 @@ class HistoryWorker:
     # -- writing
 
     def write(self, job: Job, *, late: bool = False) -> None:
-        """Do ``job`` as soon as possible; whatever becomes of it, nobody waits and nothing is raised.
-
-        One that answers with the number of a run, which is over now, may make something older go.
-        """
+        """Queue ``job``; nothing is raised. If it returns the number of an ended run, old runs may be pruned."""
         if late and self._held is not None:
             self._held.append(job)
         elif len(self._jobs) < _WAITING:
             self._hand_over(lambda: self._try(job))
         else:
-            self._complain(f"more than {_WAITING} entries wait for the disk; the next ones are not kept")
+            self._complain(f"more than {_WAITING} entries wait for the disk; further ones are not recorded")
 
     def put_audit(self, row: AuditRow, *, late: bool = False) -> None:
         """As ``History.put_audit``."""
@@ -100,14 +97,14 @@ class HistoryWorker:
                 history.tidy(number, days=self._days, megabytes=self._megabytes)
         except EngineError as exc:
             self._complain(exc.message)
-        except Exception as exc:  # noqa: BLE001 -- whatever is wrong with the history, the run was not
+        except Exception as exc:  # noqa: BLE001 -- a failure of the history is no failure of the run
             self._complain(f"{type(exc).__name__}: {exc}")
         else:
             self._told = ""
             self._pass_on_remarks(history)
 
     def _done(self, job: Job) -> tuple[History, object]:
-        """Do ``job``, again and again while the file is locked: each time SQLite itself waits a while."""
+        """Do ``job``; while the file is locked, repeat it (SQLite waits each time)."""
         from clawperator.engine.history import connection
 
         while True:
@@ -150,33 +147,33 @@ class HistoryWorker:
     async def runs(
         self, where: Filter | None = None, *, limit: int = 200, before: int | None = None
     ) -> list[RunSummary]:
-        """As ``History.runs``."""
+        """Return ``History.runs``."""
         return await self._ask(lambda history: history.runs(*_given(where), limit=limit, before=before))
 
     async def count(self, where: Filter | None = None) -> int:
-        """As ``History.count``."""
+        """Return ``History.count``."""
         return await self._ask(lambda history: history.count(*_given(where)))
 
     async def find(self, key: str | int) -> RunRecord:
-        """As ``History.find``."""
+        """Return ``History.find``."""
         return await self._ask(lambda history: history.find(key))
 
     async def tree(self, digest: str) -> str:
-        """As ``History.tree``."""
+        """Return ``History.tree``."""
         return await self._ask(lambda history: history.tree(digest))
 
     async def audit(
         self, limit: int = 200, before: int | None = None, *, events: Sequence[str] = (), device_id: str = ""
     ) -> list[AuditRecord]:
-        """As ``History.audit``."""
+        """Return ``History.audit``."""
         return await self._ask(lambda history: history.audit(limit, before, events=events, device_id=device_id))
 
     async def version(self) -> int:
-        """As ``History.version``."""
+        """Return ``History.version``."""
         return await self._ask(lambda history: history.version())
 
     async def mark_interrupted(self) -> None:
-        """As ``History.mark_interrupted``."""
+        """Call ``History.mark_interrupted``."""
         await self._ask(lambda history: history.mark_interrupted())
 
     async def _ask(self, work: Callable[[History], T]) -> T:
@@ -200,10 +197,10 @@ class HistoryWorker:
     # -- the thread
 
     def close(self, *, leaving: bool = False) -> None:
-        """Write what is held, then end. Where the file stays locked, it ends without what could not be written, and says so.
+        """Write what is held, then end. Writes to a file that stays locked are dropped, with a message.
 
-        ``leaving``: the process ends now. Then the file stays open until it has: who closes it last makes SQLite move
-        everything to its final place and waits for the disk, and that can be left to somebody who has the time.
+        ``leaving``: the process ends now, so the file stays open: the last close makes SQLite run a checkpoint and wait for the
+        disk, which another process can do.
         """
         held, self._held = self._held, None
         for job in held or ():
@@ -219,7 +216,7 @@ class HistoryWorker:
                 f"The end of {self._lost} execution(s) was not recorded: another process keeps the history locked"
             )
         if leaving:
-            return  # the thread goes on waiting and keeps the file open
+            return  # the thread keeps the file open
         self._hand_over(self._close_file)
         self._hand_over(None)
         self._thread.join()
@@ -227,7 +224,7 @@ class HistoryWorker:
 
     def _hand_over(self, work: Callable[[], None] | None) -> None:
         if self._thread is None:
-            with suppress(RuntimeError):  # a command that ended in refusal before there was a loop
+            with suppress(RuntimeError):  # no event loop: a command that was refused early
                 self._loop = asyncio.get_running_loop()
             self._thread = threading.Thread(target=self._run, name="history", daemon=True)
             self._thread.start()

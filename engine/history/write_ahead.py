@@ -1,7 +1,7 @@
-"""The write-ahead of the history: one note per execution, written before its command leaves for the device.
+"""The write-ahead log of the history: one note per execution, written before its command is sent to the device.
 
-A note is a small file in a folder beside the history. Writing it waits for no disk, no other process and no thread. It goes
-when the end of the execution is recorded; a note whose process died becomes a row.
+A note is a small file beside the history, written without waiting for the disk, another process or a thread. It is removed when the
+end of the execution is recorded; a note whose process died becomes a row.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from clawperator.engine.executions.attempt import Attempt
 
 _MOST_BYTES = 4 * 1024 * 1024
-"""Of one note: far above what a valid payload needs."""
+"""Limit of one note: far more than a valid payload needs."""
 
 
 def write(history: str, attempt: Attempt, face: str, *, safe: bool) -> None:
-    """Note that this process is about to dispatch ``attempt``. ``history`` is the path of the database.
+    """Note that ``attempt`` is about to be dispatched. ``history`` is the path of the database.
 
-    ``safe`` leaves out the payload, which may hold what is typed. Raises ``OSError``.
+    ``safe`` omits the payload, which can hold typed text. Raises ``OSError``.
     """
     path = _path(history, attempt.execution_id)
     content = json.dumps(_note(attempt, face, safe=safe), separators=(",", ":")).encode()
@@ -42,13 +42,13 @@ def write(history: str, attempt: Attempt, face: str, *, safe: bool) -> None:
 
 
 def remove(history: str, execution_id: str) -> None:
-    """Forget the note of this process on ``execution_id``, where there is one."""
+    """Remove this process's note on ``execution_id``, if there is one."""
     with suppress(OSError):
         os.unlink(_path(history, execution_id))
 
 
 def left(history: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the notes of processes that died: the path, and what was noted, empty where that cannot be read."""
+    """Yield the notes of dead processes: the path, and the content, empty if unreadable."""
     try:
         names = [] if os.path.islink(_folder(history)) else os.listdir(_folder(history))
     except OSError:
@@ -63,7 +63,7 @@ def left(history: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _note(attempt: Attempt, face: str, *, safe: bool) -> dict[str, Any]:
-    """JSON data that ``account.died`` understands; ``row`` has the names of ``RunRow``, which is not loaded for it."""
+    """Return JSON data for ``row_builders.died``; ``row`` has the names of ``RunRow``, which is not loaded here."""
     assert attempt.validated is not None
     execution = attempt.validated.execution
     return {

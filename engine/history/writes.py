@@ -1,4 +1,4 @@
-"""Rows in: what is written when a run begins, when it ends, and when two processes know the same run."""
+"""Writing rows: when a run begins, when it ends, and when two processes record the same run."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from clawperator.engine.history.rows import AuditRow, LineRow, Run, RunRow, Step
 _COLUMNS = (*RunRow._fields, "action_types", "process", "message", "outcome")
 _COMPILED = MODES[0]
 _PART = re.compile(r"-p[0-9]{1,3}\Z")
-"""What the executions after the first one add to the command id of their recipe (skills.md#optional-steps)."""
+"""The suffix of the command ids of a recipe's executions after the first (skills.md#optional-steps)."""
 _LATE_SECONDS = 2.0
-"""How much later than the process that made a run another one may see it in the log."""
+"""How much later than its own process another one may see a run in the log."""
 _OVERDUE_SECONDS = 600.0
-"""How long after its own budget a run that still counts as running cannot be one, whatever became of its process."""
+"""How long after its time limit a run can no longer be running."""
 
 _INSERT = f"INSERT INTO executions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 -- our own names
 _UPDATE = f"UPDATE executions SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE number = ?"  # noqa: S608 -- our own names
 
 
 def put_run(db: sqlite3.Connection, run: Run) -> int:
-    """Write ``run``, in place of what is known of that execution; its number.
+    """Write ``run``, replacing what is known of that execution; return its number.
 
-    A run that another process has as well is there only once: who made it has the row, the other one fills its gaps.
+    A run that two processes record is kept once: the row of the process that made it, completed by the other.
     """
     twin = _twin(db, run.row)
     if twin is not None and run.row.origin == "seen":
@@ -44,10 +44,7 @@ def put_run(db: sqlite3.Connection, run: Run) -> int:
 
 
 def put_late(db: sqlite3.Connection, run: Run) -> None:
-    """Keep the result of ``run``, which came when that was over for whoever looked on, with the newest run of its command.
-
-    One that has a result already keeps that one.
-    """
+    """Add the late result of ``run`` to the newest run of its command, unless that has a result."""
     row = db.execute(
         "SELECT number FROM executions WHERE command_id = ? AND device_id = ? AND status <> 'refused' AND started_at <= ? "
         "ORDER BY number DESC LIMIT 1",
@@ -65,7 +62,7 @@ def put_audit(db: sqlite3.Connection, row: AuditRow) -> None:
 
 
 def _with_skill(db: sqlite3.Connection, row: AuditRow) -> AuditRow:
-    """``row`` with the skill that its execution was compiled from last: the same inputs give the same command id."""
+    """Return ``row`` with the skill of its command id: the same inputs compile to the same id."""
     found = db.execute(
         "SELECT skill_id, recipe_id, artifact FROM audit WHERE event = 'compile' AND command_id = ? "
         "ORDER BY number DESC LIMIT 1",
@@ -75,7 +72,7 @@ def _with_skill(db: sqlite3.Connection, row: AuditRow) -> AuditRow:
 
 
 def dead_runs(db: sqlite3.Connection, now: float = -math.inf) -> list[int]:
-    """The runs that count as running, but whose process is gone, or that are long overdue ``now``, where that is given."""
+    """Return the runs marked as running whose process is gone, or that are overdue at ``now``, if given."""
     rows = db.execute(
         "SELECT number, pid, process, started_at, timeout_ms FROM executions WHERE status = 'running'"
     ).fetchall()
@@ -100,7 +97,7 @@ def mark_interrupted(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
 
 
 def put_died(db: sqlite3.Connection, run: Run, audit: AuditRow) -> None:
-    """Keep a run whose process died, unless it has a row."""
+    """Write a run whose process died, unless it has a row."""
     known = db.execute("SELECT 1 FROM executions WHERE execution_id = ?", (run.row.execution_id,)).fetchone()
     if known is None:
         put_audit(db, audit)
@@ -131,7 +128,7 @@ def _put_children(db: sqlite3.Connection, number: int, run: Run) -> None:
     if run.row.status == "running":
         return
     told = any(step.status != "unknown" for step in run.steps)
-    if told or not _has(db, "steps", number):  # somebody who saw more of it may have filled the gap
+    if told or not _has(db, "steps", number):  # another process may have recorded more
         _put_steps(db, number, run.steps)
     _put_envelope(db, number, run)
     _put_lines(db, number, run.lines)
@@ -152,7 +149,7 @@ def _put_envelope(db: sqlite3.Connection, number: int, run: Run) -> None:
     if run.envelope is not None or run.raw:
         answer: dict[str, Any] = {"envelope": run.envelope, "raw": run.raw}
         if run.row.origin == "seen":
-            answer["at"] = run.row.ended_at  # its caller may have been told before that there is none
+            answer["at"] = run.row.ended_at  # its caller may have got a timeout before
         content = pack(answer)
         db.execute("INSERT OR REPLACE INTO envelopes (number, content) VALUES (?, ?)", (number, content))
 
@@ -177,11 +174,11 @@ def _put_trees(db: sqlite3.Connection, number: int, trees: Iterable[TreeRow]) ->
         )
 
 
-# -- the same run, known to two processes
+# -- runs that two processes record
 
 
 def _twin(db: sqlite3.Connection, run: RunRow) -> int | None:
-    """The row of the same run by another process: the same command on the same device at the same time, made only once."""
+    """Return the row of the same run by another process: same command, device and time, and at least one of them ``seen``."""
     if run.status in ("running", "refused") or not run.device_id:
         return None
     end = run.ended_at if math.isfinite(run.ended_at) else run.started_at
@@ -203,7 +200,7 @@ def _twin(db: sqlite3.Connection, run: RunRow) -> int | None:
 
 
 def _fill(db: sqlite3.Connection, number: int, run: Run) -> None:
-    """What was seen of run ``number`` and its maker has not written, which may be still on its way."""
+    """Complete run ``number`` by what another process saw; its own process may still write more."""
     if not _has(db, "envelopes", number):
         _put_envelope(db, number, run)
     if not _has(db, "steps", number):
@@ -215,7 +212,7 @@ def _fill(db: sqlite3.Connection, number: int, run: Run) -> None:
 
 
 def _adopt(db: sqlite3.Connection, number: int, seen: int) -> None:
-    """Run ``number`` was seen by somebody before its maker wrote it: what only that row has is taken over, then it goes."""
+    """Move what only row ``seen`` has to run ``number``, then delete that row."""
     for table in ("envelopes", "lines", "steps", "snapshots"):
         if not _has(db, table, number):
             db.execute(f"UPDATE {table} SET number = ? WHERE number = ?", (number, seen))  # noqa: S608 -- our own names
@@ -227,5 +224,5 @@ def _has(db: sqlite3.Connection, table: str, number: int) -> bool:
 
 
 def _storable(value: Any) -> Any:
-    """SQLite's text is UTF-8, which has no half surrogate pairs."""
+    """Return text without lone surrogates, which SQLite's UTF-8 cannot hold."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) and not value.isascii() else value

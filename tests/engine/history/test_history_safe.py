@@ -30,7 +30,7 @@ def telling_run() -> Run:
         envelope={"commandId": "cmd", "status": "success", "stepResults": steps, "error": SECRET},
         raw=(SECRET,),
         lines=(
-            LineRow(1.0, "sent", "asked for by cli, 1 action"),
+            LineRow(1.0, "sent", "sent by cli, 1 action"),
             LineRow(2.0, "stage-start", f"{STAGE}(textEquals={SECRET}) label={SECRET}"),
         ),
         trees=(a_tree(text=f"<hierarchy text='{SECRET}'/>"),),
@@ -60,7 +60,7 @@ def test_nothing_that_was_read_or_typed_gets_into_the_file(path: str) -> None:
         "actions": [{"id": "a", "type": "enter_text", "params": {"text": "*********"}}],
     }
     assert [line.text for line in record.lines] == [
-        "asked for by cli, 1 action",
+        "sent by cli, 1 action",
         f"{STAGE}(**********=*********) label=*********",
     ]
     assert record.lines[1].fields["commandId"] == "cmd"
