@@ -1,8 +1,7 @@
-"""The one table of error codes, and the one exception that carries them.
+"""The table of error codes, and the exception that carries them.
 
-A row is the whole truth about a code: HTTP status, retry class, default hint and meaning (errors.md#retry-classes and errors.md#codes). The CLI, the
-HTTP and MCP servers, the console and the documentation derive from it. A code is never localised, never reused with
-another meaning and never removed without an alias; free text lives in ``message``, ``hint`` and ``details`` only.
+A row defines a code: HTTP status, retry class, default hint and meaning (errors.md#retry-classes and errors.md#codes). All front ends
+and the documentation derive from it. A code is never localised, reused with another meaning or removed without an alias.
 
 Imported by commands that start in milliseconds: keep it free of heavy imports.
 """
@@ -62,7 +61,7 @@ class ErrorCode(StrEnum):
 
     @classmethod
     def known(cls, text: str) -> ErrorCode | None:
-        """The code that ``text`` is; ``None`` for one of the device's own, which is passed through without a hint."""
+        """Return the code ``text``; ``None`` for a code of the device, which is passed through without a hint."""
         return cls.__members__.get(text)
 
     @property
@@ -275,11 +274,10 @@ class ErrorCode(StrEnum):
 
 
 class EngineError(Exception):
-    """A failure with a stable code: no usable answer came about.
+    """A failure with a stable code: there is no usable result.
 
-    A step that failed on the device is no ``EngineError`` but data in the envelope. ``extra`` holds the few top-level
-    keys besides the standard ones that some codes carry for compatibility (errors.md#shape). Raise it ``from`` a foreign
-    exception at the border where that exception arrives.
+    A step that failed on the device is data in the envelope instead. ``extra`` holds further top-level keys of some codes
+    (errors.md#shape).
     """
 
     def __init__(
@@ -302,14 +300,14 @@ class EngineError(Exception):
         return f"{self.code}: {self.message}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The error object of errors.md#shape, flat: ``code``, ``message``, ``hint``, ``retryable``; ``details`` where it has any."""
+        """Return the error object of errors.md#shape."""
         error: dict[str, Any] = {"code": self.code.value, "message": self.message, "hint": self.hint}
         if self.details:
             error["details"] = self.details
         return {**error, **self.extra, "retryable": self.code.retryable}
 
     def to_answer(self) -> dict[str, Any]:
-        """The document of servers: what names an execution stands where a success has it, too."""
+        """Return the document of servers, with the ids of the execution at the same place as in a success."""
         error = self.to_dict()
         beside = {name: self.extra[name] for name in ("deviceId", "executionId") if self.extra.get(name)}
         if "outcome" in error:
@@ -330,7 +328,7 @@ class NotPrivateError(PermissionError):
 
 
 def not_writable(path: str, error: OSError | ValueError, *, what: str = "", hint: str = "") -> EngineError:
-    """Why ``path`` cannot be written: FILE_EXISTS, DISK_FULL or FILE_NOT_WRITABLE, with ``details.file``; FOLDER_NOT_PRIVATE.
+    """Return why ``path`` cannot be written: FILE_EXISTS, DISK_FULL or FILE_NOT_WRITABLE, with ``details.file``; FOLDER_NOT_PRIVATE.
 
     ``what`` names the file's part in the command, such as a flag; ``hint`` replaces that of FILE_EXISTS.
     """
@@ -349,7 +347,7 @@ def not_writable(path: str, error: OSError | ValueError, *, what: str = "", hint
 
 
 def not_readable(path: str, error: OSError | ValueError, *, what: str = "") -> EngineError:
-    """Why ``path`` cannot be read: FILE_NOT_READABLE, with ``details.file``."""
+    """Return why ``path`` cannot be read: FILE_NOT_READABLE, with ``details.file``."""
     return _of_file(ErrorCode.FILE_NOT_READABLE, path, error, what, "cannot be read")
 
 
@@ -360,9 +358,9 @@ def _of_file(code: ErrorCode, path: str, error: OSError | ValueError, what: str,
 
 
 def interruption(dispatch_status: str = "not_sent", **names: str) -> EngineError:
-    """Somebody stopped waiting. The device cannot be told to stop: what was sent may still act there.
+    """Return INTERRUPTED: the caller stopped waiting. A command that was sent may still act on the device.
 
-    ``dispatch_status`` is that of the broadcast (errors.md#shape); ``names`` are the ids of the execution that was cut off.
+    ``dispatch_status`` is that of the broadcast (errors.md#shape); ``names`` are the ids of the execution.
     """
     messages = {
         "not_sent": "Interrupted before the command was sent to the device",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 
-from clawperator.engine.config.settings_file import Problem
-from clawperator.engine.config.toml_lines import lines_of
+from clawperator.engine.config.toml_lines import Problem, lines_of
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.widgets import keys
 

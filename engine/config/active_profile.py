@@ -24,7 +24,7 @@ _TABLES = ("capabilities", "packages", "actions")
 
 
 class Place(NamedTuple):
-    """Where the policy is looked for; ``named``: somebody chose that file, so it has to be there."""
+    """The path of the policy file; ``named``: it was chosen explicitly, so it must exist."""
 
     path: str
     named: bool
@@ -39,12 +39,11 @@ def policy_place(settings: Settings) -> Place:
 
 
 def load_profile(settings: Settings, name: str = "") -> Profile:
-    """The profile called ``name``, or the active one: of the chosen file, else of the one in the config folder, else ``DEFAULT``.
+    """Return the profile ``name``, or the active one, of the policy file; ``DEFAULT`` without a file.
 
-    Where there is no file this asks the system once and loads nothing. A file that was read is read again only when it has
-    changed. Raises ``EngineError``: POLICY_INVALID with the file and the line for everything that is wrong with one,
-    FILE_NOT_READABLE also for a chosen one that is missing: then nothing may be done; USAGE for an unknown name. In a skill's
-    script the profile is bounded by its caller's.
+    A file is read again only after a change. In a skill's script the profile is bounded by its caller's. Raises
+    ``EngineError``: POLICY_INVALID with file and line, FILE_NOT_READABLE (also for a missing file that was chosen), USAGE for
+    an unknown name.
     """
     profile = load_policy(settings).profile(name or settings.policy_profile)
     for outer in handed_down(settings.environment):
@@ -53,10 +52,10 @@ def load_profile(settings: Settings, name: str = "") -> Profile:
 
 
 def load_policy(settings: Settings) -> Policy:
-    """All profiles, otherwise as ``load_profile``."""
+    """Return all profiles, otherwise as ``load_profile``."""
     place = policy_place(settings)
     try:
-        os.lstat(place.path)  # a link to nowhere is no absent file: somebody wanted a policy
+        os.lstat(place.path)  # a broken link is an error: a policy was intended
     except (FileNotFoundError, NotADirectoryError) as exc:
         if not place.named:
             return BUILT_IN
@@ -67,7 +66,7 @@ def load_policy(settings: Settings) -> Policy:
 
 
 def _version(path: str) -> tuple[int, ...]:
-    """Another one whenever the file has changed."""
+    """Return a value that changes with the file."""
     try:
         now = os.stat(path)
     except OSError as exc:
@@ -92,7 +91,7 @@ def _unusable(path: str, reason: str) -> EngineError:
 
 
 def permit(settings: Settings, capability: str, what: str) -> None:
-    """Hold something that is no execution against the policy; ``what`` completes "it cannot …".
+    """Check an operation that is not an execution against the policy; ``what`` completes "it cannot …".
 
     Raises ``EngineError`` READ_ONLY for what changes a device or this computer in a read-only session, CAPABILITY_DENIED.
     """
@@ -113,12 +112,12 @@ def permit(settings: Settings, capability: str, what: str) -> None:
 
 
 def packed(profile: Profile) -> str:
-    """``profile`` for the environment of a script."""
+    """Return ``profile`` for the environment of a script."""
     return json.dumps(profile.to_dict(), separators=(",", ":"))
 
 
 def handed_down(env: Mapping[str, str]) -> Iterator[Profile]:
-    """The profiles that bind this process, each once. Raises ``EngineError`` (USAGE) for one that cannot be read."""
+    """Yield the callers' profiles that bind this process. Raises ``EngineError`` (USAGE) for an unreadable one."""
     for text in dict.fromkeys((env.get(CALLER_PROFILE, ""), _of_session(os.getsid(0)))):
         if text:
             yield _unpacked(text)
@@ -126,7 +125,7 @@ def handed_down(env: Mapping[str, str]) -> Iterator[Profile]:
 
 @lru_cache(maxsize=16)
 def narrowed(profile: Profile, outer: Profile) -> Profile:
-    """``profile`` as far as ``outer`` allows it, too."""
+    """Return ``profile``, bounded by ``outer``."""
     return profile._replace(
         name=profile.name if profile.name == outer.name else f"{profile.name} within {outer.name}",
         capabilities=_both(profile.capabilities, outer.capabilities),
@@ -138,7 +137,7 @@ def narrowed(profile: Profile, outer: Profile) -> Profile:
 
 
 def _both(one: Rules, other: Rules) -> Rules:
-    """What both allow: of two patterns of which one covers the other, the narrower."""
+    """Return what both allow: of two overlapping patterns, the narrower."""
     allow = [name for name in one.allow if Rules(other.allow).allows(name)]
     allow += [name for name in other.allow if Rules(one.allow).allows(name)]
     return Rules(tuple(dict.fromkeys(allow)), tuple(dict.fromkeys((*one.deny, *other.deny))))
@@ -163,7 +162,7 @@ def _unpacked(text: str) -> Profile:
 
 @lru_cache(maxsize=1)
 def _of_session(leader: int) -> str:
-    """The variable in the environment with which the leader of our session began; empty where there is no ``/proc``."""
+    """Return the variable in the initial environment of the session leader; empty without ``/proc``."""
     try:
         with open(f"/proc/{leader}/environ", "rb") as stream:
             entries = stream.read(_MOST_BYTES).split(b"\0")

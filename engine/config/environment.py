@@ -15,8 +15,8 @@ IMAGE_SECONDS = 1800
 
 
 def config_folder() -> str:
-    """The platform's config folder: settings, policy, themes."""
-    if sys.platform == "linux":  # what platformdirs says, whose import takes half as long as a light command
+    """Return the platform's config folder: settings, policy, themes."""
+    if sys.platform == "linux":  # as platformdirs, whose import is slow
         chosen = os.environ.get("XDG_CONFIG_HOME", "")
         return os.path.join(chosen if os.path.isabs(chosen) else os.path.expanduser("~/.config"), "clawperator")
     from platformdirs import user_config_dir
@@ -25,10 +25,10 @@ def config_folder() -> str:
 
 
 def settings_path() -> str:
-    """Where settings.toml is looked for."""
+    """Return the path of settings.toml."""
     return os.path.join(config_folder(), "settings.toml")
 
 
 def policy_path() -> str:
-    """Where policy.toml is looked for where none is named."""
+    """Return the default path of policy.toml."""
     return os.path.join(config_folder(), "policy.toml")

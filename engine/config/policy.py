@@ -1,11 +1,10 @@
-"""What may be done at all: the policy's profile, and the refusal of what it does not allow (policy.md#capabilities).
+"""The rules of policy profiles, and the errors for what they do not allow (policy.md#capabilities). Pure.
 
-Without a policy file everything is allowed but ``purchase_risk``. A file that cannot be read or has a mistake allows nothing.
-Nothing but a look whether there is a file happens here; reading one is the work of ``policy_file.py``. The values are tuples
-with names because every execution waits for this module to load.
+Without a policy file everything except ``purchase_risk`` is allowed. An unreadable or invalid file allows nothing. The values are
+named tuples because they load fast.
 """
 
-# Annotations are no strings here: a named tuple would have to compile every one again, which a command would notice.
+# Without ``from __future__ import annotations``: named tuples would compile each string annotation again.
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,17 +30,16 @@ CAPABILITIES = (
     "setup_operator",
     "write_files",
 )
-"""Everything that acts on a device or on this computer needs one of these (policy.md#capabilities).
+"""Operations on a device or this computer need one of these (policy.md#capabilities).
 
-``toggle`` and ``purchase_risk`` cannot be seen in an action: only recipes declare them. ``input`` is pressing keys, ``app``
-stopping an app outside of an execution, ``setup_operator`` the Operator app, the adb server and its connections to devices,
-``write_files`` writing where a caller says.
+``toggle`` and ``purchase_risk`` are declared by recipes only. ``input`` is pressing keys, ``app`` stopping an app outside of an
+execution, ``setup_operator`` the Operator app, the adb server and its connections, ``write_files`` files that a caller names.
 """
 PURCHASE_RISK = "purchase_risk"
 WRITE_FILES = "write_files"
 SETUP_OPERATOR = "setup_operator"
 HARMLESS = ("observe", WRITE_FILES)
-"""What a read-only session may do: it leaves the device and the programs of this computer as they are."""
+"""Allowed in a read-only session."""
 ANY = "*"
 CALLER_PROFILE = "CLAWPERATOR_CALLER_PROFILE"
 """The variable with the profile of the caller of a skill's script (``active_profile.py``)."""
@@ -65,13 +63,13 @@ _IMPLIED = {
     "enter_text": "type_text",
 }
 _CLICKS_AFTER = {"scroll_and_click": True, "scroll_until": False}
-"""Actions that may click what they found, and whether they do where ``clickAfter`` is absent."""
+"""Actions that can click the node they find, and the default of ``clickAfter``."""
 _PING = "doctor_ping"
-"""The doctor's own handshake: it reads nothing and touches nothing."""
+"""The doctor's handshake, which has no effect."""
 
 
 def capabilities_of(action_type: str, params: Mapping[str, Any]) -> frozenset[str]:
-    """The capabilities that an action of the canonical ``action_type`` needs; none for one that only waits."""
+    """Return the capabilities that an action of the canonical ``action_type`` needs."""
     found = {_IMPLIED[action_type]} if action_type in _IMPLIED else set()
     if action_type == "click" or (
         action_type in _CLICKS_AFTER and params.get("clickAfter", _CLICKS_AFTER[action_type])
@@ -85,13 +83,13 @@ def capabilities_of(action_type: str, params: Mapping[str, Any]) -> frozenset[st
 
 
 def packages_of(action: "Action") -> tuple[str, ...]:
-    """The applications that ``action`` itself names to start or to stop."""
+    """Return the applications that ``action`` starts or stops."""
     package = action.params.get("applicationId") if action.type in ("open_app", "close_app") else None
     return (package,) if isinstance(package, str) else ()
 
 
 class Rules(NamedTuple):
-    """Names that are allowed, and names that are not whatever ``allow`` says; ``*`` and ``prefix.*`` stand for many."""
+    """Allowed and denied names; ``deny`` takes precedence. ``*`` and ``prefix.*`` match several names."""
 
     allow: tuple[str, ...] = (ANY,)
     deny: tuple[str, ...] = ()
@@ -110,9 +108,9 @@ _USUAL = Rules(allow=tuple(name for name in CAPABILITIES if name != PURCHASE_RIS
 
 
 class Profile(NamedTuple):
-    """One profile of a policy. ``path`` is the file in which it stands, empty for the one that holds without a file.
+    """One profile of a policy. ``path`` is its file, empty for the built-in one.
 
-    ``read_only``: only actions that leave a device as it is. ``handed_down``: it is bounded by that of the caller of a script.
+    ``read_only``: only actions that do not change a device. ``handed_down``: bounded by the profile of a script's caller.
     """
 
     name: str = "default"
@@ -133,7 +131,7 @@ class Profile(NamedTuple):
         return self.actions.allows(action_type)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data under the names of the policy file."""
+        """Return JSON data with the names of the policy file."""
         rules = {"capabilities": self.capabilities, "packages": self.packages, "actions": self.actions}
         return {
             "name": self.name,
@@ -146,14 +144,14 @@ DEFAULT = Profile()
 
 
 class Policy(NamedTuple):
-    """Profiles by their names, and which of them holds where nobody is bound to another one."""
+    """Profiles by name, and the name of the active one."""
 
     active: str
     profiles: Mapping[str, Profile]
     path: str = ""
 
     def profile(self, name: str = "") -> Profile:
-        """The profile called ``name``, or the active one. Raises ``EngineError`` (USAGE) for one that is not there."""
+        """Return the profile ``name``, or the active one. Raises ``EngineError`` (USAGE) for an unknown one."""
         found = self.profiles.get(name or self.active)
         if found is None:
             known = f"Known: {', '.join(list(self.profiles)[:20])}."
@@ -170,11 +168,11 @@ class Policy(NamedTuple):
 BUILT_IN = Policy(DEFAULT.name, {DEFAULT.name: DEFAULT})
 
 
-# -- what it refuses
+# -- refusals
 
 
 def admit(profile: Profile, execution: "Execution") -> None:
-    """Raises ``EngineError`` for the first action that ``profile`` does not allow; touches nothing.
+    """Raise ``EngineError`` for the first action that ``profile`` does not allow.
 
     READ_ONLY, ACTION_DENIED, CAPABILITY_DENIED or PACKAGE_DENIED, with ``details.{capability|package|action, profile,
     actionId, actionType, path}``, where ``path`` leads into the payload.
@@ -184,13 +182,13 @@ def admit(profile: Profile, execution: "Execution") -> None:
 
 
 def refusals(profile: Profile, execution: "Execution") -> Iterator[EngineError]:
-    """Everything that ``admit`` could raise, in the order of the actions."""
+    """Yield every refusal, in the order of the actions."""
     for index, action in enumerate(execution.actions):
         yield from action_refusals(profile, action, f"actions.{index}")
 
 
 def action_refusals(profile: Profile, action: "Action", path: str = "") -> Iterator[EngineError]:
-    """Why ``profile`` does not allow ``action``, which stands at ``path`` of a payload: nothing where it does."""
+    """Yield why ``profile`` does not allow ``action`` at ``path`` of a payload."""
     if action.type == _PING:
         return
     subject = Subject(profile, path, action.id, action.type)
@@ -218,10 +216,9 @@ def admit_recipe(
     risk_level: str = "",
     recipe_id: str = "",
 ) -> None:
-    """Raises ``EngineError`` for the first of a recipe's declared ``capabilities``, or its application, that is not allowed.
-    An empty ``application_id`` is not checked.
+    """Raise CAPABILITY_DENIED or PACKAGE_DENIED for a recipe's declared ``capabilities`` or its application, unless empty.
 
-    CAPABILITY_DENIED or PACKAGE_DENIED, as ``admit``; what the steps come to is still to be admitted.
+    The compiled actions are checked by ``admit``.
     """
     facts = {"recipeId": recipe_id, "riskLevel": risk_level}
     subject = Subject(profile, "", "", "", {name: value for name, value in facts.items() if value})
@@ -233,7 +230,7 @@ def admit_recipe(
 
 
 class Subject(NamedTuple):
-    """Of whom or what a refusal speaks."""
+    """The subject of a refusal."""
 
     profile: Profile
     path: str
@@ -264,7 +261,7 @@ class Subject(NamedTuple):
         if self.profile.handed_down:
             return "A skill's script has its caller's profile and cannot widen it: change that, or the script."
         if self.profile.path:
-            return f"{place} in {self.profile.path} decides; change it there, or the plan."
+            return f"{place} in {self.profile.path} applies; change it there, or change the plan."
         return "Without a policy file, purchase_risk is denied. Create one (clawperator policy show prints its path)."
 
     def _details(self, key: str) -> dict[str, Any]:

@@ -1,31 +1,27 @@
-"""The policy file: what may stand in it, and everything that is wrong with one, each with its line (policy.md#capabilities).
+"""The policy file (policy.md#capabilities): its models, from which the JSON Schema is generated, and its problems with their lines.
 
-One set of models describes it; the JSON Schema (``policy schema``) is made from them. Who opens a file that is not sound
-gets an error and never a profile: nothing may be allowed by mistake.
+An invalid file never gives a profile: nothing may be allowed by mistake.
 """
 
-# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+# Without ``from __future__ import annotations``: pydantic would evaluate each string annotation again.
 
 import os
 import stat
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, NamedTuple, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from clawperator.engine.config.policy import ANY, CAPABILITIES, PURCHASE_RISK, Policy, Profile, Rules, capabilities_of
-from clawperator.engine.config.toml_lines import error_line, lines_of
+from clawperator.engine.config.toml_lines import Problem, TomlTable, lines_of, read_text, validated
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.contracts.aliases import ALIASES
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode
-from clawperator.engine.files.writing import open_regular
 
-MAX_BYTES = 64 * 1024
-"""Far above any policy that a person writes."""
 _MOST = 1_000
 _NOTHING_ALLOWED = "Everything is denied until this is corrected (clawperator policy check lists every error)."
 
@@ -35,7 +31,7 @@ _USUAL = [name for name in CAPABILITIES if name != PURCHASE_RISK]
 
 
 class _OneOf(NamedTuple):
-    """Texts that a list of ours names."""
+    """A type for texts from a fixed list."""
 
     names: tuple[str, ...]
 
@@ -48,32 +44,28 @@ ActionName = Annotated[str, _OneOf((ANY, *ACTIONS))]
 PackagePattern = Annotated[str, Field(pattern=_PATTERN, max_length=255, examples=["com.example.*"])]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
-
-
-class CapabilityRules(_Table):
+class CapabilityRules(TomlTable):
     """What plans may be able to do."""
 
     allow: list[Capability] = Field(_USUAL, max_length=_MOST, description="Allowed capabilities.")
     deny: list[Capability] = Field([], max_length=_MOST, description="Denied capabilities; overrides allow.")
 
 
-class PackageRules(_Table):
+class PackageRules(TomlTable):
     """Which applications may be started and stopped: whole names, `prefix.*` for all below one, `*` for all."""
 
     allow: list[PackagePattern] = Field([ANY], max_length=_MOST, description="Which are allowed.")
     deny: list[PackagePattern] = Field([], max_length=_MOST, description="Which are not, whatever allow says.")
 
 
-class ActionRules(_Table):
+class ActionRules(TomlTable):
     """Which action types plans may hold, by their canonical names; `*` for all."""
 
     allow: list[ActionName] = Field([ANY], max_length=_MOST, description="Which are allowed.")
     deny: list[ActionName] = Field([], max_length=_MOST, description="Which are not, whatever allow says.")
 
 
-class ProfileTable(_Table):
+class ProfileTable(TomlTable):
     """One set of rules. What is left out is as without a policy: everything but `purchase_risk` is allowed."""
 
     read_only: bool = Field(False, description="Allow only actions that do not change a device.")
@@ -82,7 +74,7 @@ class ProfileTable(_Table):
     actions: ActionRules = Field(default_factory=ActionRules)
 
 
-class PolicyFile(_Table):
+class PolicyFile(TomlTable):
     """What executions may do, whoever asks for them. A file with a mistake allows nothing."""
 
     version: int = Field(ge=1, le=1, description="The version of the file format.")
@@ -92,7 +84,7 @@ class PolicyFile(_Table):
     )
 
     def policy(self, path: str) -> Policy:
-        """What it says, as values; ``path`` is the file's."""
+        """Return the policy as values; ``path`` is the file's."""
         profiles = {
             name: Profile(
                 name, _rules(table.capabilities), _rules(table.packages), _rules(table.actions), table.read_only, path
@@ -106,19 +98,10 @@ def _rules(table: CapabilityRules | PackageRules | ActionRules) -> Rules:
     return Rules(tuple(table.allow), tuple(table.deny))
 
 
-class Problem(NamedTuple):
-    """One thing that is wrong. ``line`` counts from 1; 0 where it is not known. ``key`` is dotted and may be empty."""
-
-    line: int
-    key: str
-    message: str
-    hint: str = ""
-
-
 def load(path: str) -> Policy:
-    """The policy that stands in a file.
+    """Return the policy in a file.
 
-    Raises ``EngineError``: FILE_NOT_READABLE, or POLICY_INVALID for one that has problems; all are in ``details.problems``.
+    Raises ``EngineError``: FILE_NOT_READABLE, or POLICY_INVALID with all problems in ``details.problems``.
     """
     found, problems = examine(read(path))
     if found is not None:
@@ -127,7 +110,7 @@ def load(path: str) -> Policy:
 
 
 def refusal(path: str, problems: Sequence[Problem], code: ErrorCode = ErrorCode.POLICY_INVALID) -> EngineError:
-    """The error about a policy file with ``problems``: the first one in words, all of them in ``details``."""
+    """Return the error with the first problem in the message and all in ``details``."""
     first, *others = problems
     place = f"{path}:{first.line}" if first.line else path
     more = f" (and {len(others)} more)" if others else ""
@@ -140,18 +123,13 @@ def refusal(path: str, problems: Sequence[Problem], code: ErrorCode = ErrorCode.
 
 
 def read(path: str) -> str:
-    """The text of a policy file, which is a regular one. Raises ``EngineError`` as ``load``."""
+    """Return the text of a policy file. Raises ``EngineError`` as ``load``."""
     try:
-        with open_regular(path) as stream:
-            data = stream.read(MAX_BYTES + 1)
-        text = data.decode().replace("\r\n", "\n")
+        return read_text(path)
     except OSError as exc:
         _refuse(path, exc.strerror or str(exc), ErrorCode.FILE_NOT_READABLE)
     except ValueError as exc:
         _refuse(path, str(exc))
-    if len(data) > MAX_BYTES:
-        _refuse(path, f"it has more than {MAX_BYTES:,} bytes")
-    return text
 
 
 def _refuse(path: str, reason: str, code: ErrorCode = ErrorCode.POLICY_INVALID) -> NoReturn:
@@ -159,16 +137,11 @@ def _refuse(path: str, reason: str, code: ErrorCode = ErrorCode.POLICY_INVALID) 
 
 
 def examine(text: str) -> tuple[PolicyFile | None, list[Problem]]:
-    """The policy that ``text`` holds, or everything that is wrong with it, in the order of its lines."""
-    try:
-        policy = PolicyFile.model_validate(tomllib.loads(text))
-    except ValidationError as exc:
-        lines = _Lines(text)
-        return None, sorted(_problem(error, lines) for error in exc.errors(include_url=False))
-    except ValueError as exc:
-        return None, [Problem(error_line(exc, text), "", f"This is not valid TOML: {exc}")]
-    except RecursionError:
-        return None, [Problem(0, "", "It is nested too deeply")]
+    """Return the policy in ``text``, or its problems in the order of their lines."""
+    lines = cache(lambda: _Lines(text))
+    policy, problems = validated(PolicyFile, text, lambda error: _problem(error, lines()))
+    if policy is None:
+        return None, problems
     if policy.activeProfile in policy.profiles:
         return policy, []
     known = f"Known: {', '.join(list(policy.profiles)[:20])}."
@@ -177,18 +150,18 @@ def examine(text: str) -> tuple[PolicyFile | None, list[Problem]]:
     return None, [Problem(_Lines(text).of("activeProfile") or 1, "activeProfile", message, hint)]
 
 
-# -- what is wrong
+# -- problems
 
 
 class _Lines:
-    """Where things stand in a text that TOML can read."""
+    """The lines of keys in a valid TOML text."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
         self._keys = lines_of(text)
 
     def of(self, key: str, item: object = None) -> int:
-        """The line in which ``key`` begins, or that of ``item`` in its list, where that shows."""
+        """Return the line of ``key``, or of ``item`` in its list."""
         start = self._keys.get(key, 0)
         if not start or not isinstance(item, str):
             return start
@@ -224,7 +197,7 @@ _EXAMPLE = "Write at least [profiles.default]."
 
 
 def _item_problem(line: int, key: str, table: str, given: str) -> Problem:
-    """About a name in a list of rules that means nothing."""
+    """Return the problem of an unknown name in a list of rules."""
     if table == "packages":
         message = f"{shown(key)} must hold package names, got {shown(repr(given))}"
         return Problem(line, key, message, "A pattern is *, a whole name, or a beginning and .* as in com.example.*")
@@ -239,7 +212,7 @@ def _item_problem(line: int, key: str, table: str, given: str) -> Problem:
 
 
 def _fields(location: Sequence[str]) -> Mapping[str, Any]:
-    """What may stand in the table at ``location``."""
+    """Return the fields of the table at ``location``."""
     match len(location):
         case 0:
             return PolicyFile.model_fields
@@ -250,7 +223,7 @@ def _fields(location: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _allowed(error: ErrorDetails, names: Sequence[str], *, in_list: bool) -> str:
-    """What a value may be, in words."""
+    """Return a description of the allowed values."""
     match error["type"]:
         case _ if names == ["version"]:
             return "1"
@@ -267,11 +240,11 @@ def _allowed(error: ErrorDetails, names: Sequence[str], *, in_list: bool) -> str
     return "a name in quotes" if in_list else "a text in quotes"
 
 
-# -- what it comes to
+# -- remarks
 
 
 def remarks(profile: Profile) -> Iterator[str]:
-    """What a reader of the policy should know about ``profile``, in sentences."""
+    """Yield remarks on ``profile`` for its reader."""
     if ANY not in profile.packages.allow or profile.packages.deny:
         for action_type, why in _WAYS_ROUND.items():
             able = all(map(profile.allows_capability, capabilities_of(action_type, {})))

@@ -1,7 +1,4 @@
-"""Settings, resolved once: flags > environment > settings file > default.
-
-Resolving reads the environment (and the settings file, when asked to) at the call; importing reads nothing.
-"""
+"""Settings: flags > environment > settings file > default."""
 
 from __future__ import annotations
 
@@ -39,11 +36,11 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "wait_ms": (WAIT_VARIABLE,),
 }
 _SWITCHES = {"history_enabled": ("CLAWPERATOR_NO_HISTORY", False), "safe_logs": ("CLAWPERATOR_SAFE_LOGS", True)}
-"""Variables that switch something by being there, whatever they say, and to what."""
+"""Variables that set a value by being present, with any content."""
 
 
 class Chosen(NamedTuple):
-    """A value and who chose it: ``source`` is ``flag``, ``env``, ``file`` or ``default``, ``variable`` the environment's name."""
+    """A value and its source (``flag``, ``env``, ``file`` or ``default``), with the name of an environment variable."""
 
     value: Any
     source: str
@@ -52,23 +49,17 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What an ``Engine`` needs to know about its surroundings.
+    """The settings of an ``Engine``.
 
-    ``device_id`` and ``adb_path`` are empty where nothing chose one. ``lock_dir`` is the one folder that every process of
-    this user shares, whatever its XDG variables say: moving it would let two processes drive one device.
-    ``history_path`` is the file of the history, which is kept for ``history_days`` and up to ``history_megabytes`` unless
-    ``history_enabled`` is false. ``read_only``: executions that would act on a device are refused.
-    ``policy_path`` is the policy file that somebody chose; empty for the one in the config folder, which may be absent.
-    ``policy_profile`` is the profile of it to hold; empty for the one that the file calls active.
-    ``log_dir`` is the folder of the log files, which get what is at least of ``log_level``. ``safe_logs``: neither the log
-    nor the history nor an export gets texts of screens. ``skills_registry`` is the registry file that a flag named, or
-    ``builtin``; the environment is asked where there is none.
-    ``package_chosen``: somebody named ``receiver_package``, so no other installed variant may stand in for it.
-    ``wait_ms`` is how long an execution waits for a device that is taken, where its caller does not say.
-    ``accepted_versions`` are further ``major.minor`` of Operator apps to take for compatible. ``emulator_supported_abis``
-    and ``emulator_image_seconds`` are what virtual devices may be made of, and how long the download of an image may take.
-    ``warm_auto``: the command line starts a warm process where there is none.
-    ``environment`` is what the adb bridge resolves its server address from.
+    ``device_id`` and ``adb_path`` are empty if not chosen. ``lock_dir`` does not depend on XDG variables: all processes of
+    this user must share it.
+    The history is kept for ``history_days`` and up to ``history_megabytes``. ``read_only``: executions that act on a device are
+    refused. ``policy_path`` is empty for the optional file in the config folder; ``policy_profile`` is empty for the file's
+    active one. ``safe_logs``: no texts of screens in the log, the history and exports. ``skills_registry`` is the registry
+    file of a flag, or ``builtin``; if empty, the environment is read. ``package_chosen``: ``receiver_package`` was set, so no
+    other variant may replace it. ``wait_ms`` is the default wait for a locked device. ``accepted_versions`` are additional
+    compatible ``major.minor`` of Operator apps. ``warm_auto``: the command line starts a warm process if there
+    is none. ``environment`` gives the adb server's address.
     """
 
     device_id: str = ""
@@ -103,7 +94,7 @@ class Settings:
         *,
         file: str | None = None,
     ) -> Self:
-        """Settings from ``flags`` (``None`` and empty texts count as absent), ``env`` (default: the process's own) and ``file``.
+        """Return settings from ``flags`` (``None`` and empty texts are absent), ``env`` (default: the process's) and ``file``.
 
         ``file`` is the path of a settings.toml; ``None`` reads none, and a missing file is an empty one.
 
@@ -118,7 +109,7 @@ class Settings:
 
 
 def choices(flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str, Any]) -> dict[str, Chosen]:
-    """Every setting by the name of its field, with who chose it. ``file`` is what ``read_settings_file`` answers."""
+    """Return every setting with its source. ``file`` comes from ``read_settings_file``."""
     places = {
         "lock_dir": os.path.join(home_folder(env), "locks"),
         "history_path": os.path.join(state_folder(env), "history.db"),
@@ -146,7 +137,7 @@ def _given(value: object) -> bool:
 
 
 def package_name(text: str) -> str:
-    """``text`` if it can name an Operator app; what starts with a dash, say, would be an option to the device's own tools.
+    """Return ``text`` if it is a package name: a leading dash, for example, would be an option for the device's tools.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED).
     """
@@ -162,7 +153,7 @@ def package_name(text: str) -> str:
 
 
 def wait_limit(value: object, name: str = "waitMs") -> int:
-    """``value`` (a number, or the decimal text of an environment variable) if it can be the milliseconds of a wait.
+    """Return ``value`` (a number, or decimal text of an environment variable) as milliseconds of a wait.
 
     Raises ``EngineError`` (EXECUTION_VALIDATION_FAILED).
     """
@@ -175,18 +166,18 @@ def wait_limit(value: object, name: str = "waitMs") -> int:
     raise EngineError(ErrorCode.EXECUTION_VALIDATION_FAILED, message, hint=hint, details={"path": name})
 
 
-# -- places
+# -- folders
 
 
 def home_folder(env: Mapping[str, str]) -> str:
-    """``~/.clawperator``: what the contract names there (locks, skills, downloads, logs) stays there on every system."""
+    """Return ``~/.clawperator``, which the contract names for locks, skills, downloads and logs."""
     return os.path.join(_home(env), ".clawperator")
 
 
 def state_folder(env: Mapping[str, str]) -> str:
-    """The platform's state folder in the surroundings that ``env`` describes: history, drafts, reports of crashes.
+    """Return the platform's state folder in environment ``env``: history, drafts, crash reports.
 
-    What ``platformdirs.user_state_dir`` says for the process's own environment; it can be asked for no other one.
+    It equals ``platformdirs.user_state_dir``, which supports only the process's own environment.
     """
     if sys.platform == "darwin":
         return os.path.join(_home(env), "Library", "Application Support", "clawperator")
@@ -196,12 +187,12 @@ def state_folder(env: Mapping[str, str]) -> str:
 
 
 def console_folder(env: Mapping[str, str]) -> str:
-    """Where the console keeps what it must not lose: drafts."""
+    """Return the folder of the console's drafts."""
     return os.path.join(state_folder(env), "console")
 
 
 def crash_path(env: Mapping[str, str]) -> str:
-    """Where the console writes why it failed, the last time that it did."""
+    """Return the path of the console's last crash report."""
     return os.path.join(console_folder(env), "console-crash.txt")
 
 
@@ -210,16 +201,16 @@ def _home(env: Mapping[str, str]) -> str:
 
 
 def themes_folder() -> str:
-    """Where the user's own themes for the console are looked for."""
+    """Return the folder of the user's themes for the console."""
     return os.path.join(config_folder(), "themes")
 
 
 def read_settings_file(path: str) -> dict[str, Any]:
-    """What a settings file chooses, by the names of ``Settings``' fields; ``{}`` where there is no file.
+    """Return the values of a settings file by the names of ``Settings``' fields; ``{}`` without a file.
 
     Raises ``EngineError``: FILE_NOT_READABLE, or SETTINGS_INVALID for a file with unknown or wrong keys.
     """
-    if not os.path.lexists(path):  # most people have none, and reading one costs an import
+    if not os.path.lexists(path):  # the import for reading one is slow
         return {}
     from clawperator.engine.config.settings_file import load
 

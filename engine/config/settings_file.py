@@ -1,30 +1,24 @@
-"""The settings file: what may stand in it, and everything that is wrong with one, each with its line.
+"""The settings file: its models, from which the JSON Schema is generated, and its problems with their lines."""
 
-One set of models describes it; the JSON Schema (``schema settings``) is made from them.
-"""
-
-# Annotations are no strings here: pydantic would have to evaluate every one again, which a command would notice.
+# Without ``from __future__ import annotations``: pydantic would evaluate each string annotation again.
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from functools import cache
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema
 from pydantic_core import ErrorDetails
 
 from clawperator.engine.config.environment import HISTORY_DAYS, HISTORY_MEGABYTES, IMAGE_SECONDS
-from clawperator.engine.config.toml_lines import error_line, lines_of
+from clawperator.engine.config.toml_lines import Problem, TomlTable, lines_of, read_text, validated
 from clawperator.engine.contracts.issues import shown, suggestion
 from clawperator.engine.contracts.limits import PACKAGE
 from clawperator.engine.contracts.operator_identity import AGENT_ACTION, RELEASE_PACKAGE
 from clawperator.engine.errors import EngineError, ErrorCode, not_readable
-from clawperator.engine.files.writing import open_regular
 
-MAX_BYTES = 64 * 1024
-"""Far above any settings that a person writes."""
 SETTLE_MS = 300
-"""How long the console waits after an action before it looks at the screen again."""
+"""Delay of the console between an action and the next snapshot."""
 STREAM_LINES = 100_000
 
 _PATH = r"^([/~].*)?$"
@@ -38,11 +32,7 @@ _FORMS = {
 }
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
-
-
-class HistorySettings(_Table):
+class HistorySettings(TomlTable):
     """What is remembered of executions, on this computer only."""
 
     enabled: bool = Field(True, description="Record executions, results and trees.")
@@ -53,7 +43,7 @@ class HistorySettings(_Table):
     path: str = Field("", pattern=_PATH, description="The history file; empty: in the state folder.")
 
 
-class EmulatorSettings(_Table):
+class EmulatorSettings(TomlTable):
     """What virtual devices may be made of."""
 
     supported_abis: list[Annotated[str, Field(pattern=_ABI)]] = Field(
@@ -66,19 +56,19 @@ class EmulatorSettings(_Table):
     )
 
 
-class OutputSettings(_Table):
+class OutputSettings(TomlTable):
     """What commands print."""
 
     terminal: Literal["json", "pretty"] = Field("json", description="The default output format on a terminal.")
 
 
-class WarmSettings(_Table):
+class WarmSettings(TomlTable):
     """The process that makes commands start at once."""
 
     auto: bool = Field(False, description="Start the warm process with the first command that needs an engine.")
 
 
-class ConsoleSettings(_Table):
+class ConsoleSettings(TomlTable):
     """How the console looks and behaves; its flags win over this."""
 
     theme: str = Field(
@@ -97,7 +87,7 @@ class ConsoleSettings(_Table):
 
 
 def _flat(value: object, name: str = "") -> object:
-    """``tree.find = "f"`` is a table in a table to TOML; here it is the id ``tree.find``, as with quotes."""
+    """Flatten tables: to TOML, ``tree.find = "f"`` is a nested table; here it is the id ``tree.find``."""
     if not isinstance(value, dict):
         return {name: value} if name else value
     flat: dict[str, object] = {}
@@ -112,7 +102,7 @@ Keys = Annotated[str, Field(min_length=1, max_length=100, examples=["ctrl+k", "j
 Keymap = Annotated[dict[str, Keys], BeforeValidator(_flat), WithJsonSchema(_TEXTS)]
 
 
-class SettingsFile(_Table):
+class SettingsFile(TomlTable):
     """Settings of Clawperator. Flags and environment variables win over them."""
 
     device_id: str = Field("", description="The device to use if no flag or variable selects one.")
@@ -147,7 +137,7 @@ class SettingsFile(_Table):
     keymap: Keymap = Field(default_factory=dict, description="Custom keys for the console's bindings, by binding id.")
 
     def choices(self) -> dict[str, Any]:
-        """What the file itself says, by the names of the fields of ``Settings``; the console's part is left out."""
+        """Return the file's values by the names of ``Settings``' fields, without those of the console."""
         chosen = {name: getattr(self, name) for name in self.model_fields_set if name not in _TABLES}
         for table in ("history", "emulator", "warm"):
             inner = getattr(self, table)
@@ -159,7 +149,7 @@ class SettingsFile(_Table):
         return chosen
 
 
-_TABLES: Mapping[str, type[_Table] | None] = {
+_TABLES: Mapping[str, type[TomlTable] | None] = {
     "history": HistorySettings,
     "emulator": EmulatorSettings,
     "warm": WarmSettings,
@@ -169,22 +159,10 @@ _TABLES: Mapping[str, type[_Table] | None] = {
 }
 
 
-class Problem(NamedTuple):
-    """One thing that is wrong. ``line`` counts from 1; 0 where it is not known. ``key`` is dotted and may be empty."""
-
-    line: int
-    key: str
-    message: str
-    hint: str = ""
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.message}" if self.line else self.message
-
-
 def load(path: str) -> SettingsFile:
-    """The settings of a file; of a missing one the defaults.
+    """Return the settings of a file, or the defaults if it does not exist.
 
-    Raises ``EngineError``: FILE_NOT_READABLE, or SETTINGS_INVALID for one that has problems: all are in ``details.problems``.
+    Raises ``EngineError``: FILE_NOT_READABLE, or SETTINGS_INVALID with all problems in ``details.problems``.
     """
     text = read(path)
     settings, problems = examine(text or "")
@@ -194,7 +172,7 @@ def load(path: str) -> SettingsFile:
 
 
 def refusal(path: str, problems: Sequence[Problem]) -> EngineError:
-    """SETTINGS_INVALID about a settings file with ``problems``: the first one in words, all of them in ``details``."""
+    """Return SETTINGS_INVALID with the first problem in the message and all in ``details``."""
     first, *others = problems
     more = f" (and {len(others)} more: clawperator config check)" if others else ""
     unreadable = "" if first.key else " cannot be read"
@@ -207,36 +185,24 @@ def refusal(path: str, problems: Sequence[Problem]) -> EngineError:
 
 
 def read(path: str) -> str | None:
-    """The text of a settings file; ``None`` where there is none. Raises ``EngineError`` as ``load``."""
+    """Return the text of a settings file; ``None`` if it does not exist. Raises ``EngineError`` as ``load``."""
     try:
-        with open_regular(path) as stream:
-            data = stream.read(MAX_BYTES + 1)
-        text = data.decode().replace("\r\n", "\n")
+        return read_text(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as exc:
         raise not_readable(path, exc, what="Settings file") from exc
     except ValueError as exc:
         raise refusal(path, [Problem(0, "", str(exc))]) from exc
-    if len(data) > MAX_BYTES:
-        raise refusal(path, [Problem(0, "", f"it has more than {MAX_BYTES:,} bytes")])
-    return text
 
 
 def examine(text: str) -> tuple[SettingsFile | None, list[Problem]]:
-    """The settings that ``text`` holds, or everything that is wrong with it, in the order of its lines."""
-    try:
-        return SettingsFile.model_validate(tomllib.loads(text)), []
-    except ValidationError as exc:
-        lines = lines_of(text)
-        return None, sorted(_problem(error, lines) for error in exc.errors(include_url=False))
-    except ValueError as exc:
-        return None, [Problem(error_line(exc, text), "", f"This is not valid TOML: {exc}")]
-    except RecursionError:
-        return None, [Problem(0, "", "It is nested too deeply")]
+    """Return the settings in ``text``, or its problems in the order of their lines."""
+    lines = cache(lambda: lines_of(text))
+    return validated(SettingsFile, text, lambda error: _problem(error, lines()))
 
 
-# -- what is wrong
+# -- problems
 
 
 def _problem(error: ErrorDetails, lines: Mapping[str, int]) -> Problem:
@@ -249,7 +215,7 @@ def _problem(error: ErrorDetails, lines: Mapping[str, int]) -> Problem:
 
 
 def _meant(location: list[str]) -> str:
-    """What an unknown key may have been meant to be, or where it belongs."""
+    """Return a suggestion for an unknown key."""
     *outer, name = location
     table = _TABLES.get(".".join(outer)) or SettingsFile
     for place, model in _TABLES.items():
@@ -259,7 +225,7 @@ def _meant(location: list[str]) -> str:
 
 
 def _schema(location: list[str]) -> dict[str, Any]:
-    """The part of the JSON Schema that a value at ``location`` has to fulfil."""
+    """Return the JSON Schema of the value at ``location``."""
     if location[0] == "keymap" and len(location) > 1:
         return TypeAdapter(Keys).json_schema()
     whole = SettingsFile.model_json_schema()
@@ -272,7 +238,7 @@ def _schema(location: list[str]) -> dict[str, Any]:
 
 
 def _allowed(schema: Mapping[str, Any]) -> str:
-    """What a value may be, in words."""
+    """Return a description of the allowed values."""
     if "enum" in schema:
         return f"one of: {', '.join(schema['enum'])}"
     match schema["type"]:

@@ -1,24 +1,72 @@
-"""Where things stand in a TOML text: tomllib says what a file holds, and nobody where. Pure."""
+"""TOML files of the configuration: reading, validation by a model, and the line of each problem."""
 
 import re
 import tomllib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from clawperator.engine.files.writing import open_regular
+
+Model = TypeVar("Model", bound=BaseModel)
+MAX_BYTES = 64 * 1024
+"""Limit of a file."""
 _LONGEST_VALUE = 100
-"""Lines of one value. Beyond, nobody is told in which line a key begins."""
+"""Limit of the lines of one value; keys after a longer one have no line."""
+
+
+class TomlTable(BaseModel):
+    """The base of models for tables: strict, without unknown keys."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+
+class Problem(NamedTuple):
+    """One problem of a file. ``line`` counts from 1, 0 if unknown. ``key`` is dotted and may be empty."""
+
+    line: int
+    key: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}" if self.line else self.message
+
+
+def read_text(path: str) -> str:
+    """Return the text of a TOML file. Raises ``OSError``, and ``ValueError`` for invalid content or a larger file."""
+    with open_regular(path) as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
+    return data.decode().replace("\r\n", "\n")
+
+
+def validated(
+    model: type[Model], text: str, describe: Callable[[ErrorDetails], Problem]
+) -> tuple[Model | None, list[Problem]]:
+    """Return the validated model of a TOML text, or its problems in the order of their lines."""
+    try:
+        return model.model_validate(tomllib.loads(text)), []
+    except ValidationError as exc:
+        return None, sorted(map(describe, exc.errors(include_url=False)))
+    except ValueError as exc:
+        return None, [Problem(error_line(exc, text), "", f"This is not valid TOML: {exc}")]
+    except RecursionError:
+        return None, [Problem(0, "", "It is nested too deeply")]
 
 
 def error_line(error: ValueError, text: str) -> int:
-    """The line that tomllib complains of."""
     place = re.search(r"\(at line (\d+), column \d+\)", str(error))
     return int(place[1]) if place else text.count("\n") + 1
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """The line in which each key of a TOML text begins, by its dotted path; ``text`` must be one that TOML can read.
+    """Return the line of each key of a valid TOML text, by its dotted path.
 
-    Nothing of TOML is read here but its borders: a line belongs to the one before until the two parse together.
+    A line belongs to the one before until the two parse together.
     """
     found: dict[str, int] = {}
     table, start = "", 1
@@ -38,7 +86,7 @@ def lines_of(text: str) -> dict[str, int]:
 
 
 def _parsed(lines: list[str]) -> dict[str, Any] | None:
-    """The values of a statement that is complete."""
+    """Return the values of a complete statement."""
     if len(lines) > _LONGEST_VALUE:
         return None
     try:
@@ -48,7 +96,7 @@ def _parsed(lines: list[str]) -> dict[str, Any] | None:
 
 
 def _paths(values: object, outer: str, levels: int = 4) -> Iterator[str]:
-    """Every dotted path in ``values`` down to where settings may stand, outer ones first."""
+    """Yield every dotted path in ``values``, outer ones first."""
     if isinstance(values, list) and outer:  # an array of tables
         values = values[0] if values else {}
     if isinstance(values, dict) and levels:

@@ -1,8 +1,7 @@
 """The log file: one JSON object per line, one file per local day (cli.md#conventions).
 
-It is written beside the work and never gets into its way: what cannot be written is told once, and then nothing is written
-any more. Every line goes out in one piece, so that processes can share a file, and it holds ASCII only, so that a terminal
-that shows it obeys nobody.
+A failure to write is reported once, and then logging stops. Each line is written in one call, so that processes can share a file, and
+in ASCII, so that it cannot control a terminal.
 """
 
 from __future__ import annotations
@@ -28,29 +27,29 @@ if TYPE_CHECKING:
 
 LEVELS = ("debug", "info", "warn", "error")
 OUTPUT = "skills.run.output"
-"""The event of one line that a skill's script has said: written whatever the level."""
+"""The event of a line of a script's output: written at any level."""
 LONGEST_TEXT = 8_000
 """Characters of one message or one value."""
 LARGEST_FILE = 100_000_000
-"""Bytes of one day; beyond it something has gone wrong that more lines do not explain."""
+"""Limit in bytes of the file of one day."""
 _EXECUTIONS_KEPT = 1_000
 _COMMANDS_KEPT = 20_000
-"""Of what one command sent to adb: the last ones tell how it ended."""
+"""Limit of recorded adb commands; the oldest are dropped."""
 
 
 def today_path(folder: str, at: float | None = None) -> str:
-    """The file in ``folder`` for the local day of ``at`` (seconds since the epoch; default: now)."""
+    """Return the file in ``folder`` for the local day of ``at`` (seconds since the epoch; default: now)."""
     return os.path.join(folder, f"clawperator-{time.strftime('%Y-%m-%d', time.localtime(at))}.log")
 
 
 def known_level(text: str) -> str:
-    """``text`` if it is a level, else ``info``: a wrong word in an environment must not end a program."""
+    """Return ``text`` if it is a level, else ``info``: a wrong environment variable is not fatal."""
     return text if text in LEVELS else "info"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line before it is written; ``at`` in seconds since the epoch, ``fields`` by their names in the file."""
+    """One line; ``at`` in seconds since the epoch, ``fields`` by their names in the file."""
 
     at: float
     level: str
@@ -60,13 +59,13 @@ class Line:
 
 
 def _unheard(_: str) -> None:
-    """For those who do not care whether it can be written."""
+    """Ignore the warning."""
 
 
 class LogFile:
-    """Appends to the file of the day in ``folder`` what is at least of ``level``; any thread may write.
+    """Appends lines of at least ``level`` to the file of the day in ``folder``; thread-safe.
 
-    ``safe`` keeps words of screens and scripts out of it. ``warn`` is called at most once, with why nothing is written any more.
+    ``safe`` masks texts of screens and scripts. ``warn`` is called once if logging stops.
     """
 
     def __init__(
@@ -80,15 +79,15 @@ class LogFile:
         self._full = ""
 
     def wants(self, level: str, event: str = "") -> bool:
-        """Whether a line of that level would be written."""
+        """Return whether a line of that level is written."""
         return not self._off and (event == OUTPUT or LEVELS.index(known_level(level)) >= LEVELS.index(self.level))
 
     def write(self, level: str, event: str, message: str, **fields: Any) -> None:
-        """Write one line now. ``fields`` by their names in the file (``commandId=…``); those that are ``None`` are left out."""
+        """Write one line now. ``fields`` have their names in the file (``commandId=…``); ``None`` is omitted."""
         self.put([Line(time.time(), level, event, message, fields)])
 
     def put(self, lines: Iterable[Line]) -> None:
-        """Write lines. Never raises; blocks for as long as the disk does."""
+        """Write lines. Never raises; blocks on the disk."""
         written: dict[str, list[bytes]] = {}
         for line in lines:
             if self.wants(line.level, line.event):
@@ -119,7 +118,7 @@ class LogFile:
 
 
 def _open(path: str) -> int:
-    """Raise ``OSError`` for a link, a FIFO or a device in the file's place, without waiting for the FIFO's other end."""
+    """Open the log file. Raises ``OSError`` for a link, a FIFO or a device, without blocking."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
@@ -131,7 +130,7 @@ def _open(path: str) -> int:
 
 
 def encode(line: Line, *, safe: bool = False) -> bytes:
-    """The line as it stands in the file, its end included. ``safe`` masks what a script has said."""
+    """Return the line with its line feed. ``safe`` masks the output of scripts."""
     import json
 
     message = line.message
@@ -155,29 +154,29 @@ def _plain(value: Any) -> Any:
 
 
 def open_log(settings: Settings, *, warn: Callable[[str], object] = _unheard) -> LogFile:
-    """The log that ``settings`` ask for; no file is made before there is something to write."""
+    """Return the log of ``settings``; the first line creates the file."""
     return LogFile(settings.log_dir, settings.log_level, settings.safe_logs, warn=warn)
 
 
 class LogRecorder:
-    """Takes notes of executions for a process that runs one command: nothing is made of them before its answer is out."""
+    """Collects the executions of a process that runs one command, to be written after its result is printed."""
 
     def __init__(self) -> None:
         self._ends: list[tuple[float, Attempt, Mapping[str, Any], float]] = []
         self._commands: deque[AdbCommand] = deque(maxlen=_COMMANDS_KEPT)
 
     def heard(self, command: AdbCommand) -> None:
-        """What went to adb: for ``AdbTrace.listener``."""
+        """Note an adb command: for ``AdbTrace.listener``."""
         self._commands.append(command)
 
     def dispatched(self, attempt: Attempt) -> None:
-        """Its end tells of it as well."""
+        """Do nothing: ``ended`` logs the dispatch, too."""
 
     def ended(self, attempt: Attempt, result: Mapping[str, Any], duration_ms: float) -> None:
         self._ends.append((time.time(), attempt, result, duration_ms))
 
     def write(self, log: LogFile) -> None:
-        """Write everything that was noted."""
+        """Write what was collected."""
         lines = [line for end in self._ends for line in _told(*end, safe=log.safe)]
         log.put(sorted([*lines, *map(_adb, self._commands)], key=lambda line: line.at))
 
@@ -194,22 +193,20 @@ def _told(at: float, attempt: Attempt, result: Mapping[str, Any], duration_ms: f
     return [*left, _ended(at, names, result, duration_ms, safe=safe)]
 
 
-# -- what the engine tells
+# -- events
 
 
 @asynccontextmanager
 async def follow_bus(bus: EventBus, log: LogFile, adb: AdbTrace | None = None) -> AsyncIterator[None]:
-    """Write what is published for as long as the block runs, and at level debug what ``adb`` hears; at its end everything
-    is written.
-    """
+    """Log events during the block, at level debug also adb commands; at its end all are written."""
     if adb is not None and log.wants("debug"):
         adb.listener = partial(_publish, bus)
     with bus.subscribe() as subscription:
-        story = Story(safe=log.safe)
+        event_lines = EventLines(safe=log.safe)
 
         async def follow() -> None:
             while events := await subscription.batch():
-                if lines := [line for event in events for line in story.lines(event)]:
+                if lines := [line for event in events for line in event_lines.lines(event)]:
                     await asyncio.to_thread(log.put, lines)
 
         task = asyncio.create_task(follow(), name="log file")
@@ -228,15 +225,15 @@ def _publish(bus: EventBus, command: AdbCommand) -> None:
     bus.publish(AdbCalled(device_id=command.serial or None, command=command))
 
 
-class Story:
-    """Engine events as lines. Remembers of running executions what their ends do not repeat; ``safe``: codes, no words."""
+class EventLines:
+    """Engine events as lines. Keeps the task ids of running executions; ``safe``: codes instead of messages."""
 
     def __init__(self, *, safe: bool = False) -> None:
         self._safe = safe
         self._tasks: dict[str, str] = {}
 
     def lines(self, event: EngineEvent) -> list[Line]:
-        """The lines of one event; most events have none."""
+        """Return the lines of one event; most events have none."""
         from clawperator.engine.events.types import (
             AdbCalled,
             CheckFinished,
@@ -280,7 +277,7 @@ def _dispatched(at: float, names: dict[str, Any]) -> list[Line]:
 
 
 def _ended(at: float, names: dict[str, Any], result: Mapping[str, Any], duration_ms: float, *, safe: bool) -> Line:
-    """The end of an execution; ``result`` is the engine result of execution.md#result."""
+    """Return the line of the end of an execution; ``result`` is the engine result of execution.md#result."""
     facts = {**names, "durationMs": round(duration_ms)}
     envelope = result.get("envelope")
     if envelope is not None:
@@ -299,7 +296,7 @@ _ENDS = {
     "RESULT_ENVELOPE_TIMEOUT": "timeout.fired",
     "RECEIVER_NOT_INSTALLED": "preflight.apk.missing",
 }
-"""Codes of executions that ended without a result and have an event of their own."""
+"""Codes of executions without a result that have their own event."""
 
 
 def _adb(command: AdbCommand) -> Line:

@@ -1,6 +1,6 @@
-"""What a log, a history or an audit may hold where nothing read from or typed into a screen shall stand in it (skills.md#outputs). Pure.
+"""Masking of texts for safe logs, histories and audits (skills.md#outputs). Pure.
 
-What is kept is named here, and every other text is masked: of a key that nobody thought of nobody knows what stands in it.
+Only the keys listed here keep their texts; all other texts are masked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clawperator.engine.contracts.limits import EXPECTED_FORMAT, MODES
 
 NAMES = frozenset(
     {
-        # the payload: what is done, not to which texts
+        # the payload
         "id", "type", "commandId", "taskId", "source", "mode", "expectedFormat", "applicationId", "expectedPackage", "key",
         "direction", "clickType", "role", "resourceId", "validator",
         # the envelope
@@ -25,7 +25,7 @@ NAMES = frozenset(
         "executionId", "deviceId", "backend", "face", "origin", "package", "kind", "stepId", "digest",
     }
 )  # fmt: skip
-"""Keys whose texts are names of ours or of programs; some of them only if the text is one of a few words (``_words``)."""
+"""Keys whose texts are names; some only if the text is one of ``_words``."""
 
 LINE_FIELDS = (
     "commandId",
@@ -38,7 +38,7 @@ LINE_FIELDS = (
     "delayMs",
     "durationMs",
 )
-"""Fields of live lines that are numbers and names; ``id`` of a stage holds the texts that were looked for."""
+"""Fields of live lines that are numbers and names; the ``id`` of a stage contains matcher texts."""
 
 _OUTCOMES = frozenset(
     {
@@ -48,13 +48,13 @@ _OUTCOMES = frozenset(
         "window_count",
     }
 )  # fmt: skip
-"""Keys of a step's data that tell how it went, and not what stood on the screen (wire.md#semantics-on-the-device)."""
+"""Keys of a step's data without texts of the screen (wire.md#semantics-on-the-device)."""
 _TREES = ("text", "tree", "view")
-"""Where the data of a snapshot holds what the screen showed."""
+"""Keys of a snapshot's data with the tree."""
 _LETTER = re.compile(r"[^\W_]")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")
-_STORY = re.compile(r"\[(?:Clawperator-Command|UiActionEngine)\] [a-z_-]+(?= )")
-"""How the lines begin that consist of fields; of every other line only its origin is kept."""
+_FIELD_LINE = re.compile(r"\[(?:Clawperator-Command|UiActionEngine)\] [a-z_-]+(?= )")
+"""Beginnings of lines with fields; of other lines only the origin is kept."""
 _ORIGIN = re.compile(r"\[[A-Za-z-]+\]")
 
 
@@ -63,12 +63,12 @@ _FOLDERS = re.compile(r".*[/\\]", re.DOTALL)
 
 
 def mask(text: str) -> str:
-    """``text`` with a ``*`` for every letter and digit; its other characters stay."""
+    """Return ``text`` with ``*`` for every letter and digit."""
     return _LETTER.sub("*", text)
 
 
 def mask_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """An execution without the texts that are typed or looked for, valid or not: keys that no payload has are masked as well."""
+    """Return a payload, valid or not, without typed texts and matcher texts; unknown keys are masked, too."""
     known = _payload_keys()
 
     def masked(value: Any, key: str) -> Any:
@@ -84,12 +84,12 @@ def mask_payload(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mask_type(name: str) -> str:
-    """An action type as it was given, masked where there is none of that name."""
+    """Return an action type, masked if unknown."""
     return name if spelled(name) in _words()["type"] else mask(name)
 
 
 def mask_warning(warning: Mapping[str, Any]) -> dict[str, Any]:
-    """A warning about a payload; its ``path`` may lead to a key that no payload has."""
+    """Return a warning with unknown keys in its ``path`` masked."""
     known = _payload_keys()
 
     def segment(found: re.Match[str]) -> str:
@@ -114,7 +114,7 @@ def _payload_keys() -> frozenset[str]:
 
 @cache
 def _words() -> Mapping[str, frozenset[str]]:
-    """Keys whose texts are one of a few words: any other word came from a caller's mistake or from the device."""
+    """Return the allowed words of keys: other words come from a caller's mistake or the device."""
     from clawperator.engine.contracts.actions import ACTIONS
 
     types = frozenset((*ACTIONS, *ALIASES))
@@ -131,7 +131,7 @@ def _words() -> Mapping[str, frozenset[str]]:
 
 
 def mask_envelope(envelope: Mapping[str, Any]) -> dict[str, Any]:
-    """An envelope without what its steps read, and without trees."""
+    """Return an envelope without the texts that its steps read, and without trees."""
     steps = envelope.get("stepResults")
     masked = mask_document({key: value for key, value in envelope.items() if key != "stepResults"})
     if isinstance(steps, list | tuple):
@@ -140,15 +140,15 @@ def mask_envelope(envelope: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mask_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON data of ours in which every text is masked that is no name."""
+    """Return JSON data with all texts masked except names."""
     return {_key(name): _masked(value, name, NAMES) for name, value in document.items()}
 
 
 def mask_line(text: str) -> str:
-    """One of the Operator's live lines: its words and the names and numbers in it stay, of a stage its kind."""
+    """Return one of the Operator's live lines with its names and numbers; of a stage, only its kind."""
     from clawperator.engine.logcat.progress import read_progress
 
-    head, told = _STORY.match(text), read_progress(text)
+    head, told = _FIELD_LINE.match(text), read_progress(text)
     if head is None or told is None:
         origin = _ORIGIN.match(text)
         kept = origin[0] if origin else ""
@@ -205,5 +205,5 @@ def _masked(value: Any, key: str, names: frozenset[str]) -> Any:
 
 
 def is_code(key: str, value: str) -> bool:
-    """Whether ``value`` is one of our error codes where ``key`` may hold a sentence as well."""
+    """Return whether ``value`` is an error code, for a ``key`` that can also hold a sentence."""
     return key == "error" and value.isupper() and " " not in value

@@ -1,4 +1,4 @@
-"""The lock that an operating system puts on a file: it falls with the process that has it."""
+"""File locks of the operating system, which releases them when the process ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 from clawperator.engine.files.writing import require_regular
 
 _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
-"""How the systems say that somebody else has a lock."""
+"""Errors for a lock that another process holds."""
 _CONTENT_BYTES = 16 * 1024
 
 

@@ -1,4 +1,4 @@
-"""Reading stdin whole, for everything that takes ``-`` for a file."""
+"""Reading stdin, for commands that accept ``-`` as a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def read_stdin(limit: int) -> bytes:
-    """At most ``limit`` bytes of stdin. Raises ``OSError``, and ``ValueError`` where stdin is closed or empty."""
+    """Return at most ``limit`` bytes of stdin. Raises ``OSError``, and ``ValueError`` if stdin is closed or empty."""
     if sys.stdin is None or sys.stdin.closed:
         raise ValueError("it is closed")
     data = sys.stdin.buffer.read(limit)

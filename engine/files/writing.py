@@ -1,4 +1,4 @@
-"""How the product reads and writes its files: regular ones only, written whole or not at all and private."""
+"""Reading and writing regular files, private and atomically."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 PRIVATE = 0o600
-"""The mode of everything that may show a screen, a payload or what was typed."""
+"""The mode of files that can hold texts of screens, payloads or typed texts."""
 
 
 def open_regular(path: str) -> BufferedReader:
@@ -125,7 +125,7 @@ def _usual_mode(path: str) -> int:
     try:
         return stat.S_IMODE(os.stat(path).st_mode)
     except FileNotFoundError:
-        mask = os.umask(0o022)  # it can only be asked for by setting it
+        mask = os.umask(0o022)  # it can only be read by setting it
         os.umask(mask)
         return 0o666 & ~mask
 

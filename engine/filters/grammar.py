@@ -1,14 +1,13 @@
-r"""The one filter grammar: of the stream, of the history screen and of ``history list --filter``. Pure.
+r"""The filter grammar of the stream, the history screen and ``history list --filter``. Pure.
 
-A filter is words and ``key:value`` terms with blanks between, all of which must hold; ``!`` before a term negates it::
+A filter is words and ``key:value`` terms separated by blanks, all of which must match; ``!`` negates a term::
 
     wifi "two words" status:failed|warn src:openclaw !dev:emulator age:<5m re:/step \d+ of/
 
-A word is looked for everywhere, without regard to case. ``|`` gives a key alternatives. Reading never fails: what cannot be
-read is named in ``problem`` with its column, and the rest is used.
+A word is searched in all fields, ignoring case. ``|`` separates alternatives of a key. Parsing never fails: ``problem`` describes the
+first invalid term, and the rest is used.
 
-Patterns are at most 200 characters long, are compiled once, and are bounded in what they may cost: in one text
-(``pattern_cost``) and in all texts together (``pattern_budget``).
+Patterns have at most 200 characters and limited cost: in one text (``pattern_cost``) and in all texts (``pattern_budget``).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ KEYS: Final = (
     "pid",
     "text",
 )
-"""Words that may stand before a colon, beside ``re``."""
+"""Keys, besides ``re``."""
 
 ALIASES: Final = {
     "command": "cmd",
@@ -52,7 +51,7 @@ ALIASES: Final = {
     "message": "text",
     "msg": "text",
 }
-"""Other ways to write a key."""
+"""Aliases of keys."""
 
 STATUSES: Final = {
     "success": "ok",
@@ -64,7 +63,7 @@ STATUSES: Final = {
     "run": "running",
     "queued": "waiting",
 }
-"""Other words for a status; ``status:`` always holds the word on the right: ``ok`` is what the wire calls success."""
+"""Aliases of statuses; ``ok`` is ``success`` on the wire."""
 
 LEVELS: Final = {
     "verbose": "v",
@@ -75,14 +74,14 @@ LEVELS: Final = {
     "error": "e",
     "fatal": "f",
 }
-"""Other words for the level of a log line; ``level:`` always holds the letter."""
+"""Aliases of log levels."""
 
 MAX_TERMS: Final = 32
 MAX_PATTERN: Final = 200
 
 _WORDS: Final = {"status": STATUSES, "level": LEVELS}
 _EXACT: Final = frozenset({"pid", "level"})
-"""Keys whose value is the whole of the field: ``pid:12`` is not ``1234``."""
+"""Keys that match the whole field: ``pid:12`` does not match ``1234``."""
 
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _AGE = re.compile(r"([<>]?)(\d{1,9}(?:\.\d{1,3})?)([smhd])")
@@ -98,10 +97,10 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One condition. ``key`` is canonical, ``""`` for a word or pattern that is looked for everywhere.
+    """One condition. ``key`` is canonical, ``""`` for a word or pattern in any field.
 
-    ``value`` is case-folded and never empty. ``pattern`` is set for ``re:/…/`` only, ``seconds`` and ``comparison`` (``<`` or
-    ``>``) for ``age`` only. ``text`` is the term as typed, from ``column`` on.
+    ``value`` is case-folded and not empty. Only ``re:/…/`` has a ``pattern``, only ``age`` has ``seconds`` and a ``comparison``
+    (``<`` or ``>``). ``text`` is the term as typed, at ``column``.
     """
 
     negated: bool
@@ -113,18 +112,18 @@ class Term:
     text: str = ""
     column: int = 0
     reach: int = MAX_REACH
-    """So many characters of a text are looked at by ``pattern``."""
+    """Number of characters of a text that ``pattern`` searches."""
     budget: PatternBudget = field(default_factory=PatternBudget, compare=False, repr=False)
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The alternatives, any of which may hold; a word has none but itself."""
+        """The alternatives; a word is its only one."""
         if not self.key or self.key in ("text", "age"):
             return (self.value,)
         return tuple(value for value in self.value.split("|") if value) or (self.value,)
 
     def found_in(self, text: str) -> bool:
-        """Whether the field ``text`` holds what is looked for, ``negated`` left aside."""
+        """Return whether the field ``text`` matches, ignoring ``negated``."""
         if self.pattern is not None:
             return self.budget.search(self.pattern, text, self.reach)
         folded = text.casefold()
@@ -133,13 +132,13 @@ class Term:
         return any(value in folded for value in self.values)
 
     def allows_age(self, seconds: float) -> bool:
-        """Whether something of this age is meant by an ``age`` term, ``negated`` left aside."""
+        """Return whether an ``age`` term matches this age, ignoring ``negated``."""
         return seconds < self.seconds if self.comparison == "<" else seconds > self.seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A line as read. ``problem`` names the first thing that could not be read, at ``column`` (from 0; -1 without one)."""
+    """A parsed line. ``problem`` describes the first invalid term at ``column`` (from 0; -1 without one)."""
 
     text: str = ""
     terms: tuple[Term, ...] = ()
@@ -151,7 +150,7 @@ class Filter:
 
     @property
     def stopped(self) -> str:
-        """Why this filter's answer is incomplete: the pattern that used up its time; empty if none did."""
+        """Why the result is incomplete: a pattern exceeded its time; else empty."""
         slow = next((term.text or term.value for term in self.terms if term.budget.stopped), "")
         return f"{slow} was stopped: it takes too long over these texts – {SAFER}" if slow else ""
 
@@ -165,7 +164,7 @@ class _Problem(NamedTuple):
 
 
 def parse_filter(text: str) -> Filter:
-    """Read a filter line; never raises."""
+    """Parse a filter line; never raises."""
     terms: list[Term] = []
     problems: list[_Problem] = []
     for read in _read(text):
@@ -201,7 +200,7 @@ def _plain_term(match: re.Match[str]) -> Iterator[Term | _Problem]:
     value = match["bare"] if match["quoted"] is None else _ESCAPED.sub(r"\1", match["quoted"])
     negated = bool(match["no"])
     if not value:
-        return  # it is still being typed
+        return  # incomplete input
     canonical = ALIASES.get(key, key)
     if key and canonical not in KEYS:
         yield _Problem(column + negated, _no_such_key(key))

@@ -1,7 +1,6 @@
-"""The processor time that one pattern of a filter may take over all texts of a query.
+"""Limits the processor time of one pattern over all texts of a query.
 
-``pattern_cost`` bounds a single search by the pattern's source; a history holds thousands of texts. Python's ``re`` cannot be
-interrupted, so the time is counted after each search, and the pattern is stopped when its allowance is used up.
+Python's ``re`` cannot be interrupted, so the time is counted after each search, and further searches are skipped beyond the limit.
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ import time
 from typing import Final
 
 ALLOWANCE: Final = 1.0
-"""Seconds of processor time that every pattern has."""
+"""Seconds of processor time per pattern."""
 
 PER_CHARACTER: Final = 200e-9
-"""Seconds that each searched character adds: a pattern in linear time needs far less, however long the history is."""
+"""Additional seconds per searched character; a linear pattern needs far less."""
 
 
 class PatternBudget:
-    """What is left of the allowance of one pattern; ``stopped`` once nothing is."""
+    """The remaining time of one pattern; ``stopped`` if none is left."""
 
     def __init__(self) -> None:
         self._left = ALLOWANCE
@@ -28,7 +27,7 @@ class PatternBudget:
         return self._left <= 0
 
     def search(self, pattern: re.Pattern[str], text: str, reach: int) -> bool:
-        """Whether ``pattern`` matches in the first ``reach`` characters; False without a search once it is stopped."""
+        """Return whether ``pattern`` matches in the first ``reach`` characters; False once stopped."""
         if self.stopped:
             return False
         begun = time.thread_time()

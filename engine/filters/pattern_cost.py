@@ -1,13 +1,12 @@
-"""How long a user's regular expression can take, told from its source. Pure.
+"""The worst-case time of a user's regular expression, from its source. Pure.
 
-Python's ``re`` backtracks, and cannot be stopped while it does. A pattern that somebody types must not hang whoever searches
-with it, so two things are bounded before it runs:
+Python's ``re`` backtracks and cannot be interrupted. So before a pattern runs:
 
-* what takes exponential time is refused: a repeat of something that itself varies, a reference to a group, many choices;
-* what takes polynomial time may look only so far into a text: ``reach`` characters, so that even the worst text for the
-  worst such pattern costs about a second. Patterns without ``*`` or ``+`` in their midst see all of any log line.
+* exponential patterns are refused: a repeat of something that varies, a reference to a group, many choices;
+* polynomial patterns search only the first ``reach`` characters of a text, about a second in the worst case. Patterns without
+  ``*`` or ``+`` before their end search all of a log line.
 
-It errs on the side of refusing: searching for words or for two patterns says the same without the danger.
+Some harmless patterns are refused, too; words or two patterns can replace them.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ import re
 from typing import Final, NamedTuple
 
 STEPS: Final = 2e8
-"""Steps of the matcher that one search may take at the very worst."""
+"""Limit of the matcher's steps in one search."""
 
 MAX_REACH: Final = 1_000_000
 MIN_REACH: Final = 200
-"""A pattern that could look no farther than this is refused: it would miss too much."""
+"""Patterns with a smaller reach are refused."""
 
 _PIECES = re.compile(
     r"(?P<reference>\\[1-9]|\(\?P=|\(\?\()"
@@ -37,7 +36,7 @@ SAFER = "look for words instead, each is looked for"
 
 
 class Cost(NamedTuple):
-    """``reach`` is how many characters of a text may be searched; 0 where ``problem`` says at ``column`` why none may."""
+    """``reach`` is the number of characters that may be searched; 0 with a ``problem`` at ``column``."""
 
     reach: int
     problem: str = ""
@@ -45,7 +44,7 @@ class Cost(NamedTuple):
 
 
 class _Group:
-    """What is known of an open group: its alternatives, and whether what it matches varies."""
+    """An open group: the number of alternatives, and whether its length varies."""
 
     def __init__(self) -> None:
         self.alternatives = 1
@@ -53,9 +52,9 @@ class _Group:
 
 
 def cost_of(source: str) -> Cost:
-    """What ``source``, a pattern that compiles, may cost."""
+    """Return the cost of ``source``, a valid pattern."""
     groups = [_Group()]
-    varies = False  # whether what stands just before the present place does
+    varies = False  # whether the piece before this one varies
     repeats, choices = 0, 1
     for piece in _PIECES.finditer(source):
         before, varies = varies, False
@@ -79,7 +78,7 @@ def cost_of(source: str) -> Cost:
             group.varies |= varies
             if high < math.inf:
                 choices *= int(high - low) + 1
-            elif piece.end() < len(source):  # at the very end it takes what it gets
+            elif piece.end() < len(source):  # at the end it does not backtrack
                 repeats += 1
     reach = _reach(repeats, choices)
     if reach < MIN_REACH:
@@ -88,7 +87,7 @@ def cost_of(source: str) -> Cost:
 
 
 def _reach(repeats: int, choices: int) -> int:
-    """The longest text for which ``choices`` ways times all places of so many open repeats stay within the steps."""
+    """Return the longest text for which ``choices`` and ``repeats`` need at most ``STEPS``."""
     steps = choices * choices.bit_length()  # each way has so many choices in it
     try:
         ways = STEPS * math.factorial(repeats + 1) / steps
@@ -98,7 +97,7 @@ def _reach(repeats: int, choices: int) -> int:
 
 
 def _bounds(repeat: str) -> tuple[int, float]:
-    """How often at least and at most."""
+    """Return the minimum and maximum count."""
     if repeat in "*+?":
         return (1 if repeat == "+" else 0), (1 if repeat == "?" else math.inf)
     low, comma, high = repeat[1:-1].partition(",")

@@ -1,4 +1,4 @@
-"""What the flat surface calls the same things (errors.md#codes): names of results and codes, translated on their way out."""
+"""Names of the flat profile for keys and codes of results (errors.md#codes)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CODES = {
 
 
 def flat_named(document: Mapping[str, Any]) -> dict[str, Any]:
-    """``document`` with the flat names for its keys and for the codes in it; texts stay as they are."""
+    """Return ``document`` with the flat names of keys and codes."""
     named: dict[str, Any] = _named(document)
     return named
 

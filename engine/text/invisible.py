@@ -1,11 +1,10 @@
-"""Characters that a reader cannot see or that reorder what is around them: the one place that knows which they are. Pure.
+"""Invisible characters, and those that reorder text. Pure.
 
-Every face that draws for people spells them out: the command line as escapes (``spell``), the console as signs and code
-points. JSON for programs keeps them as data; on stdout it writes them as JSON escapes, which are the same data.
+Human-readable output shows them: the command line as escapes (``spell``), the console as symbols and code points. JSON keeps them.
 
-Three things in legitimate text are left as they are, because it would be unreadable otherwise: the joiner between two emoji,
-the joiners between letters of scripts that need them (Arabic to Sinhala, Tibetan to Khmer), and one presentation selector
-(U+FE0E, U+FE0F) after another character. Tag characters are always spelled, in flags of regions as well: they can hold text.
+Legitimate uses stay: the joiner between two emoji, the joiners between letters of scripts that need them (Arabic to Sinhala, Tibetan
+to Khmer), and one presentation selector (U+FE0E, U+FE0F) after another character. Tag characters, which can hide text, are
+always shown, also in flags of regions.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _MARK_RUN: Final = re.compile(f"([{_MARKS}]{{{_MARKS_KEPT}}})([{_MARKS}]+)")
 
 
 def reveal(text: str, spelled: Callable[[str], str], *, spared: str = "") -> str:
-    """``text`` with ``spelled(character)`` in place of every hidden character that is not ``spared``."""
+    """Return ``text`` with ``spelled(character)`` for every hidden character, except ``spared`` ones."""
     if text.isascii() and text.isprintable():
         return text
 
@@ -43,12 +42,12 @@ def reveal(text: str, spelled: Callable[[str], str], *, spared: str = "") -> str
 
 
 def is_hidden(character: str) -> bool:
-    """Whether a character is one of them, wherever it stands."""
+    """Return whether a character is hidden or reorders text."""
     return _HIDDEN.match(character) is not None
 
 
 def is_legitimate(text: str, index: int) -> bool:
-    """Whether the hidden character at ``index`` belongs to the writing of its neighbours (see above)."""
+    """Return whether the hidden character at ``index`` is a legitimate one (see above)."""
     character, before, after = text[index], text[index - 1 : index], text[index + 1 : index + 2]
     if not before:
         return False
@@ -60,17 +59,17 @@ def is_legitimate(text: str, index: int) -> bool:
 
 
 def fold_marks(text: str, spelled: Callable[[int], str]) -> str:
-    """``text`` with ``spelled(count)`` in place of what is more than four combining marks in a row."""
+    """Return ``text`` with ``spelled(count)`` for combining marks beyond four in a row."""
     return _MARK_RUN.sub(lambda found: found[1] + spelled(len(found[2])), text)
 
 
 def spell(character: str) -> str:
-    r"""A character as an escape that Python and many other languages read: ``\x1b``, ``\u202e``, ``\U000e0041``."""
+    r"""Return a character as an escape of Python and other languages: ``\x1b``, ``\u202e``, ``\U000e0041``."""
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """``text`` for a terminal or a report in plain text; line feeds and tabs stay where ``lines`` is true."""
+    """Return ``text`` for a terminal or a plain-text report; ``lines`` keeps line feeds and tabs."""
     shown = reveal(text, spell, spared="\n\t" if lines else "")
     return shown if shown.isascii() else fold_marks(shown, lambda count: f"[+{count} marks]")

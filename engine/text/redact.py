@@ -1,8 +1,7 @@
-"""Taking out of texts what belongs to a person or opens a door, before they go to somebody else. Pure.
+"""Redaction of personal data and secrets. Pure.
 
-What is recognised by its shape: home folders, e-mail addresses, tokens and passwords, network addresses, emulator and Wi-Fi
-serials. What has none must be named: the user, the host, the serials of devices. A serial gets the same stand-in everywhere,
-so that a reader can still tell two devices apart.
+Recognised by shape: home folders, e-mail addresses, tokens and passwords, network addresses, emulator and Wi-Fi serials. The user, the
+host and other serials must be given. A serial always gets the same pseudonym, so that devices can be distinguished.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 _TELLING = r"(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie|credential)"
-_NAMED = re.compile(  # possessive: what may follow a name is no part of it, so a shorter name is never worth a try
+_NAMED = re.compile(  # possessive: a shorter name never matches
     rf"(?i)({_TELLING}[A-Z0-9_.-]{{0,64}}+[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?)([^\s\"',;&}}]+)"
 )
 _SECRET_KEY = re.compile(rf"(?i){_TELLING}")
@@ -30,21 +29,21 @@ _EMAIL = re.compile(r"[^\s@<>\"'(),;:\[\]]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,
 _HOMES = re.compile(r"(?i)(?<![\w.])((?:/home|/Users|/var/home|[A-Z]:\\{1,2}Users)[/\\]{1,2})([^/\\\s\"':]+)")
 _NETWORK = re.compile(r"\b(?!127\.0\.0\.1\b|0\.0\.0\.0\b)(?:\d{1,3}\.){3}\d{1,3}(?=:\d{2,5}\b)(:\d{2,5})")
 _HERE = re.compile(r"127\.0\.0\.1(:\d+)?")
-"""The serial of a simulated device on this computer: nobody's."""
+"""The serial of a simulated device on this computer."""
 _DEVICE = re.compile(r"\bemulator-\d{4,5}\b|\badb-[\w-]{6,64}\._adb[\w-]{0,32}\._tcp\b")
 _SHORTEST_SERIAL = 4
-"""A shorter one is replaced only where it stands alone as a value: it would be found in every other word."""
+"""A shorter serial is replaced only as a whole value: it matches inside many words."""
 _NOBODY = frozenset(
     ("root", "user", "users", "home", "admin", "runner", "nobody", "localhost", "host", "device", "emulator", "secret", "email",
      "address", "android", "clawperator")
 )  # fmt: skip
-"""Names that say nothing about a person, and would be found where they mean something else."""
+"""Names that identify nobody and match ordinary words."""
 
 
 class Redactor:
-    """One for a whole bundle: equal things get equal stand-ins, and ``counts`` says how often each kind was taken out.
+    """Redacts a whole bundle consistently; ``counts`` has the number of replacements by kind.
 
-    ``home`` is the user's own home folder; ``user``, ``host`` and ``serials`` are their names.
+    ``home`` is the user's home folder; ``user``, ``host`` and ``serials`` are names to redact.
     """
 
     def __init__(self, *, home: str = "", user: str = "", host: str = "", serials: Iterable[str] = ()) -> None:
@@ -59,7 +58,7 @@ class Redactor:
         )
 
     def text(self, text: str) -> str:
-        """``text`` without what must not leave this computer."""
+        """Return ``text`` redacted."""
         text = _PEM.sub(self._by("token", "<secret>"), text)
         text = _IN_URL.sub(self._by("token", "<secret>@"), text)
         text = _SCHEME.sub(self._by("token", r"\1\2<secret>"), text)
@@ -76,7 +75,7 @@ class Redactor:
         return _LONG_WORD.sub(self._long, text)
 
     def value(self, value: Any) -> Any:
-        """JSON data: every text in it, names of keys included; what stands under a key that names a secret goes as a whole."""
+        """Return JSON data with texts and keys redacted; values of keys that name a secret are replaced."""
         match value:
             case str():
                 return self._stand_in(value, counted=True) if value.casefold() in self._stand_ins else self.text(value)
@@ -107,7 +106,7 @@ class Redactor:
         return replace
 
     def _long(self, found: re.Match[str]) -> str:
-        """Keys and hashes look like nothing that people write: long, with digits, in hex or in both cases."""
+        """Replace keys and hashes: long words in hex, or with digits and both cases."""
         word = found[0]
         mixed = any(map(str.isdigit, word)) and any(map(str.islower, word)) and any(map(str.isupper, word))
         if _UUID.fullmatch(word) or not (mixed or re.fullmatch(r"(?i)[0-9a-f]+", word)):
@@ -121,7 +120,7 @@ def _somebody(name: str) -> bool:
 
 
 def _pattern(words: Sequence[str], *, after: str = r"(?!\w)") -> re.Pattern[str]:
-    """Any of ``words`` where it is not a part of a longer one, in any case, as hosts are written; of no words, never."""
+    """Return a pattern for ``words`` as whole words, in any case; without words it never matches."""
     alternatives = "|".join(re.escape(word) for word in words if len(word) > 1)
     return re.compile(rf"(?<![\w.-])(?:{alternatives}){after}" if alternatives else r"(?!)", re.IGNORECASE)
 
@@ -138,9 +137,9 @@ _RAISED = re.compile(r"([A-Za-z_][\w.]{0,200})(:.*)?")
 
 
 def without_messages(text: str) -> list[str]:
-    """Of tracebacks, and of what we write above them, what happened where; but no message: it can quote a screen.
+    """Return the lines of tracebacks without messages, which can quote a screen.
 
-    A line is kept for what it is, never for what it is not: messages have lines of any shape. So lines of source go too.
+    Only lines of known shape are kept; source lines are dropped, too.
     """
     kept: list[str] = []
     inside = False

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clawperator.engine.config.settings_file import Problem
+    from clawperator.engine.config.toml_lines import Problem
 
 
 class ConfigPath(Command):

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.config.policy import CAPABILITIES, DEFAULT, Policy, Profile, Rules
-from clawperator.engine.config.policy_file import MAX_BYTES, examine, load, remarks
+from clawperator.engine.config.policy_file import examine, load, remarks
+from clawperator.engine.config.toml_lines import MAX_BYTES
 from clawperator.engine.contracts.actions import ACTIONS
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.json_schema import json_schema

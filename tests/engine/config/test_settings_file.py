@@ -12,14 +12,13 @@ from platformdirs import user_state_dir
 from clawperator.engine.config.effective import effective
 from clawperator.engine.config.settings import Settings, console_folder, crash_path, state_folder
 from clawperator.engine.config.settings_file import (
-    MAX_BYTES,
     ConsoleSettings,
     HistorySettings,
     SettingsFile,
     examine,
     load,
 )
-from clawperator.engine.config.toml_lines import lines_of
+from clawperator.engine.config.toml_lines import MAX_BYTES, lines_of
 from clawperator.engine.errors import EngineError, ErrorCode
 from clawperator.engine.json_schema import json_schema
 

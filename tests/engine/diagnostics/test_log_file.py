@@ -21,9 +21,9 @@ from clawperator.engine.diagnostics.log_file import (
     LARGEST_FILE,
     LONGEST_TEXT,
     OUTPUT,
+    EventLines,
     Line,
     LogFile,
-    Story,
     follow_bus,
     open_log,
     today_path,
@@ -198,7 +198,7 @@ def finished(result: dict[str, Any]) -> ExecutionFinished:
 
 
 def told(*events: EngineEvent, safe: bool = False) -> list[Line]:
-    story = Story(safe=safe)
+    story = EventLines(safe=safe)
     return [line for event in events for line in story.lines(event)]
 
 
@@ -268,7 +268,7 @@ async def test_nobody_listens_to_adb_unless_the_log_wants_it(tmp_path: Path, lev
 
 
 def test_unfinished_executions_do_not_pile_up() -> None:
-    story = Story()
+    story = EventLines()
     for number in range(5_000):
         story.lines(
             ExecutionStarted(

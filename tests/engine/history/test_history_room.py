@@ -108,7 +108,7 @@ def test_a_damaged_file_is_told_about_and_the_run_is_kept(path: str) -> None:
     room.write(lambda history: history.put(a_run("kept")))
     room.close()
     (trouble,) = room.troubles
-    assert "set aside" in trouble
+    assert "renamed" in trouble
     with History.open(path) as history:
         assert history.find("kept").summary.number
 

@@ -251,7 +251,7 @@ def test_what_is_no_database_is_set_aside_and_told_once(path: str) -> None:
     os.makedirs(os.path.dirname(path))
     Path(path).write_bytes(b"this is no database, whatever its name says" * 100)
     with History.open(path) as history:
-        assert [remark for remark in history.remarks if "set aside" in remark]
+        assert [remark for remark in history.remarks if "renamed" in remark]
         assert history.put(a_run()) == 1
     (aside,) = damaged(path)
     assert Path(path).with_name(aside).read_bytes().startswith(b"this is no database")
