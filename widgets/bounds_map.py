@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -31,12 +32,11 @@ class ScreenView(LineWidget):
     """
     OVERLAY = False
 
+    @dataclass(eq=False)
     class NodePicked(Message):
         """``node`` was clicked; a click on the same place again picks the next larger one."""
 
-        def __init__(self, node: UiNode) -> None:
-            super().__init__()
-            self.node = node
+        node: UiNode
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)

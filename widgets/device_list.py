@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
@@ -12,24 +13,21 @@ from clawperator.widgets.format.devices import NO_FACTS, DeviceSummary, device_r
 from clawperator.widgets.row_list import ListRow, RowList
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
-
     from clawperator.engine.adb.parse import DeviceEntry
 
 
 class DeviceList(RowList):
     """One row per device, pushed by the adb server; enter makes it the console's device."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("devices")]
+    BINDINGS = keys.binding_list("devices")
 
     EMPTY = "No device yet.\nPlug in a phone with USB debugging,\nor start an emulator."
 
+    @dataclass(eq=False)
     class DeviceChosen(Message):
         """``serial`` is to be the device of the console."""
 
-        def __init__(self, serial: str) -> None:
-            super().__init__()
-            self.serial = serial
+        serial: str
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -48,7 +46,7 @@ class DeviceList(RowList):
         self.devices, self.chosen = devices, chosen
         self.show_rows(self.all_rows(busy or {}, facts or {}))
         if first and chosen:
-            self.to_device(chosen)
+            self.to_value(chosen)
 
     def all_rows(self, busy: Mapping[str, str], facts: Mapping[str, DeviceSummary]) -> Iterator[ListRow]:
         """One row per device."""
@@ -62,11 +60,6 @@ class DeviceList(RowList):
             value=device.serial,
             role="" if device.usable else "warn",
         )
-
-    def to_device(self, serial: str) -> None:
-        place = next((index for index, row in enumerate(self.rows) if row.value == serial), None)
-        if place is not None:
-            self.move_to(place)
 
     @property
     def device(self) -> DeviceEntry | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
@@ -15,9 +14,6 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.row_list import ListRow, RowList, heading
 from clawperator.widgets.wrapped_text import WrappedText
 
-if TYPE_CHECKING:
-    from textual.binding import BindingType
-
 __all__ = ["CheckDetail", "DoctorPanel", "DoctorReport"]
 
 _NEEDS_ATTENTION = (Status.FAILED, Status.WARN)
@@ -26,7 +22,7 @@ _NEEDS_ATTENTION = (Status.FAILED, Status.WARN)
 class DoctorPanel(RowList):
     """All checks, critical ones first. ``summary`` makes the short list of mode 1: what does not pass comes first."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("doctor")]
+    BINDINGS = keys.binding_list("doctor")
 
     EMPTY = "Not run yet.\nr runs the checks."
 
@@ -48,13 +44,6 @@ class DoctorPanel(RowList):
     def check(self) -> Check | None:
         """The check under the cursor, with or without a result."""
         return next((check for check in self.report.rows() if check.get("id") == self.value), None)
-
-    def to_check(self, name: str) -> bool:
-        """Put the cursor on a check; whether it is in the list."""
-        place = next((index for index, row in enumerate(self.rows) if row.value == name), None)
-        if place is not None:
-            self.move_to(place)
-        return place is not None
 
     def _rows(self) -> Iterator[ListRow]:
         for group, checks in self.report.grouped():

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.widgets.device_list import DeviceList
 from clawperator.widgets.format.devices import DeviceSummary, device_detail
 from clawperator.widgets.format.emulators import avd_detail, avd_row, machines_rows
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, ruled
 from clawperator.widgets.models.emulators import EmulatorsState
-from clawperator.widgets.row_list import ListRow, blank
+from clawperator.widgets.row_list import ListRow, blank, ready
 from clawperator.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ class EmulatorList(DeviceList):
                 yield ListRow(partial(_words, text), quiet=True)
         yield from super().all_rows(busy, facts)
         yield blank()
-        yield ListRow(lambda width: _rule("virtual devices", width, self.symbols.rule), quiet=True)
+        yield ListRow(lambda width: ruled("virtual devices", width, self.symbols.rule), quiet=True)
         machines = self.machines
         for avd in machines.avds:
             yield self._avd_row(avd, machines)
         for row in machines_rows(machines, max(20, self.content_size.width - 1), self.symbols):  # folded for this width
-            yield ListRow(partial(_as_made, row), quiet=True)
+            yield ready(row)
 
     def _avd_row(self, avd: Avd, machines: EmulatorsState) -> ListRow:
         return ListRow(
@@ -86,22 +86,11 @@ class EmulatorList(DeviceList):
         return self.device.serial if self.device is not None else ""
 
     def to_avd(self, name: str) -> None:
-        place = next((index for index, row in enumerate(self.rows) if row.value == AvdKey(name)), None)
-        if place is not None:
-            self.move_to(place)
-
-
-def _as_made(row: Row, _width: int) -> Row:
-    return row
+        self.to_value(AvdKey(name))
 
 
 def _words(text: str, width: int) -> Row:
     return Row(Line(width).add("   ").device(text, "muted"))
-
-
-def _rule(text: str, width: int, rule: str) -> Row:
-    line = Line(width).add(f" {rule} {text} ", "faint")
-    return Row(line.add(rule * max(0, width - line.cells - 1), "guide"))
 
 
 class DeviceDetail(WrappedText):
@@ -112,7 +101,6 @@ class DeviceDetail(WrappedText):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
         self._subject: object = None
-        self._make: Callable[[int], Iterable[Row]] = _nothing
 
     def show_device(self, device: DeviceEntry, facts: DeviceSummary, *, chosen: bool, now: float) -> None:
         self._make = lambda width: device_detail(device, width, self.symbols, chosen=chosen, facts=facts, now=now)
@@ -123,16 +111,9 @@ class DeviceDetail(WrappedText):
         self._turn(AvdKey(avd.name))
 
     def show_nothing(self) -> None:
-        self._make = _nothing
+        self._make = lambda _width: ()
         self._turn(None)
 
     def _turn(self, subject: object) -> None:
         other, self._subject = subject != self._subject, subject
         self.fold(from_top=other)
-
-    def folded(self, width: int) -> Iterable[Row]:
-        return self._make(width) if width >= 10 else ()
-
-
-def _nothing(_width: int) -> Iterable[Row]:
-    return ()

@@ -6,7 +6,7 @@ One pane over one ring; this is what its keys do.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
 
 from textual.message import Message
 
@@ -15,9 +15,6 @@ from clawperator.widgets import keys
 from clawperator.widgets.models.execution import ExecutionState
 from clawperator.widgets.models.stream_view import StreamView
 from clawperator.widgets.stream_pane import StreamPane
-
-if TYPE_CHECKING:
-    from textual.binding import BindingType
 
 __all__ = ["EnvelopeLog", "StreamView"]
 
@@ -30,14 +27,13 @@ _COMMAND = re.compile(r'commandId(?:=|":")([^\s",}]+)')
 class EnvelopeLog(StreamPane):
     """The pane of mode 2, and the strip of mode 1."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("stream")]
+    BINDINGS = keys.binding_list("stream")
 
+    @dataclass(eq=False)
     class TreeWanted(Message):
         """Enter on a tree that an execution took: ``key`` is its ``TreeMark.key``."""
 
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
+        key: str
 
     def action_choose(self) -> None:
         row = None if self.view.of_lines or not self.rows else self.rows[self.cursor]
@@ -121,14 +117,10 @@ class EnvelopeLog(StreamPane):
         return found[1] if found else ""
 
     def action_problem(self, step: int) -> None:
-        place = self._problem_line(step) if self.view.of_lines else self._problem_row(step)
-        if place is not None:
+        if not self.view.of_lines:
+            self.to_problem(step)
+        elif (place := self._problem_line(step)) is not None:
             self.move_to(place)
-
-    def _problem_row(self, step: int) -> int | None:
-        places = [index for index, _ in self.marks()]
-        beyond = [place for place in places if (place - self.cursor) * step > 0]
-        return (beyond or places)[0 if step > 0 else -1] if places else None
 
     def _problem_line(self, step: int) -> int | None:
         """An error, or a bookmark: whichever is nearer."""

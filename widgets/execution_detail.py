@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
@@ -30,8 +31,6 @@ from clawperator.widgets.slot_pane import FoldState, SlotPane
 from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
-
     from clawperator.engine.logcat.entries import LogEntry
 
 
@@ -64,17 +63,16 @@ _NAME_CELLS = 8
 class ExecutionDetail(SlotPane):
     """``show`` swaps what is shown. Each tab of an execution keeps its place for as long as the execution stays."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("detail")]
+    BINDINGS = keys.binding_list("detail")
     HEAD_ROWS: ClassVar[int] = 1
 
     EMPTY = "Choose an execution."
 
+    @dataclass(eq=False)
     class TreeWanted(Message):
         """Enter on a tree: ``key`` is its ``TreeMark.key``."""
 
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
+        key: str
 
     def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -128,7 +126,7 @@ class ExecutionDetail(SlotPane):
             return Row(line.add(f" {item.kind}", "warn"), Line().add(f"{when} ", "muted"))
         if not isinstance(item, ExecutionState):
             return Row(line.add(" a line of the log" if item is not None else "", "muted"))
-        sign = item.status.sign(ascii_only=self.symbols.ascii)
+        sign = self.symbols.sign(item.status)
         line.add(f" {sign} ", item.status.role)
         tabs = self._tabs(item, width - line.cells - _NAME_CELLS)
         line.device(item.command_id, "strong", room=max(_NAME_CELLS, width - line.cells - tabs.cells - 2))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from textual import events
 from textual.message import Message
-from textual.strip import Strip
 
 from clawperator.widgets.format.lines import Line, Row, Span
-from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.line_widget import OneLineWidget
 from clawperator.widgets.text.safe import cells
 
 
@@ -36,28 +35,19 @@ class ModeTab(NamedTuple):
     current: bool
 
 
-class HeaderLine(LineWidget):
+class HeaderLine(OneLineWidget):
     """``show`` gives it modes and chips; a click posts ``Pressed`` with the action of what was hit."""
 
-    DEFAULT_CSS = """
-    HeaderLine {
-        height: 1;
-        width: 1fr;
-    }
-    """
-
+    @dataclass(eq=False)
     class Pressed(Message):
         """Somebody clicked a mode or a chip; ``action`` is an app action such as ``mode('stream')``."""
 
-        def __init__(self, action: str) -> None:
-            super().__init__()
-            self.action = action
+        action: str
 
     def __init__(self) -> None:
         super().__init__(id="header")
         self._tabs: tuple[ModeTab, ...] = ()
         self._chips: tuple[Chip, ...] = ()
-        self._hits: list[tuple[int, int, str]] = []
 
     def show(self, tabs: Sequence[ModeTab], chips: Sequence[Chip]) -> None:
         """Draw these, if anything differs from what is there."""
@@ -65,16 +55,13 @@ class HeaderLine(LineWidget):
             self._tabs, self._chips = tuple(tabs), tuple(chips)
             self.refresh()
 
-    def render_line(self, y: int) -> Strip:
-        width = self.content_size.width
-        if y:
-            return Strip.blank(width, self.base_style)
+    def line_row(self, width: int) -> Row:
         line = Line(width)
         self._hits = []
         self._draw_tabs(line, short=width < 100, tight=width < 160)
         chips, folded = self._fitting(width - line.cells)
         right = self._draw_chips(chips, folded, width)
-        return self.paint(Row(line, right), width)
+        return Row(line, right)
 
     def _draw_tabs(self, line: Line, *, short: bool, tight: bool) -> None:
         for tab in self._tabs:
@@ -116,9 +103,5 @@ class HeaderLine(LineWidget):
         self._hits += [(start + shift, end + shift, action) for start, end, action in places if action]
         return right
 
-    def on_click(self, event: events.Click) -> None:
-        for start, end, action in self._hits:
-            if start <= event.x < end:
-                event.stop()
-                self.post_message(self.Pressed(action))
-                return
+    def hit(self, what: str) -> None:
+        self.post_message(self.Pressed(what))

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.text import Text
 from textual import events
 from textual.geometry import Size
 from textual.reactive import Reactive
-from textual.strip import Strip
 from textual.widgets import Input
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
-from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.line_widget import OneLineWidget
 from clawperator.widgets.text.safe import pictured
 
-if TYPE_CHECKING:
-    from textual.binding import BindingType
 
-
-class InfoLine(LineWidget):
+class InfoLine(OneLineWidget):
     """Draws one given row."""
-
-    DEFAULT_CSS = """
-    InfoLine {
-        height: 1;
-        width: 1fr;
-    }
-    """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -48,9 +37,8 @@ class InfoLine(LineWidget):
         """Cells to compose for."""
         return self.content_size.width
 
-    def render_line(self, y: int) -> Strip:
-        width = self.content_size.width
-        return Strip.blank(width, self.base_style) if y else self.paint(self._row, width)
+    def line_row(self, width: int) -> Row:  # noqa: ARG002  # composed for its width already
+        return self._row
 
 
 class FindLine(Input):
@@ -60,7 +48,7 @@ class FindLine(Input):
     must find the pane in the state that the keys before it made.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("field")]
+    BINDINGS = keys.binding_list("field")
     OWN: ClassVar[frozenset[str | None]] = frozenset(binding.id for binding in keys.bindings("field"))
     """Ids of the bindings that act at once, see ``on_key``."""
 

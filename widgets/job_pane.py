@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_slots
@@ -12,14 +11,11 @@ from clawperator.widgets.models.job import Job
 from clawperator.widgets.slot_pane import FoldState, SlotPane
 from clawperator.widgets.text.times import WallClock
 
-if TYPE_CHECKING:
-    from textual.binding import BindingType
-
 
 class JobPane(SlotPane):
     """``show`` gives it the job; ``tick`` lets its times go on."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("job")]
+    BINDINGS = keys.binding_list("job")
 
     EMPTY = "Nothing is at work.\nP says what provisioning would do."
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
@@ -69,12 +70,11 @@ class JsonArea(JsonTyping, inherit_bindings=False):
     }
     """
 
+    @dataclass(eq=False)
     class CopyWanted(Message):
         """The selected text is to be copied."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     class CursorMoved(Message):
         """The cursor of the editor is at another place."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from textual import events
 from textual.binding import ActiveBinding
 from textual.keys import key_to_character
 from textual.message import Message
-from textual.strip import Strip
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.symbols import Symbols
-from clawperator.widgets.line_widget import LineWidget
+from clawperator.widgets.line_widget import OneLineWidget
 from clawperator.widgets.text.safe import cells
 
 _LAST = ("app.help",)
@@ -59,37 +58,25 @@ def _writes(key: str) -> bool:
     return len(character) == 1 and character.isascii() and character.isprintable()
 
 
-class KeyBar(LineWidget):
+class KeyBar(OneLineWidget):
     """``show`` gives it the hints; a click posts ``Pressed`` with the key."""
 
-    DEFAULT_CSS = """
-    KeyBar {
-        height: 1;
-        width: 1fr;
-    }
-    """
-
+    @dataclass(eq=False)
     class Pressed(Message):
         """Somebody clicked a key; it is to be handled as if typed."""
 
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
+        key: str
 
     def __init__(self) -> None:
         super().__init__(id="key-bar")
         self._hints: tuple[KeyHint, ...] = ()
-        self._hits: list[tuple[int, int, str]] = []
 
     def show(self, hints: Sequence[KeyHint]) -> None:
         if tuple(hints) != self._hints:
             self._hints = tuple(hints)
             self.refresh()
 
-    def render_line(self, y: int) -> Strip:
-        width = self.content_size.width
-        if y:
-            return Strip.blank(width, self.base_style)
+    def line_row(self, width: int) -> Row:
         line = Line(width).add(" ")
         self._hits = []
         for hint in self._fitting(width - 1):
@@ -98,7 +85,7 @@ class KeyBar(LineWidget):
             line.add(hint.sign, "key" if hint.enabled else "faint")
             line.add(f" {hint.label}", "muted" if hint.enabled else "faint")
             self._hits.append((start, line.cells, hint.key))
-        return self.paint(Row(line), width)
+        return Row(line)
 
     def _fitting(self, room: int) -> list[KeyHint]:
         """As many as fit; help always does."""
@@ -110,9 +97,5 @@ class KeyBar(LineWidget):
             shown.remove(victim)
         return shown
 
-    def on_click(self, event: events.Click) -> None:
-        for start, end, key in self._hits:
-            if start <= event.x < end:
-                event.stop()
-                self.post_message(self.Pressed(key))
-                return
+    def hit(self, what: str) -> None:
+        self.post_message(self.Pressed(what))

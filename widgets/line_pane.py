@@ -8,7 +8,8 @@ changed row is painted; strips are cached until the content, the width or the th
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -24,9 +25,6 @@ from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.roles import CURSOR, CURSOR_BLURRED
 from clawperator.widgets.line_widget import LineWidget
 from clawperator.widgets.text.safe import cells, wrap
-
-if TYPE_CHECKING:
-    from textual.binding import BindingType
 
 SETTLE_SECONDS = 0.06
 """Panes that depend on a cursor follow this long after its last move: holding ``j`` must not repaint five panes."""
@@ -49,7 +47,7 @@ class LinePane(LineWidget, can_focus=True):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("pane")]
+    BINDINGS = keys.binding_list("pane")
 
     cursor: reactive[int] = reactive(0, repaint=False, init=False)
     top: reactive[int] = reactive(0, repaint=False, init=False)
@@ -59,36 +57,33 @@ class LinePane(LineWidget, can_focus=True):
     HEAD_ROWS: ClassVar[int] = 0
     """Rows at the top that stay when the others scroll."""
 
+    @dataclass(eq=False)
     class CursorMoved(Message):
         """The cursor of ``pane`` is on another row now."""
 
-        def __init__(self, pane: LinePane, index: int) -> None:
-            super().__init__()
-            self.pane = pane
-            self.index = index
+        pane: LinePane
+        index: int
 
         @property
         def control(self) -> LinePane:
             return self.pane
 
+    @dataclass(eq=False)
     class Failed(Message):
         """A row of ``pane`` could not be drawn; ``error`` is a bug."""
 
-        def __init__(self, pane: LinePane, error: Exception) -> None:
-            super().__init__()
-            self.pane = pane
-            self.error = error
+        pane: LinePane
+        error: Exception
 
     class MenuWanted(Message):
         """A click with the right button: the row, which has the cursor now, wants its menu."""
 
+    @dataclass(eq=False)
     class RowChosen(Message):
         """Enter or a double click on row ``index`` of ``pane``."""
 
-        def __init__(self, pane: LinePane, index: int) -> None:
-            super().__init__()
-            self.pane = pane
-            self.index = index
+        pane: LinePane
+        index: int
 
         @property
         def control(self) -> LinePane:
@@ -283,6 +278,13 @@ class LinePane(LineWidget, can_focus=True):
     def move_to(self, index: int) -> None:
         """Put the cursor on row ``index`` (kept within the rows)."""
         self.cursor = max(0, min(index, self.row_count() - 1))
+
+    def to_problem(self, step: int) -> None:
+        """Move to the next (1) or the previous (-1) row with a mark on the scrollbar; wraps around."""
+        places = [index for index, _ in self.marks()]
+        if places:
+            ahead = [place for place in places if (place - self.cursor) * step > 0]
+            self.move_to((ahead or places)[0 if step > 0 else -1])
 
     def scroll_rows(self, rows: int) -> None:
         self.top = max(0, min(self.top + rows, self.last_top))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events, on
 from textual.color import Color
 from textual.strip import Strip
 from textual.widget import Widget
@@ -76,6 +77,36 @@ class LineWidget(Widget):
 
     def _segment(self, text: str, role: str) -> Segment:
         return Segment(text.translate(_PLAIN) if self.symbols.ascii else text, self.role_style(role))
+
+
+class OneLineWidget(LineWidget):
+    """A line of one row. While it composes the row, a subclass notes in ``_hits`` which columns can be clicked."""
+
+    DEFAULT_CSS = """
+    OneLineWidget { height: 1; width: 1fr; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id)
+        self._hits: list[tuple[int, int, str]] = []
+
+    def line_row(self, width: int) -> Row:
+        raise NotImplementedError
+
+    def hit(self, what: str) -> None:
+        """Take a click on one of the ``_hits`` (start, end, what)."""
+
+    def render_line(self, y: int) -> Strip:
+        width = self.content_size.width
+        return Strip.blank(width, self.base_style) if y else self.paint(self.line_row(width), width)
+
+    @on(events.Click)
+    def _click(self, event: events.Click) -> None:
+        for start, end, what in self._hits:
+            if start <= event.x < end:
+                event.stop()
+                self.hit(what)
+                return
 
 
 def _fitted(line: Line, room: int) -> list[Span]:

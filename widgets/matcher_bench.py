@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 from textual.timer import Timer
@@ -25,12 +25,10 @@ from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.line_pane import SETTLE_SECONDS
 from clawperator.widgets.models.bench import Bench, Findings, Note, without
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.row_list import ListRow, RowList, blank
+from clawperator.widgets.row_list import ListRow, RowList, blank, ready
 from clawperator.widgets.text.matcher_text import value_problem
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
-
     from clawperator.engine.hierarchy.matcher import Matcher
     from clawperator.engine.hierarchy.tree import UiNode, UiTree
 
@@ -69,27 +67,25 @@ class MatcherBench(RowList):
     to have a node shown.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("bench")]
+    BINDINGS = keys.binding_list("bench")
 
     EMPTY = "No node to address.\n\nChoose one in the tree."
 
     class Changed(Message):
         """Another matcher is current: ``bench.current``."""
 
+    @dataclass(eq=False)
     class FieldWanted(Message):
         """``field`` of the matcher is to be edited; ``value`` is what it has or, if it has none, what the node offers."""
 
-        def __init__(self, field: str, value: str) -> None:
-            super().__init__()
-            self.field = field
-            self.value = value
+        field: str
+        value: str
 
+    @dataclass(eq=False)
     class NodePicked(Message):
         """``node`` is to be shown in the tree."""
 
-        def __init__(self, node: UiNode) -> None:
-            super().__init__()
-            self.node = node
+        node: UiNode
 
     def __init__(self, *, id: str | None = None, bench: Bench | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
@@ -178,7 +174,7 @@ class MatcherBench(RowList):
         if suggestions is None:
             return
         count = len(suggestions.candidates)
-        yield _quiet(section("candidates", f"{count}" if count else "", width=width))
+        yield ready(section("candidates", f"{count}" if count else "", width=width))
         current = bench.candidate
         for index, candidate in enumerate(suggestions.candidates):
             rows = candidate_rows(
@@ -191,7 +187,7 @@ class MatcherBench(RowList):
             )
             yield from _as_list(rows, CandidateRow(index))
         if suggestions.advice:
-            yield from _all_quiet(sentence_rows(suggestions.advice, Status.WARN, width, self.symbols))
+            yield from map(ready, sentence_rows(suggestions.advice, Status.WARN, width, self.symbols))
         yield blank()
 
     def _form(self, width: int) -> Iterator[ListRow]:
@@ -200,7 +196,7 @@ class MatcherBench(RowList):
         about = "typed" if bench.typed else "none yet"
         if bench.candidate is not None:
             about = f"candidate {bench.candidates.index(bench.candidate) + 1}"
-        yield _quiet(section(f"matcher {self.symbols.dot} {about}", "alone", width=width))
+        yield ready(section(f"matcher {self.symbols.dot} {about}", "alone", width=width))
         alone = findings.alone if findings is not None else {}
         redundant = findings.redundant if findings is not None else ()
         for state in field_states(bench.current, bench.subject, bench.explanation, alone, redundant):
@@ -210,7 +206,7 @@ class MatcherBench(RowList):
     def _found(self, findings: Findings, width: int) -> Iterator[ListRow]:
         count = len(findings.matches)
         notes = self.bench.notes
-        yield _quiet(section("finds" if count else "why not", _count_words(findings), width=width))
+        yield ready(section("finds" if count else "why not", _count_words(findings), width=width))
         yield from self._said(notes, "warn", width)
         yield from self._matches(findings, width) if count else self._misses(findings, width)
         yield from self._said(notes, "muted", width)
@@ -219,9 +215,9 @@ class MatcherBench(RowList):
     def _misses(self, findings: Findings, width: int) -> Iterator[ListRow]:
         whole = findings.whole
         words = f"No node on screen matches: {whole.verdict}."
-        yield from _all_quiet(sentence_rows(words, Status.FAILED, width, self.symbols))
+        yield from map(ready, sentence_rows(words, Status.FAILED, width, self.symbols))
         if whole.nearest:
-            yield _quiet(Row(Line(width).add(" nearest", "faint")))
+            yield ready(Row(Line(width).add(" nearest", "faint")))
         for place, miss in enumerate(whole.nearest, 1):
             yield from _as_list(miss_rows(miss, place, width, self.symbols), NodeRow(miss.node.index))
 
@@ -233,14 +229,14 @@ class MatcherBench(RowList):
             rows = match_rows(node, place, width, self.symbols, taken=taken, focused=node is self.bench.node)
             yield from _as_list(rows, NodeRow(node.index))
         if len(matches) > _MATCHES_SHOWN:
-            yield _quiet(Row(Line(width).add(f"    {len(matches) - _MATCHES_SHOWN:,} more", "faint")))
+            yield ready(Row(Line(width).add(f"    {len(matches) - _MATCHES_SHOWN:,} more", "faint")))
 
     def _said(self, notes: Iterable[Note], role: str, width: int) -> Iterator[ListRow]:
         """Warnings stand above the nodes, what is merely good to know below them."""
         status = Status.WARN if role == "warn" else Status.IDLE
         for note in notes:
             if note.role == role:
-                yield from _all_quiet(sentence_rows(note.words, status, width, self.symbols))
+                yield from map(ready, sentence_rows(note.words, status, width, self.symbols))
 
     # -- keys
 
@@ -314,19 +310,7 @@ class MatcherBench(RowList):
 def _as_list(rows: Iterable[Row], value: object) -> Iterator[ListRow]:
     """The first row is a place for the cursor, the others continue it."""
     for index, row in enumerate(rows):
-        yield ListRow(_drawn(row), value=None if index else value, quiet=index > 0)
-
-
-def _all_quiet(rows: Iterable[Row]) -> Iterator[ListRow]:
-    return (_quiet(row) for row in rows)
-
-
-def _quiet(row: Row) -> ListRow:
-    return ListRow(_drawn(row), quiet=True)
-
-
-def _drawn(row: Row) -> Callable[[int], Row]:
-    return lambda _width: row
+        yield ready(row, None if index else value, quiet=index > 0)
 
 
 def _count_words(findings: Findings) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.highlighter import Highlighter
 from rich.segment import Segment
@@ -33,9 +33,6 @@ from clawperator.widgets.text.matcher_text import (
 )
 from clawperator.widgets.text.safe import cells
 
-if TYPE_CHECKING:
-    from textual.binding import BindingType
-
 
 class _Underline(Highlighter):
     """Underlines what cannot be read, from its column to the next blank."""
@@ -60,7 +57,7 @@ class MatcherLine(FindLine):
     there.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("matcher")]
+    BINDINGS = keys.binding_list("matcher")
     OWN: ClassVar[frozenset[str | None]] = FindLine.OWN | {binding.id for binding in keys.bindings("matcher")}
 
     PLACEHOLDER = "matcher: res:id/title  text=OK  text~part  desc=…  desc~…  role:button"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
@@ -14,8 +15,6 @@ from clawperator.widgets.row_list import ListRow, RowList, blank, heading
 from clawperator.widgets.text.safe import wrap
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
-
     from clawperator.engine.hierarchy.tree import UiNode
 
 _NAME_WIDTH = 16
@@ -25,25 +24,23 @@ _VALUE_LINES = 12
 class NodeInspector(RowList):
     """``show_node`` swaps the node; enter on a row asks for its value to be copied, plus for the matcher to use it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("node")]
+    BINDINGS = keys.binding_list("node")
 
     EMPTY = "No node."
 
+    @dataclass(eq=False)
     class ValueWanted(Message):
         """The value of one attribute is to be copied."""
 
-        def __init__(self, name: str, value: str) -> None:
-            super().__init__()
-            self.name = name
-            self.value = value
+        name: str
+        value: str
 
+    @dataclass(eq=False)
     class FieldUsed(Message):
         """``value`` is wanted in the matcher's ``field`` (a name on the wire: ``resourceId``, ``textEquals`` …)."""
 
-        def __init__(self, field: str, value: str) -> None:
-            super().__init__()
-            self.field = field
-            self.value = value
+        field: str
+        value: str
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from textual import events
@@ -26,19 +27,17 @@ class Edge(NamedTuple):
 class Pane(Vertical):
     """``title`` is ours; ``note`` gives the counts at the bottom edge. Its frame can be taken with the mouse."""
 
+    @dataclass(eq=False)
     class BorderTaken(Message):
         """The button went down on this edge."""
 
-        def __init__(self, edge: Edge) -> None:
-            super().__init__()
-            self.edge = edge
+        edge: Edge
 
+    @dataclass(eq=False)
     class BorderDragged(Message):
         """The edge that was taken is wanted so many cells to the right, or down, of where it was."""
 
-        def __init__(self, cells: int) -> None:
-            super().__init__()
-            self.cells = cells
+        cells: int
 
     DEFAULT_CSS = """
     Pane {

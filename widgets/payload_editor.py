@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.document._edit import Edit
@@ -17,9 +16,6 @@ from clawperator.widgets.text.json_place import look_at
 from clawperator.widgets.text.safe import cells
 from clawperator.widgets.text.schema_words import Seen, nothing_seen, words_at
 
-if TYPE_CHECKING:
-    from textual.binding import BindingType
-
 _LONGEST_COMPLETED = 200_000
 """Characters; reading the text at each key must stay within a key's time."""
 _OF_THE_LIST = frozenset({"enter", "tab", "escape", "up", "down"})
@@ -29,7 +25,7 @@ _LIST = RoleStyle(background="bar-background")
 class PayloadEditor(JsonArea, inherit_bindings=False):
     """``seen`` gives values of the screen to complete; everything else is as in ``JsonArea``."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("editor")]
+    BINDINGS = keys.binding_list("editor")
 
     def __init__(
         self,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.slot import Slot, fixed
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.slot_pane import SlotPane
-from clawperator.widgets.text.safe import wrap
 
 
 class DraftProblem(NamedTuple):
@@ -52,11 +51,10 @@ class ProblemList(SlotPane):
 
     def _slots_of(self, index: int, complaint: DraftProblem, width: int) -> Iterator[Slot]:
         status = Status.WARN if complaint.warning else Status.FAILED
-        line = Line(width).add(f" {status.sign(ascii_only=self.symbols.ascii)} ", status.role)
+        line = Line(width).add(f" {self.symbols.sign(status)} ", status.role)
         line.device(complaint.path or "payload", "strong")
         yield fixed(Row(line))._replace(place=_place(index), role=status.role)
-        for text in wrap(complaint.words, max(10, width - 4)):
-            yield fixed(Row(Line(width).add("   ").add(text, "text")))
+        yield from map(fixed, wrapped(complaint.words, width, lead="   "))
 
     def action_choose(self) -> None:
         if self.row_count():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from clawperator.widgets.format.lines import Line, Row
@@ -31,6 +31,11 @@ def blank() -> ListRow:
     return ListRow(lambda width: Row(Line(width)), quiet=True)
 
 
+def ready(row: Row, value: object = None, *, quiet: bool = True) -> ListRow:
+    """Return a row that was drawn for this width already."""
+    return ListRow(lambda _width: row, value=value, quiet=quiet)
+
+
 class RowList(LinePane):
     """``show_rows`` swaps the content. The cursor stays on its row's ``value`` where that is still there."""
 
@@ -42,10 +47,8 @@ class RowList(LinePane):
         value = self.value
         self.rows = tuple(rows)
         self.content_changed()
-        if value is not None:
-            place = next((index for index, row in enumerate(self.rows) if row.value == value), None)
-            if place is not None and place != self.cursor:
-                self.move_to(place)
+        if value is not None and value != self.value:
+            self.to_value(value)
         self._leave_quiet_row()
 
     @property
@@ -53,14 +56,18 @@ class RowList(LinePane):
         """What the cursor's row stands for."""
         return self.rows[self.cursor].value if 0 <= self.cursor < len(self.rows) else None
 
+    def to_value(self, value: object) -> bool:
+        """Put the cursor on the row of ``value``; return whether there is one."""
+        place = next((index for index, row in enumerate(self.rows) if row.value == value), None)
+        if place is not None:
+            self.move_to(place)
+        return place is not None
+
     def row_count(self) -> int:
         return len(self.rows)
 
     def row(self, index: int, width: int) -> Row:
         return self.rows[index].draw(width)
-
-    def row_key(self, index: int) -> Hashable:
-        return index
 
     def marks(self) -> Iterable[tuple[int, str]]:
         return ((index, row.role) for index, row in enumerate(self.rows) if row.role)
@@ -93,13 +100,3 @@ class RowList(LinePane):
     def _leave_quiet_row(self) -> None:
         if self.rows and self.rows[self.cursor].quiet:
             self.move_to(self.cursor)
-
-    def to_problem(self, step: int) -> None:
-        """The next row with a mark, round the end."""
-        places = [index for index, _ in self.marks()]
-        if not places:
-            return
-        if step > 0:
-            self.move_to(next((place for place in places if place > self.cursor), places[0]))
-        else:
-            self.move_to(next((place for place in reversed(places) if place < self.cursor), places[-1]))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from textual.message import Message
 
@@ -41,10 +42,6 @@ from clawperator.widgets.models.run_diff import (
 from clawperator.widgets.slot_pane import FoldState, SlotPane
 from clawperator.widgets.text.times import WallClock
 
-if TYPE_CHECKING:
-    from textual.binding import BindingType
-
-
 _LINES_OF_VALUE = 500
 
 
@@ -58,18 +55,17 @@ class TreesPlace(NamedTuple):
 class RunCompare(SlotPane):
     """``show`` takes both runs. The differences are worked out once, for both as they are then."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("compare")]
+    BINDINGS = keys.binding_list("compare")
     HEAD_ROWS: ClassVar[int] = 2
 
     EMPTY = "Mark two runs, A and B, to see what differs."
 
+    @dataclass(eq=False)
     class TreesWanted(Message):
         """Enter on the trees of a step: their ``TreeMark.key`` in both runs."""
 
-        def __init__(self, a_key: str, b_key: str) -> None:
-            super().__init__()
-            self.a_key = a_key
-            self.b_key = b_key
+        a_key: str
+        b_key: str
 
     def __init__(self, *, id: str | None = None, clock: WallClock | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.message import Message
 
@@ -20,8 +21,6 @@ from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.text.times import WallClock
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
-
     from clawperator.engine.history.records import RunSummary
 
 AHEAD = 100
@@ -42,16 +41,15 @@ class RunList(LinePane):
     A *place* counts runs from the newest (0); a row counts what is on screen, headings included.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("runs")]
+    BINDINGS = keys.binding_list("runs")
 
     EMPTY = "Reading the history…"
 
+    @dataclass(eq=False)
     class MoreWanted(Message):
         """Runs older than number ``before`` are needed."""
 
-        def __init__(self, before: int) -> None:
-            super().__init__()
-            self.before = before
+        before: int
 
     class Marked(Message):
         """Other runs are marked as A and B."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from clawperator.widgets.format.lines import Line, Row, column
+from clawperator.widgets.format.lines import Line, Row, column, wrapped
 from clawperator.widgets.format.outcome_block import NextKey, outcome_slots
 from clawperator.widgets.format.slot import BLANK, Sheet, Slot, fixed
 from clawperator.widgets.format.symbols import Symbols
@@ -16,7 +16,6 @@ from clawperator.widgets.models.run_stages import RunStage, retry_countdown, sta
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import timeline
 from clawperator.widgets.slot_pane import SlotPane
-from clawperator.widgets.text.safe import wrap
 from clawperator.widgets.text.times import WallClock, duration
 
 _NAME_CELLS = 10
@@ -72,10 +71,8 @@ class RunTimeline(SlotPane):
                 yield fixed(Row(Line(sheet.width).add(f"   It is tried again in {duration(left)}.", "warn")))
 
     def _turned_away(self, execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
-        sign = Status.WAITING.sign(ascii_only=sheet.symbols.ascii)
-        for index, text in enumerate(wrap(self._words, max(10, sheet.width - len(sign) - 3))):
-            line = Line(sheet.width).add(f" {sign} " if not index else " " * (len(sign) + 2), Status.WAITING.role)
-            yield fixed(Row(line.add(text, "warn")))
+        lead = f" {sheet.symbols.sign(Status.WAITING)} "
+        yield from map(fixed, wrapped(self._words, sheet.width, "warn", lead=lead, lead_role=Status.WAITING.role))
         yield fixed(Row(Line(sheet.width).add("   ").device(execution.code, "muted")))
         line = Line(sheet.width).add("   ")
         for key, label in self._next_keys:
@@ -86,7 +83,7 @@ class RunTimeline(SlotPane):
 def stage_row(stage: RunStage, width: int, symbols: Symbols) -> Row:
     """`` ✓ lock       emulator-5554                                   1.2 ms``"""
     status = stage.status
-    line = Line(width).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
+    line = Line(width).add(f" {symbols.sign(status)} ", status.role)
     line.add(column(stage.name, _NAME_CELLS), "strong").add(" ").device(stage.words, "muted")
     took = "" if math.isnan(stage.seconds) else milliseconds(stage.seconds * 1000)
     return Row(line, Line().add(f"{took} ", "muted"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -28,12 +29,11 @@ class Scrubber(LineWidget):
     }
     """
 
+    @dataclass(eq=False)
     class Moved(Message):
         """The playhead stands on another moment, or on one of another run (``None``: there is none)."""
 
-        def __init__(self, moment: Moment | None) -> None:
-            super().__init__()
-            self.moment = moment
+        moment: Moment | None
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)

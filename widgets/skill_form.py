@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -183,7 +183,6 @@ class FormText(WrappedText):
 
     def __init__(self, *, id: str, most: int) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self._made: Callable[[int], Iterable[Row]] = _nothing
         self._most = most
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  # Textual's three
@@ -191,19 +190,12 @@ class FormText(WrappedText):
         return max(1, min(len(list(self.folded(width))), self._most, max(3, viewport.height // 3)))
 
     def show(self, make: Callable[[int], Iterable[Row]]) -> None:
-        self._made = make
+        self._make = make
         self.fold(from_top=True)
         self.refresh(layout=True)
 
-    def folded(self, width: int) -> Iterable[Row]:
-        return self._made(width) if width >= 10 else ()
-
     def empty_words(self) -> str:
         return ""
-
-
-def _nothing(_width: int) -> Iterator[Row]:
-    return iter(())
 
 
 def hidden(value: Any, secrets: Sequence[str]) -> Any:

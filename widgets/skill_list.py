@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, ClassVar
 
 from clawperator.widgets import keys
 from clawperator.widgets.format.lines import Row
@@ -13,14 +12,11 @@ from clawperator.widgets.models.skills import SkillEntry, SkillsState, find_skil
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import WallClock
 
-if TYPE_CHECKING:
-    from textual.binding import BindingType
-
 
 class SkillList(LinePane):
     """``show`` gives it the shelf, ``search`` the words; the cursor stays with its skill."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("skill_list")]
+    BINDINGS = keys.binding_list("skill_list")
 
     EMPTY = "Looking for skills…"
 
@@ -87,10 +83,3 @@ class SkillList(LinePane):
         results = self.shelf.results
         failed = {name for name, result in results.items() if result.status is Status.FAILED}
         return ((index, "fail") for index, skill in enumerate(self.shown) if skill.id in failed) if failed else ()
-
-    def to_problem(self, step: int) -> None:
-        """The next skill that failed last, round the end."""
-        places = [index for index, _ in self.marks()]
-        if places:
-            ahead = [place for place in places if (place - self.cursor) * step > 0]
-            self.move_to((ahead or places)[0 if step > 0 else -1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.geometry import Region
 from textual.message import Message
@@ -12,15 +12,12 @@ from clawperator.widgets import keys
 from clawperator.widgets.following_pane import FollowingPane
 from clawperator.widgets.format.lines import Line, Row
 from clawperator.widgets.format.skill_output import outcome_rows, output_row, run_row
-from clawperator.widgets.format.skills import SEVERITIES, findings_rows, sign_of, tally, trouble_rows
+from clawperator.widgets.format.skills import SEVERITIES, findings_rows, tally, trouble_rows
 from clawperator.widgets.line_pane import LinePane
 from clawperator.widgets.models.skill_runs import Marker, OutputRing, SkillOutputLine, SkillRunState
 from clawperator.widgets.models.skills import SkillDetails
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.times import WallClock
-
-if TYPE_CHECKING:
-    from textual.binding import BindingType
 
 _MARKED = {Marker.RESULT: "ok", Marker.FRAME: "ok"}
 
@@ -31,7 +28,7 @@ class SkillOutput(FollowingPane):
     The lines are a ring's: an index here is a line's number less the ring's first one.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("skill_output")]
+    BINDINGS = keys.binding_list("skill_output")
     EMPTY = "Nothing ran yet.\nR runs the skill under the cursor."
     HEAD_ROWS: ClassVar[int] = 1
 
@@ -168,13 +165,6 @@ class SkillOutput(FollowingPane):
         self._to_end()
         self._set_following(True)
 
-    def action_marked(self, step: int) -> None:
-        """The next line that means something, round the end."""
-        places = [index for index, _ in self.marks()]
-        if places:
-            ahead = [place for place in places if (place - self.cursor) * step > 0]
-            self.move_to((ahead or places)[0 if step > 0 else -1])
-
     def text_of_row(self) -> str:
         return self.line(self.cursor).text if self.cursor < self.printed else ""
 
@@ -226,7 +216,7 @@ class FindingList(LinePane):
     def head(self, y: int, width: int) -> Row:  # noqa: ARG002  # there is one
         line = Line(width).add(" ")
         if self._checking:
-            return Row(line.add(f"{sign_of(Status.RUNNING, self.symbols)} looking at ", "run").device(self._checking))
+            return Row(line.add(f"{self.symbols.sign(Status.RUNNING)} looking at ", "run").device(self._checking))
         if self.card is None:
             return Row(line)
         return Row(line.device(self.card.skill_id, "strong", room=max(10, width - 34)).add("  ").extend(self._tally()))
@@ -263,9 +253,3 @@ class FindingList(LinePane):
     def finding(self) -> int:
         """The number of the one under the cursor; -1 for none."""
         return self._rows[self.cursor][1] if self.cursor < len(self._rows) else -1
-
-    def to_problem(self, step: int) -> None:
-        places = [index for index, _ in self.marks()]
-        if places:
-            ahead = [place for place in places if (place - self.cursor) * step > 0]
-            self.move_to((ahead or places)[0 if step > 0 else -1])

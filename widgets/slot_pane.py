@@ -124,11 +124,7 @@ class SlotPane(LinePane):
         self.rearrange()
 
     def action_attention(self, step: int) -> None:
-        """The next row that deserves attention, round the end."""
-        places = [index for index, slot in enumerate(self._slots) if slot.role]
-        if places:
-            ahead = [index for index in places if (index - self.cursor) * step > 0]
-            self.move_to((ahead or places)[0 if step > 0 else -1])
+        self.to_problem(step)
 
     FOLD_CELLS = 4
     """A click this far left is meant for the arrow."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from textual import events
 from textual.message import Message
 
 from clawperator.widgets.format.lines import Line, Row
@@ -24,16 +24,14 @@ class Tab(NamedTuple):
 class TabLine(InfoLine):
     """``show_tabs`` gives it the tabs; a click posts ``Chosen``."""
 
+    @dataclass(eq=False)
     class Chosen(Message):
         """A tab was clicked."""
 
-        def __init__(self, tab: str) -> None:
-            super().__init__()
-            self.tab = tab
+        tab: str
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)
-        self._hits: list[tuple[int, int, str]] = []
 
     def show_tabs(self, tabs: Sequence[Tab], here: str) -> None:
         line = Line(max(10, self.width)).add(" ")
@@ -48,9 +46,5 @@ class TabLine(InfoLine):
             line.add("  ")
         self.show(Row(line, Line().add(f"{self.symbols.tab} ", "key").add("next ", "faint")))
 
-    def on_click(self, event: events.Click) -> None:
-        for start, end, tab in self._hits:
-            if start <= event.x < end:
-                event.stop()
-                self.post_message(self.Chosen(tab))
-                return
+    def hit(self, what: str) -> None:
+        self.post_message(self.Chosen(what))

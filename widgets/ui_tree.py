@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 from textual.timer import Timer
@@ -20,8 +21,6 @@ from clawperator.widgets.text.node_names import name_of
 from clawperator.widgets.text.safe import shorten
 
 if TYPE_CHECKING:
-    from textual.binding import BindingType
-
     from clawperator.engine.hierarchy.align import Alignment
     from clawperator.engine.hierarchy.nodes import UiNode, UiTree
     from clawperator.widgets.models.find import Find
@@ -35,27 +34,25 @@ class UiTreePane(LinePane):
     It is no message, so that the counts are drawn in the same frame.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings("tree")]
+    BINDINGS = keys.binding_list("tree")
 
     EMPTY = "No tree yet. r takes one."
 
+    @dataclass(eq=False)
     class NodeFocused(Message):
         """The cursor rests on ``node`` (``None`` in an empty tree and on a ghost)."""
 
-        def __init__(self, node: UiNode | None) -> None:
-            super().__init__()
-            self.node = node
+        node: UiNode | None
 
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, UiTreePane.NodeFocused)
 
+    @dataclass(eq=False)
     class CursorLost(Message):
         """The node under the cursor left the screen: ``gone`` and ``now`` name the old and the new one."""
 
-        def __init__(self, gone: str, now: str) -> None:
-            super().__init__()
-            self.gone = gone
-            self.now = now
+        gone: str
+        now: str
 
     def __init__(self, *, changed: Callable[[], object] | None = None, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id)

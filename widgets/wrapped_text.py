@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from clawperator.widgets.format.lines import Row
 from clawperator.widgets.line_pane import LinePane
@@ -17,10 +17,11 @@ class WrappedText(LinePane):
         super().__init__(id=id)
         self._rows: Sequence[Row] = ()
         self._width = -1
+        self._make: Callable[[int], Iterable[Row]] = lambda _width: ()
 
     def folded(self, width: int) -> Iterable[Row]:
-        """The rows for this width."""
-        raise NotImplementedError
+        """Return the rows for a width."""
+        return self._make(width) if width >= 10 else ()
 
     def fold(self, *, from_top: bool = False) -> None:
         self._width = self.content_size.width

@@ -61,15 +61,15 @@ def _device_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
         if session.gone_since:
             line.add(f" away {age(session.clock.now() - session.gone_since)}", "warn")
         elif device is not None:
-            line.add(f" {Status.OK.sign(ascii_only=symbols.ascii)}", "ok")
+            line.add(f" {symbols.sign(Status.OK)}", "ok")
         spans = line.spans
     elif session.offline:
         spans = [(count_words(len(session.trees), "saved dump"), "strong")]
     elif session.adb_problem:
-        spans = [(f"{Status.FAILED.sign(ascii_only=symbols.ascii)} {'server' if session.remote else 'adb'}", "fail")]
+        spans = [(f"{symbols.sign(Status.FAILED)} {'server' if session.remote else 'adb'}", "fail")]
     elif not session.devices_known:
         asked = "the server" if session.remote else "adb"
-        spans = [(f"{Status.WAITING.sign(ascii_only=symbols.ascii)} asking {asked}", "muted")]
+        spans = [(f"{symbols.sign(Status.WAITING)} asking {asked}", "muted")]
     elif session.usable:
         spans = [(f"{count_words(len(session.usable), 'device')}: D chooses", "warn")]
     else:
@@ -80,17 +80,13 @@ def _device_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
 def _lock_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
     lock = session.lock
     if not lock:
-        return Chip(
-            "lock", ((f"{Status.IDLE.sign(ascii_only=symbols.ascii)} free", "muted"),), keep=True, action="lock"
-        )
+        return Chip("lock", ((f"{symbols.sign(Status.IDLE)} free", "muted"),), keep=True, action="lock")
     now = session.clock.now()
     if lock.get("state") == "settling":
         left = max(0.0, float(lock.get("notBefore") or now) - now)
-        spans: tuple[Span, ...] = (
-            (f"{Status.WAITING.sign(ascii_only=symbols.ascii)} settling {duration(left)}", "warn"),
-        )
+        spans: tuple[Span, ...] = ((f"{symbols.sign(Status.WAITING)} settling {duration(left)}", "warn"),)
         return Chip("lock", spans, keep=True, action="lock")
-    line = Line(26 if narrow else 44).add(f"{Status.RUNNING.sign(ascii_only=symbols.ascii)} ", "run")
+    line = Line(26 if narrow else 44).add(f"{symbols.sign(Status.RUNNING)} ", "run")
     line.device(str(lock.get("commandId") or f"pid {lock.get('pid')}"), "run", room=16)
     if not narrow and lock.get("source"):
         line.device(str(lock["source"]), "muted", before=" ", room=14)
@@ -121,11 +117,11 @@ def _doctor_chip(session: Session, symbols: Symbols, *, narrow: bool) -> Chip:
     status = report.status()
     if narrow:
         bad = sum(1 for check in report.checks if check.get("status") != "pass")
-        sign = status.sign(ascii_only=symbols.ascii)
+        sign = symbols.sign(status)
         spans: tuple[Span, ...] = ((f"{sign} {bad}" if bad else sign, status.role),)
     else:
-        running = ((f" {Status.RUNNING.sign(ascii_only=symbols.ascii)}", "run"),) if report.running else ()
-        blocked = ((f"{status.sign(ascii_only=symbols.ascii)} not ready", status.role),)
+        running = ((f" {symbols.sign(Status.RUNNING)}", "run"),) if report.running else ()
+        blocked = ((f"{symbols.sign(status)} not ready", status.role),)
         spans = (*(blocked if status is Status.FAILED else tally_line(report.checks, symbols).spans), *running)
     if session.report_is_old:
         spans = (*spans, (" old", "stale"))
@@ -142,12 +138,12 @@ def _job_chips(session: Session, symbols: Symbols, *, narrow: bool) -> Iterator[
         if job is not None and job.running:
             word = stage_word(stage.name) if stage is not None else job.kind
             time = age(stage.elapsed(session.clock.now())) if stage is not None else ""
-            line = Line(24).add(f"{Status.RUNNING.sign(ascii_only=symbols.ascii)} ", "run").device(word, "run", room=14)
+            line = Line(24).add(f"{symbols.sign(Status.RUNNING)} ", "run").device(word, "run", room=14)
             spans = tuple(line.add(f" {time}" if time != "now" else "", "muted").spans)
             yield Chip(job.kind, spans, keep=not narrow, action=action)
     run = session.skills.run
     if run is not None and run.running:
-        line = Line(24).add(f"{Status.RUNNING.sign(ascii_only=symbols.ascii)} ", "run")
+        line = Line(24).add(f"{symbols.sign(Status.RUNNING)} ", "run")
         line.device(run_words(run), "run", room=14).add(f" {age(run.seconds(session.clock.now()))}", "muted")
         yield Chip("skill", tuple(line.spans), keep=not narrow, action="show_skill")
 

@@ -253,8 +253,8 @@ async def test_the_cursor_stays_with_its_check_while_results_come() -> None:
     async with held(pane, size=(70, 20)) as (app, pilot):
         whole = report().begun(CHECK_IDS)
         pane.show(whole)
-        assert pane.to_check("readiness.handshake")
-        assert not pane.to_check("no.such")
+        assert pane.to_value("readiness.handshake")
+        assert not pane.to_value("no.such")
         for found in CHECKS_FAILED:
             whole = whole.took(found)
             pane.show(whole)

@@ -176,11 +176,11 @@ async def test_lines_that_mean_something_are_walked() -> None:
     async with held(pane, size=(60, 10)) as (_, pilot):
         pane.show(run_of(0, ring=ring))
         await drained(pilot)
-        pane.action_marked(1)
+        pane.to_problem(1)
         assert pane.text_of_row() == "RESULT|a=1"
-        pane.action_marked(1)
+        pane.to_problem(1)
         assert pane.text_of_row() == "boom"
-        pane.action_marked(-1)
+        pane.to_problem(-1)
         assert pane.text_of_row() == "RESULT|a=1"
 
 

@@ -1,1 +1,1 @@
-"""Models become styled text. Pure; the one place where device text is made safe for a terminal."""
+"""Formatters: models as styled lines. Pure; device text is escaped by ``Line.device`` and ``wrapped``."""

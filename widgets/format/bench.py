@@ -1,6 +1,6 @@
-"""The workbench as rows: candidates, the six fields with what is wrong with each, matches and misses.
+"""The workbench as rows: candidates, the fields of a matcher with the reason of each mismatch, matches and near misses.
 
-Every function gives one row or more for a width; the first is the one to put the cursor on, the others continue it.
+Each function yields one or more rows for a width; the first one takes the cursor.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.hierarchy.matcher import FIELDS, field_value
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.nodes import breadcrumb
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
 from clawperator.widgets.text.matcher_terms import SPELLINGS
 from clawperator.widgets.text.node_names import short_class, short_id
-from clawperator.widgets.text.safe import cells, escape, wrap
+from clawperator.widgets.text.safe import cells, escape
 
 if TYPE_CHECKING:
     from clawperator.engine.hierarchy.explain import Explanation, FieldResult
@@ -24,34 +24,34 @@ if TYPE_CHECKING:
     from clawperator.engine.hierarchy.tree import UiNode
 
 WIDE = 58
-"""From this many cells on fields have their names on the wire; below it those of the matcher line."""
+"""From this width on, fields have their JSON names; below it those of the matcher line."""
 _ROOMY = 43
 _VERY_WIDE = 72
-"""From this many cells on a field and its reason share a row."""
+"""From this width on, a field and its reason share a row."""
 
 _VALUE_ROLES = {"resourceId": "node-id", "role": "text"}
 _FLAG_ROLES = {"loc": "muted", "≈": "muted", "case": "muted"}
 _LINES_OF_A_REASON = 4
 _CRUMBS = 30
-"""The way to a match is shown beside it where it has this many cells."""
+"""Least room for the path beside a match."""
 _MOST_FLAGS = 2
 _EXPLAIN = "?"
 
 
 class FieldState(NamedTuple):
-    """One field of the form: its wanted value, its test against the focused node, and its counts."""
+    """A field of the form: the wanted value, its test against the focused node, and its counts."""
 
     field: str
     result: FieldResult | None
     wanted: str
     offered: str
-    """What the focused node has, for a field that is not given."""
+    """The node's value, for a field that is not given."""
     alone: int
     redundant: bool
 
 
 def section(title: str, note: str = "", *, width: int) -> Row:
-    """A quiet line above a part of the pane."""
+    """Return a faint heading of a section."""
     return Row(Line(width).add(f" {title}", "faint"), Line().add(f"{note} ", "faint") if note else None)
 
 
@@ -59,7 +59,7 @@ def section(title: str, note: str = "", *, width: int) -> Row:
 
 
 def matcher_pieces(matcher: Matcher, *, wide: bool) -> list[tuple[str, str, str]]:
-    """Per field: its name as drawn, its value, the role of the value. The id goes by its name: ``#title``."""
+    """Return name, value and role of each field. An id is shortened to ``#title``."""
     pieces = []
     for field, value in matcher.fields().items():
         if field == "resourceId":
@@ -95,17 +95,17 @@ def candidate_rows(
     current: bool = False,
     unfolded: bool = False,
 ) -> Iterator[Row]:
-    """Rank, sign and match count, fields, how steady it was, flags, and a ``?`` to click at the right end."""
+    """Yield rank, status, match count, fields, stability, flags, and a ``?`` to click at the right edge."""
     status = _status(candidate)
     right = _candidate_right(candidate, width, symbols)
     line = Line(width - right.cells - 1).add(f" {symbols.bullet if current else ' '}", "accent")
     line.add(f"{rank} ", "strong" if current else "muted")
-    line.add(status.sign(ascii_only=symbols.ascii), status.role).add(f" {candidate.matches:<2} ", status.role)
+    line.add(symbols.sign(status), status.role).add(f" {candidate.matches:<2} ", status.role)
     indent = line.cells
     lines = _folded_pieces(line, matcher_pieces(candidate.matcher, wide=width >= WIDE), indent, width)
     yield Row(next(lines), right)
     yield from (Row(more) for more in lines)
-    if not unfolded or candidate.kind != "tap-through":  # of a tap-through the reasons say it first
+    if not unfolded or candidate.kind != "tap-through":  # the reasons of a tap-through begin with it
         yield from _way_rows(candidate, indent, width, symbols)
     if unfolded:
         for sentence in candidate.why:
@@ -119,7 +119,7 @@ def _status(candidate: Candidate) -> Status:
 
 
 def _candidate_right(candidate: Candidate, width: int, symbols: Symbols) -> Line:
-    """Flags and steadiness; where there is little room, steadiness only if something is wrong with it."""
+    """Return flags and stability; on a narrow pane stability only where it is below 100 %."""
     right = Line()
     for flag in candidate.flags[:_MOST_FLAGS]:
         right.add(f"{symbols.approx if flag == '≈' else flag} ", _FLAG_ROLES.get(flag, "warn"))
@@ -130,7 +130,7 @@ def _candidate_right(candidate: Candidate, width: int, symbols: Symbols) -> Line
 
 
 def _folded_pieces(line: Line, pieces: Iterable[tuple[str, str, str]], indent: int, width: int) -> Iterator[Line]:
-    """The fields of a candidate, going on below where the row is full."""
+    """Wrap the fields of a candidate."""
     for name, value, role in pieces:
         wanted = cells(name) + min(cells(escape(value[:width])) + 2, 12)
         if line.cells > indent:
@@ -144,9 +144,11 @@ def _folded_pieces(line: Line, pieces: Iterable[tuple[str, str, str]], indent: i
 
 
 def _way_rows(candidate: Candidate, indent: int, width: int, symbols: Symbols) -> Iterator[Row]:
-    """How a candidate that does not find the node itself reaches it."""
+    """Yield how a candidate that matches another node reaches this one."""
     if candidate.kind == "tap-through":
-        yield from _wrapped("its label: a tap there lands here", "muted", indent, width, bullet=symbols.arrow)
+        yield from _wrapped(
+            "matches its label: a tap there reaches this node", "muted", indent, width, bullet=symbols.arrow
+        )
     elif candidate.container is not None:
         line = Line(width).add(" " * indent).add(f"{symbols.arrow} scroll in ", "muted")
         for name, value, role in matcher_pieces(candidate.container, wide=False):
@@ -155,7 +157,7 @@ def _way_rows(candidate: Candidate, indent: int, width: int, symbols: Symbols) -
 
 
 def asks_why(x: int, width: int) -> bool:
-    """Whether a click at column ``x`` of a candidate's row is on its ``?``."""
+    """Return whether column ``x`` of a candidate's row is on its ``?``."""
     return x >= width - 2
 
 
@@ -169,7 +171,7 @@ def field_states(
     alone: Mapping[str, int],
     redundant: Iterable[str],
 ) -> Iterator[FieldState]:
-    """All six fields in the contract's order."""
+    """Yield all six fields in the contract's order."""
     given, redundant = matcher.fields(), set(redundant)
     results = {result.field: result for result in explanation.fields} if explanation is not None else {}
     for field in FIELDS:
@@ -180,7 +182,7 @@ def field_states(
 
 
 def field_rows(state: FieldState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """One field: sign, name, value, count alone; below it what is wrong, or beside it where there is room."""
+    """Yield a field: status, name, value, its own match count, and what is wrong, below or beside it."""
     name = state.field if width >= WIDE else SPELLINGS[state.field]
     indent = (3 if not symbols.ascii else 6) + (20 if width >= WIDE else 6)
     if not state.wanted:
@@ -190,7 +192,7 @@ def field_rows(state: FieldState, width: int, symbols: Symbols = UNICODE) -> Ite
     right.add(f"{state.alone:,} ", "muted" if state.alone else "fail")
     status = _field_status(state)
     line = Line(width - right.cells - 1).add(" ")
-    line.add(f"{status.sign(ascii_only=symbols.ascii)} ", status.role)
+    line.add(f"{symbols.sign(status)} ", status.role)
     line.add(name, "strong").pad(indent)
     got, reason = _what_is_wrong(state, width)
     full = _beside(state, line, got, reason) if width >= _VERY_WIDE else None
@@ -216,7 +218,7 @@ def _fails(state: FieldState) -> bool:
 
 
 def _absent_row(state: FieldState, name: str, indent: int, width: int, symbols: Symbols) -> Row:
-    sign = Status.SKIPPED.sign(ascii_only=symbols.ascii)
+    sign = symbols.sign(Status.SKIPPED)
     line = Line(width).add(f" {sign} {name}", "faint").pad(indent)
     return Row(line.device(_tail(state, line), "faint", before="(", after=")") if state.offered else line)
 
@@ -226,7 +228,7 @@ def _tail(state: FieldState, line: Line) -> str:
 
 
 def _what_is_wrong(state: FieldState, width: int) -> tuple[str, str]:
-    """The node's value where it differs, and the reason in words; what is as it should be says little."""
+    """Return the node's differing value and the reason; a matching field gives little."""
     result = state.result
     if result is None or result.ok:
         if result is not None and (width >= _VERY_WIDE or ";" in result.reason):
@@ -236,7 +238,7 @@ def _what_is_wrong(state: FieldState, width: int) -> tuple[str, str]:
 
 
 def _beside(state: FieldState, start: Line, got: str, reason: str) -> Line | None:
-    """Value, the node's value and the reason on one line, if they fit uncut."""
+    """Return value, the node's value and the reason on one line if they fit uncut."""
     line = Line().extend(start)
     _value(line, state.field, state.wanted)
     if got:
@@ -255,7 +257,7 @@ def _value(line: Line, field: str, value: str) -> Line:
 
 
 def _id_for(value: str, room: int) -> str:
-    """A full id, without its package's beginning where it does not fit."""
+    """Return a full id, shortened to ``…:id/name`` where it does not fit."""
     return value if cells(escape(value[: room + 1])) <= room else f"…:id/{short_id(value)}"
 
 
@@ -265,10 +267,10 @@ def _id_for(value: str, room: int) -> str:
 def match_rows(
     node: UiNode, place: int, width: int, symbols: Symbols = UNICODE, *, taken: bool = False, focused: bool = False
 ) -> Iterator[Row]:
-    """A node that the matcher finds. ``taken``: the first of several, the one that the device takes."""
-    words = "the device takes this one" if taken else ""
+    """Yield a match. ``taken``: the first of several, which the device takes."""
+    words = "taken by the device" if taken else ""
     if focused:
-        words = f"this node {symbols.dot} the device takes it" if taken else "this node"
+        words = f"this node {symbols.dot} taken by the device" if taken else "this node"
     beside = width >= WIDE
     right = Line().add(words, "warn" if taken else "accent") if beside else Line()
     line = _node(Line(width - right.cells - 3).add(f" {place:>2} ", "muted"), node, symbols)
@@ -280,7 +282,7 @@ def match_rows(
 
 
 def miss_rows(miss: Explanation, place: int, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """A node that the matcher nearly finds, and below it what keeps it from it: a line each, or one reason in full."""
+    """Yield a near miss and its reasons: one line each, or a single reason in full."""
     yield Row(_node(Line(width).add(f" {place:>2} ", "muted"), miss.node, symbols))
     reasons = [f"{result.field} {result.reason}" for result in miss.fields if not result.ok]
     reasons += [miss.off_screen] if miss.off_screen else []
@@ -307,16 +309,12 @@ def _node(line: Line, node: UiNode, symbols: Symbols) -> Line:
 
 
 def sentence_rows(words: str, status: Status, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """A sentence of ours under a sign, folded."""
-    sign = status.sign(ascii_only=symbols.ascii)
-    for index, text in enumerate(wrap(words, max(8, width - len(sign) - 3))):
-        line = Line(width).add(f" {sign} " if not index else " " * (len(sign) + 2), status.role)
-        yield Row(line.add(text, "text"))
+    """Return a sentence behind the sign of a status."""
+    return wrapped(words, width, lead=f" {symbols.sign(status)} ", lead_role=status.role)
 
 
 def _wrapped(words: str, role: str, indent: int, width: int, *, bullet: str = "") -> Iterator[Row]:
-    """Words below a row. Where the indent leaves little room it is given up."""
+    """Return words below a row. The indent shrinks where it leaves little room."""
     indent = indent if width - indent >= 24 else 4
-    mark = f"{bullet} " if bullet else ""
-    for index, text in enumerate(wrap(words, max(8, width - indent - len(mark)), limit=_LINES_OF_A_REASON)):
-        yield Row(Line(width).add(" " * indent).add(mark if not index else " " * len(mark), "faint").add(text, role))
+    lead = " " * indent + (f"{bullet} " if bullet else "")
+    return wrapped(words, width + 1, role, lead=lead, limit=_LINES_OF_A_REASON)

@@ -1,7 +1,8 @@
-"""The screen as its tree describes it: outlines for what can be touched, labels in place, marks for what is chosen. Pure.
+"""The screen drawn from its tree: outlines of touchable nodes, labels, and marks of the chosen node and of matches.
+Pure.
 
-Two drawings share the geometry and the marks: the map (everything, drawn from the tree alone) and the overlay (marks only,
-for a picture that shows the rest). Both are drawn in layers, so that a moved cursor costs one outline and not a tree.
+The map and the overlay (marks only, on a screenshot) share geometry and marks. Both are drawn in layers, so that a
+moved cursor redraws one outline and not the tree.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ _DOUBLE = tuple("╔═╗║╚╝«»")
 _HEAVY = tuple("┏━┓┃┗┛┃┃")
 _ASCII = tuple("+-+|++[]")
 _ASCII_DOUBLE = tuple("#=#|##<>")
-"""Corners and edges of an outline; the last two enclose what is too flat for one."""
+"""Corners and edges of an outline; the last two enclose a box that is too flat for one."""
 _HATCH, _ASCII_HATCH = "░", "."
 _WIDE_TAIL = ""
 """Stands in the second cell of a wide character."""
 _NAME_CELLS = 24
 
 CLEAR = ""
-"""The role of a cell of the overlay through which the picture is seen."""
+"""Role of an overlay cell through which the picture shows."""
 
 Box = tuple[int, int, int, int]
 
 
 class Marks(NamedTuple):
-    """What stands out: the chosen node, all matches (indexes of nodes) and the one that the device would take (-1: none)."""
+    """The chosen node, the indexes of all matches, and the one that the device takes (-1: none)."""
 
     node: UiNode | None = None
     hits: frozenset[int] = frozenset()
@@ -43,7 +44,7 @@ class Marks(NamedTuple):
 
 
 class ScreenFrame(NamedTuple):
-    """How the screen is laid into a pane: pixels of a column and of a row, size in cells, left margin."""
+    """Layout of the screen in a pane: pixels per column and row, size in cells, left margin."""
 
     across: float
     down: float
@@ -52,7 +53,7 @@ class ScreenFrame(NamedTuple):
     margin: int
 
     def box(self, bounds: Bounds) -> Box:
-        """The cells whose middle is in a rectangle, at least one, clipped to the screen: left, top, and one behind right and bottom."""
+        """Return left, top, and one behind right and bottom of the cells whose centre is inside; at least one, clipped."""
         left, top, right, bottom = bounds
         left, right = _span(left, right, self.across, self.columns)
         top, bottom = _span(top, bottom, self.down, self.rows)
@@ -61,7 +62,7 @@ class ScreenFrame(NamedTuple):
 
 def _span(start: int, end: int, pixels: float, limit: int) -> tuple[int, int]:
     first, last = ceil(start / pixels - 0.5), ceil(end / pixels - 0.5)
-    if last <= first:  # too small to have the middle of a cell: the cell it begins in
+    if last <= first:  # smaller than a cell: the cell that it begins in
         first = int(start // pixels)
         last = first + 1
     if first >= 0 and last <= limit:
@@ -71,7 +72,7 @@ def _span(start: int, end: int, pixels: float, limit: int) -> tuple[int, int]:
 
 
 def fit(screen: tuple[float, float], width: int, height: int) -> ScreenFrame | None:
-    """The largest frame of a screen's shape (px) in ``width`` × ``height`` cells; ``None`` where there is nothing to frame."""
+    """Return the largest frame of a screen's shape (px) in ``width`` × ``height`` cells; ``None`` without a size."""
     screen_width, screen_height = screen
     if screen_width <= 0 or screen_height <= 0 or width < 4 or height < 3:
         return None
@@ -81,18 +82,17 @@ def fit(screen: tuple[float, float], width: int, height: int) -> ScreenFrame | N
 
 
 def frame_for(tree: UiTree, width: int, height: int) -> ScreenFrame | None:
-    """The frame for the map of ``tree``."""
     return fit((tree.screen.width, tree.screen.height), width, height)
 
 
 class Canvas:
-    """Glyphs and roles by cell. Writing over half of a wide character is allowed: ``spans`` blanks the other half."""
+    """Glyphs and roles by cell. ``spans`` blanks the other half of an overwritten wide character."""
 
     def __init__(self, frame: ScreenFrame, role: str = "text") -> None:
         self.glyphs = [[" "] * frame.columns for _ in range(frame.rows)]
         self.roles = [[role] * frame.columns for _ in range(frame.rows)]
         self._wide: set[int] = set()
-        """Rows in which a wide character was written."""
+        """Rows with a wide character."""
 
     def copy(self) -> Canvas:
         other = object.__new__(Canvas)
@@ -102,7 +102,7 @@ class Canvas:
         return other
 
     def outline(self, box: Box, strokes: Sequence[str], role: str) -> None:
-        """A frame along the inner edge of a box of at least two by two cells."""
+        """Draw along the inner edge of a box of at least two by two cells."""
         left, top, right, bottom = box
         corner, flat, other, upright, low, last = strokes[:6]
         inner = right - left - 2
@@ -114,7 +114,7 @@ class Canvas:
         self.roles[top][left:right] = self.roles[bottom - 1][left:right] = [role] * (inner + 2)
 
     def enclose(self, box: Box, strokes: Sequence[str], role: str) -> None:
-        """As ``outline``, which must not hide what is inside: a box of one or two rows is put between two signs."""
+        """As ``outline``; a box of one or two rows is put between two signs, so that its content stays visible."""
         left, top, right, bottom = box
         if right - left > 2 and bottom - top > 2:
             self.outline(box, strokes, role)
@@ -129,7 +129,7 @@ class Canvas:
             self.roles[y][left:right] = [role] * (right - left)
 
     def hatch(self, boxes: Iterable[Box], glyph: str, role: str) -> None:
-        """``glyph`` in all blank cells of the boxes, however many there are."""
+        """Fill the blank cells of all boxes with ``glyph``."""
         covered = [0] * len(self.glyphs)
         for left, top, right, bottom in boxes:
             mask = (1 << right) - (1 << left)
@@ -143,11 +143,10 @@ class Canvas:
                         glyphs[x], roles[x] = glyph, role
 
     def write_in(self, box: Box, text: str, role: str) -> None:
-        """``text`` from outside in the middle row of a box, cut to it."""
         self.write_labels({box: text}, role)
 
     def write_labels(self, labels: dict[Box, str], role: str) -> None:
-        """Texts from outside, each in the middle row of its box; one that would begin on a later one is left out."""
+        """Write device text into the middle row of each box; one that would begin on a later one is left out."""
         taken = [bytearray(len(row)) for row in self.glyphs]
         for (left, top, right, bottom), text in reversed(labels.items()):
             inset = 2 if right - left > 8 else int(right - left > 4)
@@ -158,7 +157,7 @@ class Canvas:
                 row[x:end] = b"\1" * (end - x)
 
     def write(self, x: int, y: int, safe: str, role: str, end: int) -> int:
-        """``safe`` text from column ``x`` on, up to column ``end``; where it ended."""
+        """Write ``safe`` text from column ``x`` up to column ``end``; return where it ended."""
         if safe.isascii():
             safe = safe[: max(0, end - x)]
             self.glyphs[y][x : x + len(safe)] = safe
@@ -175,7 +174,7 @@ class Canvas:
         return x
 
     def spans(self, y: int) -> list[Span]:
-        """Row ``y`` as runs of one role."""
+        """Return row ``y`` as runs of one role."""
         glyphs, roles = self.glyphs[y], self.roles[y]
         if y in self._wide:
             glyphs = _mended(glyphs)
@@ -192,7 +191,7 @@ def _has_inside(box: Box) -> bool:
 
 
 def _mended(glyphs: list[str]) -> list[str]:
-    """Halves of wide characters whose other half was written over become blanks, so that no column moves."""
+    """Blank the halves of overwritten wide characters, so that no column moves."""
     mended = glyphs.copy()
     for x, glyph in enumerate(glyphs):
         if glyph == _WIDE_TAIL:
@@ -204,7 +203,7 @@ def _mended(glyphs: list[str]) -> list[str]:
 
 
 class Layers:
-    """The map or the overlay of one tree: what lies below the chosen node is kept until tree, matches or size change."""
+    """The map or the overlay of one tree; layers are kept until tree, matches or size change."""
 
     def __init__(self, *, overlay: bool = False) -> None:
         self._overlay = overlay
@@ -212,7 +211,7 @@ class Layers:
         self._marked: tuple[object, Canvas] | None = None
 
     def draw(self, tree: UiTree, marks: Marks, frame: ScreenFrame, *, ascii_only: bool = False) -> Canvas:
-        """All of it; the caller owns the canvas."""
+        """Return a canvas of all layers, owned by the caller."""
         base_key = (tree, frame, ascii_only)
         if self._base is None or self._base[0] != base_key:
             base = (
@@ -232,7 +231,7 @@ class Layers:
 
 
 def draw_bounds(tree: UiTree, marks: Marks, size: tuple[int, int], *, ascii_only: bool = False) -> list[Line]:
-    """The map for a pane of ``size`` cells: touchable nodes outlined, labels in place, matches and the chosen node marked."""
+    """Return the map for a pane of ``size`` cells."""
     frame = frame_for(tree, *size)
     if frame is None:
         return []
@@ -248,7 +247,7 @@ def map_line(canvas: Canvas, y: int, frame: ScreenFrame) -> Line:
 
 
 def _draw_screen(tree: UiTree, frame: ScreenFrame, strokes: Sequence[str]) -> Canvas:
-    """What does not depend on any choice. Equal boxes are drawn once: a deep tree has many nodes on the same cells."""
+    """Draw what no choice changes. Equal boxes are drawn once: a deep tree has many nodes on the same cells."""
     canvas = Canvas(frame)
     visible = [(item, frame.box(item.bounds)) for item in tree.on_screen]
     touchable = {
@@ -266,7 +265,7 @@ def _draw_screen(tree: UiTree, frame: ScreenFrame, strokes: Sequence[str]) -> Ca
 def _draw_hits(
     canvas: Canvas, tree: UiTree, marks: Marks, frame: ScreenFrame, *, ascii_only: bool, hatched: bool
 ) -> None:
-    """All matches: hatched on the map, outlined, their labels in place; the one that the device takes in a double line."""
+    """Draw all matches (hatched on the map); the one that the device takes has a double outline."""
     nodes = [tree.nodes[index] for index in sorted(marks.hits) if index != marks.first]
     boxes = {frame.box(node.bounds): node for node in nodes if tree.is_on_screen(node)}
     first = tree.nodes[marks.first] if 0 <= marks.first < len(tree.nodes) else None
@@ -284,12 +283,11 @@ def _draw_hits(
 
 
 def _bears_label(node: UiNode) -> bool:
-    """Whether the map shows the node's label: it is not that of something inside, which has a place of its own."""
+    """Return whether the map shows the node's label: only leaves, because a label may come from a descendant."""
     return bool(node.label) and node.end == node.index + 1
 
 
 def _draw_node(canvas: Canvas, frame: ScreenFrame, node: UiNode, strokes: Sequence[str]) -> None:
-    """The chosen node on the map: its area in the cursor's colour, its outline heavy, its label on top."""
     box = frame.box(node.bounds)
     canvas.fill(box, "here")
     if _has_inside(box):
@@ -299,7 +297,7 @@ def _draw_node(canvas: Canvas, frame: ScreenFrame, node: UiNode, strokes: Sequen
 
 
 def _name_node(canvas: Canvas, frame: ScreenFrame, node: UiNode, strokes: Sequence[str]) -> None:
-    """The chosen node on a picture: a heavy outline that bears its name, which hides nothing of what is inside."""
+    """Outline the chosen node on a picture with its name in the outline, which covers none of its content."""
     box = frame.box(node.bounds)
     canvas.enclose(box, strokes, "here")
     x, y, end = name_place(box, frame)
@@ -307,7 +305,7 @@ def _name_node(canvas: Canvas, frame: ScreenFrame, node: UiNode, strokes: Sequen
 
 
 def name_place(box: Box, frame: ScreenFrame) -> tuple[int, int, int]:
-    """Where the name of an outlined node stands, and the column it ends before: in its upper edge, else above, else below."""
+    """Return column, row and end of an outlined node's name: in its upper edge, else above, else below."""
     left, top, right, bottom = box
     if bottom - top > 2 and right - left >= 12:
         return left + 1, top, right - 1
@@ -316,7 +314,7 @@ def name_place(box: Box, frame: ScreenFrame) -> tuple[int, int, int]:
 
 
 def nodes_at(tree: UiTree, frame: ScreenFrame, column: int, row: int) -> list[UiNode]:
-    """The nodes that are drawn on a cell, smallest first; of equal ones the one drawn last."""
+    """Return the nodes drawn on a cell, smallest first; of equal ones the one drawn last."""
     column -= frame.margin
     found = []
     for item in tree.on_screen:

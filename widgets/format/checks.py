@@ -1,4 +1,4 @@
-"""Doctor checks as rows and as detail: what is the case, what it means, then what to do, then the evidence."""
+"""Doctor checks as rows and in detail: state, meaning, fix, evidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from clawperator.engine.errors import ErrorCode
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.doctor_report import Check, id_of, status_of
 from clawperator.widgets.models.status import Status
@@ -18,21 +18,21 @@ from clawperator.widgets.text.times import duration
 __all__ = ["Check", "check_detail", "check_row", "fix_text", "shell_text", "short_name", "status_of", "tally_line"]
 
 _WIDE = 50
-"""From this many cells on, a row has its evidence and its time at the right."""
+"""From this width on, a row shows evidence and time at the right."""
 _TIME_CELLS = 10
 _LONGEST = 86_400_000
-"""A check that claims to have taken longer than a day, in milliseconds, did not measure it."""
+"""In milliseconds: a longer duration (a day) is not believed."""
 _NAME_CELLS = 7
 _GIST_CELLS = 60
 _FACT_CELLS = 16
-"""For the name of a fact; more where there is room."""
+"""Width of a fact's name; more where there is room."""
 _FACTS_SHOWN = 60
 _STEPS_SHOWN = 40
 _NO_RESULT = (Status.WAITING, Status.RUNNING, Status.SKIPPED)
 
 
 def short_name(check_id: str) -> str:
-    """An id in words, for where there is no summary: ``readiness.settings.usb_debugging`` is ``usb debugging``."""
+    """Return an id in words: ``readiness.settings.usb_debugging`` is ``usb debugging``."""
     parts = check_id.split(".")[1:] or [check_id]
     if len(parts) > 1 and parts[0] in ("settings", "android"):
         parts = parts[1:]
@@ -40,10 +40,10 @@ def short_name(check_id: str) -> str:
 
 
 def check_row(check: Check, width: int, symbols: Symbols = UNICODE) -> Row:
-    """State, summary, and at the right the code of what does not pass or the gist of the evidence, and its time."""
+    """Return state and summary; at the right the code or the shortest evidence, and the time."""
     status = status_of(check)
     right = _right_of(check, status, width) if width >= _WIDE else Line()
-    line = Line(width - right.cells - bool(right.cells)).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
+    line = Line(width - right.cells - bool(right.cells)).add(f" {symbols.sign(status)} ", status.role)
     if status in _NO_RESULT and not check.get("summary"):
         line.device(short_name(id_of(check)), "muted" if status is Status.WAITING else "text")
         return Row(line.device(_course_words(check, status), "faint", before="  "), right)
@@ -75,17 +75,18 @@ def _time(check: Check) -> str:
 
 
 def _gist(check: Check) -> str:
-    """The first words of the evidence that are short and that the summary does not say already."""
+    """Return the first short evidence that the summary does not contain."""
     evidence, summary = check.get("evidence"), str(check.get("summary", ""))
     if not isinstance(evidence, Mapping):
         return ""
     words = (value for value in evidence.values() if isinstance(value, str) and 2 < len(value.strip()) <= _GIST_CELLS)
-    telling = (value for value in words if value not in summary and value not in ("true", "false"))
-    return next((value.strip().splitlines()[0] for value in telling), "")
+
+    fresh = (value for value in words if value not in summary and value not in ("true", "false"))
+    return next((value.strip().splitlines()[0] for value in fresh), "")
 
 
 def tally_line(checks: Sequence[Check], symbols: Symbols = UNICODE) -> Line:
-    """``11 ✓  0 !  1 ✗  1 –``: passing, advisory, failing, not run; zeroes of the last three are left out."""
+    """Return ``11 ✓  0 !  1 ✗  1 –``: passed, warnings, failed, not run; zeroes of the last three are left out."""
     counts: dict[Status, int] = {}
     for check in checks:
         status = status_of(check)
@@ -94,7 +95,7 @@ def tally_line(checks: Sequence[Check], symbols: Symbols = UNICODE) -> Line:
     for status in (Status.OK, Status.WARN, Status.FAILED, Status.SKIPPED):
         if counts.get(status) or status is Status.OK:
             line.add("  " if line.cells else "").add(f"{counts.get(status, 0)} ", "text")
-            line.add(status.sign(ascii_only=symbols.ascii), status.role)
+            line.add(symbols.sign(status), status.role)
     return line
 
 
@@ -106,12 +107,10 @@ def check_detail(
     critical: bool = False,
     runnable: Collection[str] = (),
 ) -> Iterator[Row]:
-    """The whole of one check for a detail pane. ``runnable`` are the steps that ``F`` can run, as the check words them."""
+    """Yield one check in full. ``runnable`` are the steps that ``F`` can run."""
     status = status_of(check)
-    sign = f" {status.sign(ascii_only=symbols.ascii)} "
     summary = str(check.get("summary") or short_name(id_of(check)))
-    for index, text in enumerate(wrap(summary, max(10, width - len(sign)), limit=4)):
-        yield Row(Line(width).add(" " * len(sign) if index else sign, status.role).add(text, "strong"))
+    yield from wrapped(summary, width, "strong", lead=f" {symbols.sign(status)} ", lead_role=status.role, limit=4)
     weight = "critical" if critical else "advisory"
     yield _pair("check", id_of(check), "muted", width, after=f"  {weight}")
     took = _time(check)
@@ -130,25 +129,24 @@ def check_detail(
 
 def _why_no_result(check: Check, status: Status) -> str:
     if status is Status.RUNNING:
-        return "It is being made now."
+        return "This check is running."
     if status is Status.WAITING:
-        return "It waits for its turn."
+        return "This check is waiting for the ones before it."
     stopper = str(check.get("stopper", ""))
     if not stopper:
-        return "It was not made: the run ended before. r runs all of them."
-    return f"It was not made, because {short_name(stopper)} does not pass. r runs all of them."
+        return "Not run: the run ended before. Press r to run all checks."
+    return f"Not run because {short_name(stopper)} does not pass. Press r to run all checks."
 
 
 def _code(check: Check, status: Status, width: int) -> Iterator[Row]:
-    """The code, and what the table of errors says of it."""
+    """Yield the code with its meaning and hint."""
     if not check.get("code"):
         return
     yield _pair("code", str(check["code"]), status.role, width)
     code = ErrorCode.known(str(check["code"]))
     told = (f"{code.meaning[:1].upper()}{code.meaning[1:]}.", code.hint) if code is not None else ()
     for words, role in zip(told, ("muted", "text"), strict=False):
-        for text in wrap(words, max(10, width - _NAME_CELLS - 5), limit=4) if words else ():
-            yield Row(Line(width).add(" " * (_NAME_CELLS + 3)).add(text, role))
+        yield from wrapped(words, width - 1, role, lead=" " * (_NAME_CELLS + 3), limit=4)
 
 
 def _guidance(check: Check, width: int) -> Iterator[Row]:
@@ -156,7 +154,7 @@ def _guidance(check: Check, width: int) -> Iterator[Row]:
     if not isinstance(guidance, Mapping):
         return
     yield Row(Line(width))
-    yield Row(Line(width).add(" on the device, open ", "faint").device(str(guidance.get("screen", "")), "strong"))
+    yield Row(Line(width).add(" on the device: ", "faint").device(str(guidance.get("screen", "")), "strong"))
     steps = _listed(guidance.get("steps"))
     for number, step in enumerate(steps[:_STEPS_SHOWN], 1):
         yield from _step(number, str(step), "text", "", width)
@@ -167,7 +165,7 @@ def _fix(check: Check, width: int, symbols: Symbols, runnable: Collection[str]) 
     if not isinstance(fix, Mapping):
         return
     yield Row(Line(width))
-    yield Row(Line(width).add(" to do: ", "faint").device(str(fix.get("title", "")), "strong"))
+    yield Row(Line(width).add(" fix: ", "faint").device(str(fix.get("title", "")), "strong"))
     steps = _steps(check)
     for number, (kind, text) in enumerate(steps[:_STEPS_SHOWN], 1):
         shell = kind == "shell"
@@ -176,14 +174,14 @@ def _fix(check: Check, width: int, symbols: Symbols, runnable: Collection[str]) 
     if fix.get("docsUrl"):
         yield from _pairs("more", str(fix["docsUrl"]), width, _NAME_CELLS - 2)
     if steps:
-        copies = "y l copies the steps"
+        copies = "y l copy the steps"
         known = sum(text in runnable for _, text in steps)
-        words = f"{symbols.closed} F runs {'it' if known == 1 else 'them'} · {copies}" if known else copies
-        yield Row(Line(width).add(f" {words.replace('·', symbols.dot)} {symbols.dot} v looks again", "muted"))
+        words = f"{symbols.closed} F run · {copies}" if known else copies
+        yield Row(Line(width).add(f" {words.replace('·', symbols.dot)} {symbols.dot} v check again", "muted"))
 
 
 def _step(number: int, text: str, role: str, mark: str, width: int) -> Iterator[Row]:
-    """``1. ▸ clawperator …``: ``mark`` is only there where a machine is meant."""
+    """Yield ``1. ▸ clawperator …``; ``mark`` stands for a command."""
     indent = 5 + (2 if mark else 0)
     for index, part in enumerate(wrap(text, max(10, width - indent - 1), limit=8)):
         line = Line(width).add(f" {number:>2}. " if not index else " " * 5, "muted")
@@ -206,7 +204,7 @@ def _evidence(evidence: object, width: int) -> Iterator[Row]:
 
 
 def _words(value: object) -> str:
-    """A value of the evidence in one line or more; what has an inside is written as JSON."""
+    """Return a value of the evidence as text; containers as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
@@ -216,8 +214,7 @@ def _words(value: object) -> str:
 
 def _paragraph(text: str, width: int) -> Iterator[Row]:
     for part in text.splitlines()[:_STEPS_SHOWN]:
-        for line in wrap(part, max(10, width - 2), limit=20):
-            yield Row(Line(width).add(" ").add(line))
+        yield from wrapped(part, width, limit=20)
 
 
 def _pair(name: str, value: str, role: str, width: int, *, after: str = "") -> Row:
@@ -226,7 +223,7 @@ def _pair(name: str, value: str, role: str, width: int, *, after: str = "") -> R
 
 
 def _pairs(name: str, value: str, width: int, room: int) -> Iterator[Row]:
-    """A fact with its name in ``room`` cells, its value folded beside it."""
+    """Yield a fact: its name in ``room`` cells, its value wrapped beside it."""
     label = shorten(name, room)
     lines = value.splitlines()[:20] or [""]
     parts = [text for line in lines for text in wrap(line, max(10, width - room - 5), limit=6)]
@@ -235,7 +232,7 @@ def _pairs(name: str, value: str, width: int, room: int) -> Iterator[Row]:
         yield Row(Line(width).add(f"   {head}  ", "faint").add(text, "text"))
 
 
-# -- what to do, as text
+# -- the fix as text
 
 
 def _listed(steps: object) -> list[Any]:
@@ -243,19 +240,19 @@ def _listed(steps: object) -> list[Any]:
 
 
 def _steps(check: Check) -> list[tuple[str, str]]:
-    """Kind and text of each step; what is no step is left out."""
+    """Return kind and text of each step; malformed steps are left out."""
     fix = check.get("fix")
     steps = _listed(fix.get("steps")) if isinstance(fix, Mapping) else []
     return [(str(step.get("kind", "")), str(step.get("value", ""))) for step in steps if isinstance(step, Mapping)]
 
 
 def shell_text(check: Check) -> str:
-    """What one would type to repair it, one command per line; empty where it takes a person."""
+    """Return the shell commands of the fix, one per line; empty without one."""
     return "\n".join(text for kind, text in _steps(check) if kind == "shell")
 
 
 def fix_text(check: Check) -> str:
-    """All there is to do, one step per line: at the computer, else on the device."""
+    """Return all steps of the fix, one per line: on the host, else on the device."""
     guidance = check.get("deviceGuidance")
     device = _listed(guidance.get("steps")) if isinstance(guidance, Mapping) else []
     return "\n".join([text for _, text in _steps(check)] or [str(step) for step in device])

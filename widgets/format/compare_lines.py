@@ -1,4 +1,4 @@
-"""Two runs side by side, line by line: A, an arrow, B, and how much that is."""
+"""Two runs side by side, line by line."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from clawperator.widgets.text.times import WallClock, precise
 
 _TIME = 8
 _NOTABLE = 0.25
-"""A duration that is this much longer or shorter is worth a colour."""
+"""A duration that differs by this share is highlighted."""
 _LEAST_NOTABLE = 0.2
-"""Seconds: less is noise."""
+"""Seconds: a smaller difference is noise."""
 _UNSEEN = 0.0005
-"""Seconds: less is not worth a number."""
+"""Seconds: a smaller difference is not shown."""
 
 
 def run_row(letter: str, run: ExecutionState, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
-    """One of the two: its letter, state, command and when it was."""
+    """Return one of the two runs: letter, state, command, time."""
     line = Line(width).add(f" {letter} ", "key")
-    line.add(f"{run.status.sign(ascii_only=symbols.ascii)} ", run.status.role)
+    line.add(f"{symbols.sign(run.status)} ", run.status.role)
     line.device(run.command_id, "strong", room=max(12, width - 44)).add("  ")
     line.add(word_of(run), run.status.role)
     if run.code:
@@ -42,7 +42,7 @@ def run_row(letter: str, run: ExecutionState, width: int, clock: WallClock, symb
 
 
 def section_row(title: str, words: str, width: int, *, opened: bool, differs: bool, symbols: Symbols = UNICODE) -> Row:
-    """The heading of a part, with what there is in it."""
+    """Return the heading of a section with its summary."""
     line = Line(width).add(f" {symbols.open if opened else symbols.closed} ", "muted").add(title, "strong")
     return Row(
         line.add(f"  {words} ", "changed" if differs else "faint").add(
@@ -52,7 +52,7 @@ def section_row(title: str, words: str, width: int, *, opened: bool, differs: bo
 
 
 def sides_row(name: str, a: str, b: str, width: int, symbols: Symbols = UNICODE) -> Row:
-    """A fact of both, such as the state."""
+    """Return a fact of both runs, such as the state."""
     line = Line(width).add("   ").add(column(name, 10), "faint").add(" ")
     room = max(8, (width - line.cells - 4) // 2)
     return Row(
@@ -63,7 +63,7 @@ def sides_row(name: str, a: str, b: str, width: int, symbols: Symbols = UNICODE)
 
 
 def step_row(number: int, pair: StepPair, width: int, symbols: Symbols = UNICODE) -> Row:
-    """A step of both: state and duration of each, and how much longer B took."""
+    """Return a step of both runs: state and duration of each, and the difference."""
     line = Line(width).add("   ").add(f"{number:>2} ", "faint")
     line.add(column(pair.type or "?", 19 if width >= 70 else 14), "strong" if pair.differs else "text").add(" ")
     if width >= 76:
@@ -76,14 +76,14 @@ def step_row(number: int, pair: StepPair, width: int, symbols: Symbols = UNICODE
 
 def _side(line: Line, step: StepState | None, symbols: Symbols) -> None:
     if step is None:
-        line.add(f"{'not there':>{_TIME + 2}}", "faint")
+        line.add(f"{'absent':>{_TIME + 2}}", "faint")
         return
-    line.add(f"{step.status.sign(ascii_only=symbols.ascii)} ", step.status.role)
+    line.add(f"{symbols.sign(step.status)} ", step.status.role)
     line.add(f"{precise(step.ended - step.started) or 'not timed':>{_TIME}}"[-_TIME - 1 :], "muted")
 
 
 def _delta(a: float, b: float, symbols: Symbols) -> Line | None:
-    """``+1.2 s`` where B took longer."""
+    """Return ``+1.2 s`` where B took longer."""
     seconds = b - a
     if math.isnan(seconds) or abs(seconds) < _UNSEEN:
         return None
@@ -96,20 +96,20 @@ def phase_row(pair: PhasePair, width: int, symbols: Symbols = UNICODE) -> Row:
     line = Line(width).add("   ").add(column(pair.name, 10), "text").add(" ")
     for index, length in enumerate((pair.a, pair.b)):
         line.add(f" {symbols.arrow} " if index else "", "faint")
-        line.add(f"{'not there' if math.isnan(length) else milliseconds(length):>10}", "muted")
+        line.add(f"{'absent' if math.isnan(length) else milliseconds(length):>10}", "muted")
     return Row(line, _delta(pair.a / 1000, pair.b / 1000, symbols))
 
 
 def tree_row(pair: TreePair, counts: TreeCounts | None, width: int, symbols: Symbols = UNICODE) -> Row:
-    """The trees of one step in both runs: how they differ, as far as that is known."""
+    """Return the trees of one step in both runs, with the known differences."""
     line = Line(width).add(f"   {symbols.match_first} ", "accent")
-    line.add("step " if pair.step_id else "", "muted").device(pair.step_id or "outside of a step", "text", room=30).add(
+    line.add("step " if pair.step_id else "", "muted").device(pair.step_id or "outside any step", "text", room=30).add(
         "  "
     )
     if pair.a is None or pair.b is None:
         return Row(line.add(f"only in {'B' if pair.a is None else 'A'}", "warn"))
     if pair.a.key == pair.b.key:
-        return Row(line.add("the very same", "faint"), Line().add(f"{symbols.enter} ", "faint"))
+        return Row(line.add("identical", "faint"), Line().add(f"{symbols.enter} ", "faint"))
     if counts is not None:
         return Row(line.extend(counts_line(counts, symbols)), Line().add(f"{symbols.enter} ", "faint"))
     sizes = f"{pair.a.characters:,} {symbols.arrow} {pair.b.characters:,} characters"
@@ -119,19 +119,19 @@ def tree_row(pair: TreePair, counts: TreeCounts | None, width: int, symbols: Sym
 def change_row(
     change: ValueChange, width: int, *, opened: bool | None = None, indent: int = 3, symbols: Symbols = UNICODE
 ) -> Row:
-    """A value that differs: where, what it was in A, what it is in B."""
+    """Return a differing value: path, value in A, value in B."""
     sign = {"added": symbols.added, "removed": symbols.removed, "moved": symbols.moved}.get(
         change.kind, symbols.changed
     )
     role = "faint" if change.expected else change.kind
     line = Line(width).add(" " * (indent - 2)).add(f"{fold_sign(opened, symbols)} ", "muted").add(f"{sign} ", role)
-    line.add(path_text(change.path, max(12, width // 2)) or "all of it", "faint" if change.expected else "node-id").add(
-        "  "
-    )
+    line.add(
+        path_text(change.path, max(12, width // 2)) or "whole value", "faint" if change.expected else "node-id"
+    ).add("  ")
     if opened:
         return Row(line)
     if change.expected:
-        return Row(line.add("each run has its own", "faint"))
+        return Row(line.add("differs in every run", "faint"))
     if change.kind == "added":
         return Row(line.device(preview(change.new, width), "added"))
     if change.kind == "removed":
@@ -141,17 +141,17 @@ def change_row(
 
 
 def path_text(path: Path, room: int) -> str:
-    """``actions.wait.params.key``: as problems of a payload are told, but for the ids; cut at its beginning."""
+    """Return a path such as ``actions.wait.params.key``, cut at its beginning."""
     safe = escape(".".join(str(part) for part in path[-_DEEPEST:]))
     return safe if cells(safe) <= room else "…" + take(safe[::-1], room - 1)[::-1]
 
 
 _DEEPEST = 40
-"""Parts of a path at most: what is before them is cut in any case."""
+"""Parts of a path at most: earlier ones would be cut in any case."""
 
 
 def tree_words(pairs: Sequence[TreePair]) -> str:
-    """How many trees there are to compare."""
+    """Return how many trees can be compared."""
     alone = {"A": sum(1 for pair in pairs if pair.b is None), "B": sum(1 for pair in pairs if pair.a is None)}
     words = [
         f"{len(pairs) - sum(alone.values())} in both",
@@ -161,28 +161,28 @@ def tree_words(pairs: Sequence[TreePair]) -> str:
 
 
 def phase_words(a: ExecutionState, b: ExecutionState, symbols: Symbols = UNICODE) -> str:
-    """All phases of each together."""
+    """Return the total of all phases of each run."""
     if not a.phases and not b.phases:
-        return "not known"
-    sums = (milliseconds(sum(run.phases.values())) if run.phases else "not known" for run in (a, b))
+        return "unknown"
+    sums = (milliseconds(sum(run.phases.values())) if run.phases else "unknown" for run in (a, b))
     return f" {symbols.arrow} ".join(sums)
 
 
 def whole(value: Any) -> str:
-    """A value in full, for reading: text as it is, everything else as JSON."""
+    """Return a value in full: text as it is, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def is_long(change: ValueChange, width: int) -> bool:
-    """Whether its row cannot show both values."""
+    """Return whether a row cannot show both values."""
     room = width // 4
     return any(len(preview(value, room)) > room for value in (change.old, change.new))
 
 
 def step_words(pairs: Sequence[StepPair]) -> str:
-    """How many steps ended otherwise."""
+    """Return how many steps differ."""
     count = differing(pairs)
-    return f"{count} of {len(pairs)} differ" if count else f"all {len(pairs)} ended alike" if pairs else "none"
+    return f"{count} of {len(pairs)} differ" if count else f"all {len(pairs)} equal" if pairs else "none"
 
 
 def differing(pairs: Iterable[StepPair]) -> int:
@@ -190,7 +190,7 @@ def differing(pairs: Iterable[StepPair]) -> int:
 
 
 def facts(a: ExecutionState, b: ExecutionState) -> Mapping[str, tuple[str, str]]:
-    """What was different about the runs themselves, in words."""
+    """Return the differing facts of the runs themselves."""
     named = {
         "status": (word_of(a), word_of(b)),
         "code": (a.code, b.code),

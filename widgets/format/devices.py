@@ -1,4 +1,4 @@
-"""Devices as rows, their state in words, and what to do about each state that is not usable."""
+"""Devices as rows, connection states in words, and the steps that make a device usable."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from clawperator.engine.adb.parse import DeviceState
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.safe import wrap
 from clawperator.widgets.text.times import age
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DeviceSummary(NamedTuple):
-    """What the doctor found last on a device, and when (0: never); empty where unknown. ``avd`` is the virtual device behind it."""
+    """What the doctor last found on a device, and when (0: never). ``avd`` is the name of its virtual device."""
 
     api: str = ""
     variant: str = ""
@@ -28,17 +27,17 @@ class DeviceSummary(NamedTuple):
 
 
 VARIANTS = {"com.clawperator.operator": "release", "com.clawperator.operator.dev": "debug"}
-"""What the two Operator apps are called on screen."""
+"""Short names of the two Operator apps."""
 NO_FACTS = DeviceSummary()
 
 
 def variant(package: str) -> str:
-    """``release``, ``debug``, else the package itself."""
+    """Return ``release``, ``debug``, else the package."""
     return VARIANTS.get(package, package)
 
 
 def facts_of(report: DoctorReport | None, avd: str = "") -> DeviceSummary:
-    """The facts in the evidence of the checks."""
+    """Return the facts in the evidence of the checks."""
     found: dict[str, str] = {}
     for check in report.checks if report is not None else ():
         evidence = check.get("evidence") or {}
@@ -56,14 +55,14 @@ def facts_of(report: DoctorReport | None, avd: str = "") -> DeviceSummary:
 
 
 class StateWords(NamedTuple):
-    """How a connection state is told: its status, the next step in a few words, and the steps in full."""
+    """A connection state: its status, the next step in short, and the steps in full."""
 
     status: Status
     next: str
     steps: tuple[str, ...] = ()
 
 
-_REPLUG = "Unplug the cable, wait two seconds, plug it in again."
+_REPLUG = "Unplug the cable, wait two seconds and plug it in again."
 
 STATES: dict[str, StateWords] = {
     DeviceState.DEVICE: StateWords(Status.OK, "ready"),
@@ -71,20 +70,22 @@ STATES: dict[str, StateWords] = {
         Status.WARN,
         "confirm the dialog on the phone",
         (
-            'Unlock the phone and look for the dialog "Allow USB debugging?".',
-            'Confirm it; "Always allow from this computer" saves asking again.',
-            "No dialog? Developer options, Revoke USB debugging authorisations, then replug.",
+            'Unlock the phone and find the dialog "Allow USB debugging?".',
+            'Confirm it. "Always allow from this computer" remembers the choice.',
+            "No dialog? In Developer options choose Revoke USB debugging authorisations, then reconnect.",
         ),
     ),
-    DeviceState.AUTHORIZING: StateWords(Status.WAITING, "wait a moment", ("The phone checks this computer's key.",)),
+    DeviceState.AUTHORIZING: StateWords(
+        Status.WAITING, "wait a moment", ("The phone is verifying this computer's key.",)
+    ),
     DeviceState.CONNECTING: StateWords(Status.WAITING, "wait a moment", ("The transport is being set up.",)),
     DeviceState.OFFLINE: StateWords(
         Status.WARN,
-        "replug it, or restart the emulator",
+        "reconnect it, or restart the emulator",
         (
             _REPLUG,
-            "An emulator: wait until it has booted, or start it again.",
-            "Over Wi-Fi: adb disconnect, then adb connect.",
+            "Emulator: wait until it has booted, or restart it.",
+            "Wi-Fi: run adb disconnect, then adb connect.",
         ),
     ),
     DeviceState.NO_PERMISSIONS: StateWords(
@@ -92,27 +93,31 @@ STATES: dict[str, StateWords] = {
         "no USB permission on this computer",
         (
             "Add a udev rule for the vendor, or install the package android-udev-rules.",
-            "Put your user into the group plugdev and log in again.",
+            "Add your user to the group plugdev and log in again.",
             _REPLUG,
         ),
     ),
     DeviceState.RECOVERY: StateWords(
         Status.WARN, "boot into Android", ('The phone is in recovery. Choose "Reboot system now".',)
     ),
-    DeviceState.SIDELOAD: StateWords(Status.WARN, "finish or leave the sideload", ("The phone waits for a sideload.",)),
+    DeviceState.SIDELOAD: StateWords(
+        Status.WARN, "finish or leave the sideload", ("The phone is waiting for a sideload.",)
+    ),
     DeviceState.RESCUE: StateWords(Status.WARN, "boot into Android", ("The phone is in rescue mode. Reboot it.",)),
     DeviceState.BOOTLOADER: StateWords(
-        Status.WARN, "boot into Android", ("The phone is in the bootloader: fastboot reboot.",)
+        Status.WARN, "boot into Android", ("The phone is in the bootloader. Run: fastboot reboot",)
     ),
     DeviceState.HOST: StateWords(Status.WARN, "not a device", ("This entry is a host, not a phone.",)),
-    DeviceState.DETACHED: StateWords(Status.WARN, "attach it again", ("Another adb server may hold it: adb attach.",)),
+    DeviceState.DETACHED: StateWords(
+        Status.WARN, "attach it again", ("Another adb server may be using it. Run: adb attach",)
+    ),
 }
 
 _UNKNOWN = StateWords(Status.UNKNOWN, "unknown state", (_REPLUG,))
 
 
 def words_for(device: DeviceEntry) -> StateWords:
-    """What its state means; unknown states are told as such."""
+    """Return what the device's state means."""
     return STATES.get(device.state, _UNKNOWN)
 
 
@@ -125,10 +130,10 @@ def device_row(
     lock: str = "",
     facts: DeviceSummary = NO_FACTS,
 ) -> Row:
-    """Serial and state; where there is room also the model and the next step."""
+    """Return serial and state; on a wide pane also the model and the next step."""
     words = words_for(device)
     status = Status.RUNNING if chosen and device.usable else Status.IDLE if device.usable else words.status
-    line = Line(width - 1).add(f" {status.sign(ascii_only=symbols.ascii)} ", "ok" if device.usable else status.role)
+    line = Line(width - 1).add(f" {symbols.sign(status)} ", "ok" if device.usable else status.role)
     serial_room = 24 if width >= 60 else width - 4 if device.usable else max(8, width - 5 - len(device.state))
     line.device(device.serial, "strong" if chosen else "text", room=serial_room)
     if width < 60:
@@ -149,7 +154,7 @@ def device_row(
 
 
 def _known_words(facts: DeviceSummary) -> str:
-    """``35 release 0.3.1``: Android's API level and the Operator app."""
+    """Return ``35 release 0.3.1``: API level and Operator app."""
     return " ".join(filter(None, (facts.api, facts.variant, facts.version)))
 
 
@@ -162,15 +167,15 @@ def device_detail(
     facts: DeviceSummary = NO_FACTS,
     now: float = 0.0,
 ) -> Iterator[Row]:
-    """Everything adb says about a device, what was found on it last, and what to do when it cannot be used."""
+    """Yield all properties of a device, the last doctor findings, and the steps that make it usable."""
     words = words_for(device)
     status = words.status
-    head = Line(width).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role).device(device.serial, "strong")
+    head = Line(width).add(f" {symbols.sign(status)} ", status.role).device(device.serial, "strong")
     yield Row(head)
     state = device.state + (" – " + words.next if not device.usable else "")
     rows = (
         ("state", state, status.role),
-        ("adb says", device.detail, "warn"),
+        ("adb", device.detail, "warn"),
         ("model", device.model.replace("_", " "), "text"),
         ("product", device.product, "text"),
         ("board", device.device, "text"),
@@ -179,28 +184,20 @@ def device_detail(
         ("emulator", facts.avd, "text"),
     )
     for name, value, role in rows:
-        yield from _pair(name, value, role, width)
+        yield from wrapped(value, width, role, lead=f"   {name:<10} ", limit=4)
     yield Row(Line(width))
     if facts.at:
         ago = age(now - facts.at)
-        yield Row(Line(width).add(" last known, ", "faint").add("now" if ago == "now" else f"{ago} ago", "faint"))
-        yield from _pair("Android", f"API level {facts.api}" if facts.api else "", "text", width)
+        yield Row(Line(width).add(" last checked ", "faint").add("now" if ago == "now" else f"{ago} ago", "faint"))
+        yield from wrapped(f"API level {facts.api}" if facts.api else "", width, lead="   Android    ")
         operator = " ".join(filter(None, (facts.variant, facts.version)))
-        yield from _pair("Operator", operator or "not found", "text" if operator else "warn", width)
+        yield from wrapped(operator or "not found", width, "text" if operator else "warn", lead="   Operator   ")
         yield Row(Line(width))
     if words.steps:
-        yield Row(Line(width).add(" what to do", "faint"))
+        yield Row(Line(width).add(" next steps", "faint"))
         for number, step in enumerate(words.steps, 1):
-            for index, text in enumerate(wrap(step, max(10, width - 6), limit=4)):
-                yield Row(Line(width).add(f" {number:>2}. " if index == 0 else "     ", "muted").add(text))
+            yield from wrapped(step, width, lead=f" {number:>2}. ", lead_role="muted", limit=4)
     elif chosen:
-        yield Row(Line(width).add(" the console works with this device", "accent"))
+        yield Row(Line(width).add(" this device is in use", "accent"))
     else:
         yield Row(Line(width).add(f" {symbols.enter} ", "key").add("use this device", "muted"))
-
-
-def _pair(name: str, value: str, role: str, width: int) -> Iterator[Row]:
-    if not value:
-        return
-    for index, text in enumerate(wrap(value, max(10, width - 15), limit=4)):
-        yield Row(Line(width).add(f"   {name if index == 0 else '':<10} ", "faint").add(text, role))

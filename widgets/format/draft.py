@@ -1,4 +1,4 @@
-"""The draft as rows: one step each, with what is wrong with it, how many nodes it finds now, and how it went."""
+"""The draft as rows: one step each, with its problem, its match count, and its last result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from clawperator.widgets.text.times import precise
 
 
 class StepView(NamedTuple):
-    """One step as it is listed.
+    """One step in the list.
 
-    ``problem`` is the contract's first complaint about it; ``matches`` counts the nodes it finds on the tree shown, -1 where
-    that is not known; ``status`` and ``seconds`` say how the last run of it went, ``code`` why it failed.
+    ``problem`` is the first validation error, ``matches`` the number of matching nodes on the shown tree (-1: unknown);
+    ``status``, ``seconds`` and ``code`` are those of its last run.
     """
 
     step: Mapping[str, Any]
@@ -30,7 +30,7 @@ class StepView(NamedTuple):
 def step_row(index: int, view: StepView, width: int, symbols: Symbols = UNICODE) -> Row:
     """`` 2 ✓ click textEquals "Wi‑Fi"                      ✓ 1  ✓ 212 ms``"""
     status = Status.FAILED if view.problem else Status.OK
-    line = Line(width).add(f" {index:>2} ", "faint").add(f"{status.sign(ascii_only=symbols.ascii)} ", status.role)
+    line = Line(width).add(f" {index:>2} ", "faint").add(f"{symbols.sign(status)} ", status.role)
     right = _right(view, symbols)
     line.width = max(12, width - right.cells - 1)
     line.device(str(view.step.get("type", "no type")), "strong", room=24)
@@ -39,12 +39,12 @@ def step_row(index: int, view: StepView, width: int, symbols: Symbols = UNICODE)
 
 
 def _right(view: StepView, symbols: Symbols) -> Line:
-    right, ascii_only = Line(), symbols.ascii
+    right = Line()
     if view.matches >= 0:
         status = Status.OK if view.matches == 1 else Status.WARN if view.matches else Status.FAILED
-        right.add(f"{status.sign(ascii_only=ascii_only)}{view.matches:>3,} ", status.role)
+        right.add(f"{symbols.sign(status)}{view.matches:>3,} ", status.role)
     if view.status is not Status.IDLE:
-        right.add(f"  {view.status.sign(ascii_only=ascii_only)} ", view.status.role)
+        right.add(f"  {symbols.sign(view.status)} ", view.status.role)
         right.add(f"{precise(view.seconds) or view.status.word:>7} ", "muted")
     return right
 

@@ -1,4 +1,4 @@
-"""Virtual devices as rows, and one of them in full with what a supported one must be."""
+"""Virtual devices as rows, and one in full with the requirements for support."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clawperator.engine.emulators import avds
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.safe import cells, escape, wrap
+from clawperator.widgets.text.safe import cells, escape
 
 if TYPE_CHECKING:
     from clawperator.engine.emulators.avds import Avd
@@ -29,11 +29,11 @@ _SHORT = {
     avds.UNSUPPORTED_DEVICE_PROFILE: "device profile",
 }
 _VALUE = 18
-"""Where the values of the card begin."""
+"""Column of the values."""
 
 
 def reason_words(avd: Avd, reason: str) -> str:
-    """An unsupported reason in a few words, with the value it is about. Holds text from outside."""
+    """Return an unsupported reason in short, with the value it is about. Contains device text."""
     value = {
         avds.UNSUPPORTED_API_LEVEL: str(avd.api_level or "unknown"),
         avds.UNSUPPORTED_ABI: avd.abi or "unknown",
@@ -43,29 +43,29 @@ def reason_words(avd: Avd, reason: str) -> str:
 
 
 def avd_row(avd: Avd, machines: EmulatorsState, width: int, symbols: Symbols = UNICODE) -> Row:
-    """Name, state, serial, and whether it is supported or why not."""
+    """Return name, state, serial, and whether it is supported."""
     state = machines.state_of(avd)
     status, role = _STATES[state]
-    line = Line(width - 1).add(f" {status.sign(ascii_only=symbols.ascii)} ", role)
+    line = Line(width - 1).add(f" {symbols.sign(status)} ", role)
     name_cells = 24 if width >= 60 else max(8, width - 20)
     line.device(avd.name, "text" if state == "stopped" else "strong", room=name_cells)
     run = machines.run_of(avd.name)
     if width < 60:
         verdict = Status.OK if avd.supported else Status.FAILED
-        right = Line().add(f"{state} ", role).add(f"{verdict.sign(ascii_only=symbols.ascii)} ", verdict.role)
+        right = Line().add(f"{state} ", role).add(f"{symbols.sign(verdict)} ", verdict.role)
         return Row(line, right)
     line.pad(28).add(state, role).pad(37)
     if run is not None and width >= 70:
         line.device(run.serial, "muted", room=14)
     line.pad(51 if width >= 70 else 46).add(" ")
     if avd.supported:
-        return Row(line.add(f"{Status.OK.sign(ascii_only=symbols.ascii)} supported", "ok"))
-    line.add(f"{Status.FAILED.sign(ascii_only=symbols.ascii)} ", "fail")
+        return Row(line.add(f"{symbols.sign(Status.OK)} supported", "ok"))
+    line.add(f"{symbols.sign(Status.FAILED)} ", "fail")
     return Row(line.device(_reasons(avd, line.width - line.cells), "warn"))
 
 
 def _reasons(avd: Avd, room: int) -> str:
-    """As many reasons as fit into ``room`` cells, and how many more there are."""
+    """Return as many reasons as fit into ``room`` cells, and how many more there are."""
     words = [escape(reason_words(avd, reason)) for reason in avd.unsupported_reasons]
     for shown in range(len(words), 0, -1):
         rest = f" +{len(words) - shown}" if shown < len(words) else ""
@@ -76,32 +76,28 @@ def _reasons(avd: Avd, room: int) -> str:
 
 
 def machines_rows(machines: EmulatorsState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """What stands in the place of the table where it is empty, or above it where it could not be read in full."""
+    """Yield the message in place of an empty table, or above one that could not be read in full."""
     if not machines.known:
-        yield Row(Line(width).add("   Looking for virtual devices…", "muted"))
+        yield Row(Line(width).add("   Searching for virtual devices…", "muted"))
         return
     if machines.problem:
-        sign = Status.WARN.sign(ascii_only=symbols.ascii)
-        for index, text in enumerate(wrap(machines.problem, max(20, width - 5), limit=3)):
-            yield Row(Line(width).add(f" {sign} " if not index else " " * (cells(sign) + 2), "warn").add(text, "text"))
-        for index, text in enumerate(wrap(machines.hint, max(20, width - 7), limit=3) if machines.hint else ()):
-            lead = f"   {symbols.arrow} " if not index else " " * (4 + len(symbols.arrow))
-            yield Row(Line(width).add(lead, "key").add(text, "muted"))
+        yield from wrapped(machines.problem, width, lead=f" {symbols.sign(Status.WARN)} ", lead_role="warn", limit=3)
+        yield from wrapped(machines.hint, width, "muted", lead=f"   {symbols.arrow} ", lead_role="key", limit=3)
     elif not machines.avds:
-        yield Row(Line(width).add("   None yet. ", "muted").add("P", "key").add(" provisions one.", "muted"))
+        yield Row(Line(width).add("   No virtual devices. ", "muted").add("P", "key").add(" create one.", "muted"))
 
 
 def avd_detail(avd: Avd, machines: EmulatorsState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """Every field of the AVD, each that matters beside what is required."""
+    """Yield every field of the AVD, with what is required."""
     state = machines.state_of(avd)
     status, role = _STATES[state]
     run = machines.run_of(avd.name)
-    head = Line(width).add(f" {status.sign(ascii_only=symbols.ascii)} ", role)
+    head = Line(width).add(f" {symbols.sign(status)} ", role)
     yield Row(head.device(avd.name, "strong", room=max(10, width - 14)).add(f"  {state}", role))
     yield Row(Line(width))
     verdict = Status.OK if avd.supported else Status.FAILED
     line = Line(width).add("   supported".ljust(_VALUE), "faint")
-    yield Row(line.add(f"{verdict.sign(ascii_only=symbols.ascii)} {'yes' if avd.supported else 'no'}", verdict.role))
+    yield Row(line.add(f"{symbols.sign(verdict)} {'yes' if avd.supported else 'no'}", verdict.role))
     if run is not None:
         yield from _field("serial", run.serial, width)
     yield from _field("exists", "yes" if avd.exists else "no, its files are missing", width)
@@ -120,10 +116,8 @@ def avd_detail(avd: Avd, machines: EmulatorsState, width: int, symbols: Symbols 
         yield from _checked(reason, "", ("not supported", f"({reason})"), width, symbols)
     yield Row(Line(width))
     if not avd.supported:
-        for text in wrap(
-            "Clawperator neither starts nor changes it by itself: P leaves it alone.", max(20, width - 4), limit=3
-        ):
-            yield Row(Line(width).add("   ").add(text, "muted"))
+        words = "Provisioning (P) ignores it: Clawperator starts and changes supported virtual devices only."
+        yield from wrapped(words, width, "muted", lead="   ")
         yield Row(Line(width))
     yield Row(_keys(state, width))
 
@@ -138,23 +132,21 @@ def _keys(state: str, width: int) -> Line:
 
 
 def _wanted(avd: Avd, reason: str, abis: Sequence[str]) -> tuple[str, ...]:
-    """What is required instead, with the reason's name; nothing where all is well."""
+    """Return what is required instead and the reason's name; empty where the value is supported."""
     if reason not in avd.unsupported_reasons:
         return ()
     return f"required: {avds.required(reason, abis)}", f"({reason})"
 
 
 def _checked(name: str, value: str, wanted: Sequence[str], width: int, symbols: Symbols) -> Iterator[Row]:
-    """A value, its verdict, and below it what is wanted instead."""
+    """Yield a value, its verdict, and below it what is required."""
     status = Status.FAILED if wanted else Status.OK
     line = Line(width).device(f"   {name}", "faint", room=_VALUE - 1).pad(_VALUE)
-    line.add(f"{status.sign(ascii_only=symbols.ascii)} ", status.role)
+    line.add(f"{symbols.sign(status)} ", status.role)
     yield Row(line.device(value, "strong" if wanted else "text"))
     for words, role in zip(wanted, ("warn", "faint"), strict=False):
-        for text in wrap(words, max(10, width - _VALUE - 3), limit=3):
-            yield Row(Line(width).add(" " * (_VALUE + 2)).add(text, role))
+        yield from wrapped(words, width, role, lead=" " * (_VALUE + 2), limit=3)
 
 
 def _field(name: str, value: str, width: int) -> Iterator[Row]:
-    for index, text in enumerate(wrap(value, max(10, width - _VALUE - 1), limit=4)):
-        yield Row(Line(width).add(f"   {name if not index else ''}".ljust(_VALUE), "faint").add(text, "text"))
+    return wrapped(value, width, lead=f"   {name}".ljust(_VALUE), limit=4)

@@ -1,26 +1,25 @@
-"""Long work in words: its stages with times and limits, what the tools said in each, and what came of it."""
+"""Long jobs as rows: stages with times and limits, tool output, outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from clawperator.engine.errors import ErrorCode
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.slot import BLANK, Sheet, Slot, fixed, fold_sign, folded
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.job import Job, StageSeen
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.safe import cells, wrap
 from clawperator.widgets.text.times import duration
 
 STAGES: Mapping[str, str] = {
     "check_tools": "tools",
-    "scan_running": "what runs",
-    "scan_avds": "what exists",
+    "scan_running": "running devices",
+    "scan_avds": "existing devices",
     "install_image": "system image",
     "create_avd": "create",
     "start": "start",
-    "wait_adb": "adb sees it",
+    "wait_adb": "adb connection",
     "wait_boot": "boot",
     "enable_settings": "settings",
     "done": "ready",
@@ -30,7 +29,7 @@ STAGES: Mapping[str, str] = {
     "permissions": "permissions",
     "verify": "verify",
 }
-"""What the stages are called on screen (emulators.md#provisioning, doctor.md#operator-setup)."""
+"""Names of the stages on screen (emulators.md#provisioning, doctor.md#operator-setup)."""
 
 KINDS: Mapping[str, tuple[str, str]] = {
     "provision": ("provisioning", "a virtual device"),
@@ -40,14 +39,14 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "delete": ("deleting", ""),
     "setup": ("setting up the Operator app on", "the device"),
 }
-"""What is being done, and what with where that has no name yet."""
+"""What a job does, and the object where the subject has no name yet."""
 
 _NAME_CELLS = 14
 _LEAST_BAR = 6
 _MOST_BAR = 30
 _MINUTES_FROM = 600
 _NEARLY = 0.8
-"""From this part of a limit on, the time is a warning."""
+"""From this share of a limit on, the time is a warning."""
 
 
 def stage_word(name: str) -> str:
@@ -55,29 +54,25 @@ def stage_word(name: str) -> str:
 
 
 def job_words(job: Job) -> str:
-    """``provisioning clawperator-pixel``. Holds text from outside."""
+    """Return ``provisioning clawperator-pixel``. Contains device text."""
     doing, nameless = KINDS.get(job.kind, (job.kind, ""))
     return f"{doing} {job.subject or nameless}".strip()
 
 
-def sign_of(status: Status, symbols: Symbols) -> str:
-    return status.sign(ascii_only=symbols.ascii)
-
-
 def time_words(stage: StageSeen, now: float) -> str:
-    """``48.0 s of 180 s``; the limit only while it runs or where it was reached."""
+    """Return ``48.0 s of 180 s``; the limit only while it runs or where it was reached."""
     words = duration(stage.elapsed(now))
     limited = stage.limit_ms > 0 and stage.status in (Status.RUNNING, Status.FAILED)
     return f"{words} of {_limit_words(stage.limit_ms / 1000)}" if limited else words
 
 
 def _limit_words(seconds: float) -> str:
-    """``180 s``, ``30 min``: a round number needs no tenths."""
+    """Return ``180 s`` or ``30 min``."""
     return f"{seconds:.0f} s" if seconds < _MINUTES_FROM else f"{seconds / 60:.0f} min"
 
 
 def bar_spans(share: float, room: int, role: str, symbols: Symbols) -> Line:
-    """``▇▇▇░░`` in ``room`` cells; nothing where that is too little."""
+    """Return ``▇▇▇░░`` in ``room`` cells; empty where that is too narrow."""
     line = Line(room)
     if room < _LEAST_BAR:
         return line
@@ -86,11 +81,11 @@ def bar_spans(share: float, room: int, role: str, symbols: Symbols) -> Line:
 
 
 def job_line(job: Job, now: float, width: int, symbols: Symbols = UNICODE) -> Row:
-    """All of it in one line: ``● boot 48.0 s of 180 s ▇▇▇░░  C cancel``."""
+    """Return the job in one line: ``● boot 48.0 s of 180 s ▇▇▇░░  C cancel``."""
     status = job.status
-    line = Line(width).add(f" {sign_of(status, symbols)} ", status.role)
+    line = Line(width).add(f" {symbols.sign(status)} ", status.role)
     if not job.running:
-        right = Line().add("g p shows it ", "faint")
+        right = Line().add("g p details ", "faint")
         line.width = width - right.cells - 1
         return Row(line.device(job.words, "text" if status is Status.OK else status.role), right)
     right = Line().add("cancelling… " if job.stopping else "C cancel ", "warn" if job.stopping else "muted")
@@ -110,7 +105,7 @@ def job_line(job: Job, now: float, width: int, symbols: Symbols = UNICODE) -> Ro
 
 
 def job_slots(job: Job, sheet: Sheet) -> Iterator[Slot]:
-    """All of it: what is done, each stage with the tool's output folded below it, what came of it."""
+    """Yield the job in full: stages with foldable tool output, then the outcome."""
     width, symbols, now = sheet.width, sheet.symbols, sheet.clock.now()
     yield fixed(_head(job, now, width, symbols))
     if not job.running:
@@ -124,7 +119,7 @@ def job_slots(job: Job, sheet: Sheet) -> Iterator[Slot]:
             opened = sheet.is_open(("stage", stage.name), stage.status in (Status.FAILED, Status.WARN))
         role = stage.status.role if stage.status in (Status.FAILED, Status.WARN) else ""
         row = stage_row(stage, now, width, opened=opened, symbols=symbols)
-        yield Slot(lambda _width, row=row: row, ("stage", stage.name), opened, role)  # type: ignore[misc]  # bound now
+        yield Slot(lambda _width, row=row: row, ("stage", stage.name), opened, role)  # type: ignore[misc]  # binds the row of this turn
         if opened:
             if stage.dropped:
                 yield from folded(f"{stage.dropped:,} earlier lines", width, "faint", indent=5)
@@ -136,16 +131,15 @@ def job_slots(job: Job, sheet: Sheet) -> Iterator[Slot]:
 
 
 def not_reached(job: Job, width: int) -> Iterator[Row]:
-    """Of a job that ended before it was through: what it did not come to."""
+    """Yield the stages that an ended job did not reach."""
     names = [stage_word(stage.name) for stage in job.stages if stage.status is Status.WAITING]
     if names and not job.running:
-        for text in wrap(f"not reached: {', '.join(names)}", max(10, width - 6), limit=3):
-            yield Row(Line(width).add("     ").add(text, "faint"))
+        yield from wrapped(f"not reached: {', '.join(names)}", width, "faint", lead="     ", limit=3)
 
 
 def _head(job: Job, now: float, width: int, symbols: Symbols) -> Row:
     right = Line().add(f"{duration(job.seconds(now))} ", "muted")
-    line = Line(width - right.cells - 1).add(f" {sign_of(job.status, symbols)} ", job.status.role)
+    line = Line(width - right.cells - 1).add(f" {symbols.sign(job.status)} ", job.status.role)
     line.device(job_words(job), "strong")
     if job.stopping:
         line.add("  cancelling…", "warn")
@@ -160,10 +154,10 @@ def stage_row(
     opened: bool | None = None,
     symbols: Symbols = UNICODE,
 ) -> Row:
-    """One stage: its sign, its name, its time and limit, a bar where something is known about its length."""
+    """Return one stage: status, name, time and limit, and a bar where its length is known."""
     quiet = stage.status in (Status.WAITING, Status.SKIPPED)
     line = Line(width).add(f" {fold_sign(opened, symbols)} ", "muted")
-    line.add(f"{sign_of(stage.status, symbols)} ", stage.status.role)
+    line.add(f"{symbols.sign(stage.status)} ", stage.status.role)
     known = stage.name in STAGES
     start = line.cells
     line.add(STAGES[stage.name], "faint" if quiet else "text") if known else line.device(stage.name, room=_NAME_CELLS)
@@ -188,23 +182,18 @@ def _bar_role(stage: StageSeen, now: float) -> str:
 
 
 def outcome_rows(job: Job, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """What came of it; of a failure also the code, what that means, and what to do."""
+    """Yield the outcome; of a failure also the code, its meaning and the hint."""
     role = job.status.role if job.status in (Status.FAILED, Status.WARN) else "text"
-    for index, text in enumerate(wrap(job.words, max(10, width - 4), limit=12)):
-        lead = f" {sign_of(job.status, symbols)} " if index == 0 else " " * (cells(sign_of(job.status, symbols)) + 2)
-        yield Row(Line(width).add(lead, job.status.role).add(text, role))
+    lead = f" {symbols.sign(job.status)} "
+    yield from wrapped(job.words, width, role, lead=lead, lead_role=job.status.role, limit=12)
     yield from problem_rows(job.code, job.hint, width, symbols)
 
 
 def problem_rows(code: str, hint: str, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """The code exactly as it is, its meaning, and the next step."""
+    """Yield an error code, its meaning, and the hint."""
     if code:
         known = ErrorCode.known(code)
         line = Line(width).add("   ").device(code, "warn")
         yield Row(line)
-        for text in wrap(known.meaning if known is not None else "", max(10, width - 5), limit=4):
-            if text:
-                yield Row(Line(width).add("   ").add(text, "muted"))
-    for index, text in enumerate(wrap(hint, max(10, width - 6), limit=6) if hint else ()):
-        lead = f"   {symbols.arrow} " if index == 0 else " " * (4 + len(symbols.arrow))
-        yield Row(Line(width).add(lead, "key").add(text, "text"))
+        yield from wrapped(known.meaning if known is not None else "", width, "muted", lead="   ", limit=4)
+    yield from wrapped(hint, width, lead=f"   {symbols.arrow} ", lead_role="key", limit=6)

@@ -1,4 +1,4 @@
-"""A JSON outline as rows: keys told from values, what is folded told by its beginning."""
+"""A JSON outline as rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def json_slots(
     by_itself: Callable[[Path, Any], bool],
     role_of: Callable[[Path, Any], str] = lambda _path, _value: "",
 ) -> Iterator[Slot]:
-    """``value`` as rows; the place of each is ``(topic, path)``.
+    """Yield ``value`` as rows; the place of each is ``(topic, path)``.
 
-    ``by_itself`` says what is open before anybody touches it, ``role_of`` what deserves attention.
+    ``by_itself`` tells what is open at first, ``role_of`` what needs attention.
     """
     for node in outline(value, lambda path, value: sheet.is_open((topic, path), by_itself(path, value))):
         role = role_of(node.path, node.value)
@@ -40,12 +40,12 @@ def json_slots(
 
 
 def _indent(path: Path, width: int) -> int:
-    """Deep values must not leave the pane."""
+    """Return the indent, limited so that deep values stay in the pane."""
     return min(_INDENT * max(0, len(path) - 1), width // 3)
 
 
 def node_row(node: OutlineNode, width: int, *, role: str = "", symbols: Symbols = UNICODE) -> Row:
-    """One value: its key, and itself as far as it fits."""
+    """Return one value: its key, and the value as far as it fits."""
     line = (
         Line(width)
         .add(" " * (1 + _indent(node.path, width)))
@@ -78,7 +78,7 @@ def _value(line: Line, value: Any) -> Line:
 
 
 def preview(value: Any, room: int) -> str:
-    """The beginning of ``value`` as JSON in one line, one character more than ``room`` at most, however long it is."""
+    """Return the beginning of ``value`` as JSON in one line, at most one character longer than ``room``."""
     parts: list[str] = []
     left = room
     for part in _pieces(value, room):

@@ -1,20 +1,21 @@
-"""What formatters hand to panes: lines made of spans that name a *role*, never a colour.
+"""Lines of spans that name a *role*, never a colour.
 
-A role is a semantic name (``ok``, ``node-id``, ``muted``) of the table in ``roles.py``; the theme gives it a style.
-Two ways in, so that nobody confuses them: ``Line.add`` for our own words, ``Line.device`` for text from outside.
+A role is a semantic name (``ok``, ``node-id``, ``muted``) in ``roles.py``; the theme gives it a style. ``Line.add``
+appends our own words, ``Line.device`` untrusted text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from clawperator.widgets.text.safe import cells, escape, shorten
+from clawperator.widgets.text.safe import cells, escape, shorten, wrap
 
 Span = tuple[str, str]
 
 
 class Line:
-    """Spans of one line, built left to right. ``width`` is what the pane has; device text is cut to what is left of it."""
+    """Spans of one line, from left to right. Device text is cut to what is left of ``width``."""
 
     __slots__ = ("cells", "spans", "width")
 
@@ -24,19 +25,20 @@ class Line:
         self.width = width
 
     def add(self, text: str, role: str = "text") -> Line:
-        """Append words of our own."""
         if text:
             self.spans.append((text, role))
             self.cells += cells(text)
         return self
 
     def device(self, text: str, role: str = "text", *, before: str = "", after: str = "", room: int = 0) -> Line:
-        """Append text from outside, made safe and cut to the room left (or to ``room`` cells), between two quotes."""
+        """Append untrusted text, escaped and cut to the room left (or to ``room`` cells), between ``before`` and
+        ``after``.
+        """
         room = min(room or self.width, self.width - self.cells) - len(before) - len(after)
         return self.add(f"{before}{shorten(text, max(room, 1))}{after}", role)
 
     def pad(self, to: int) -> Line:
-        """Blanks up to column ``to``."""
+        """Append blanks up to column ``to``."""
         return self.add(" " * (to - self.cells)) if to > self.cells else self
 
     def extend(self, other: Line) -> Line:
@@ -53,19 +55,34 @@ class Line:
 
 
 class Row(NamedTuple):
-    """One row of a pane: the line itself, what stands at its right edge, and a role for the whole (``""``: none)."""
+    """One row of a pane: the line, the part at its right edge, and a role for the whole (``""``: none)."""
 
     left: Line
     right: Line | None = None
     tone: str = ""
 
 
+def wrapped(
+    text: str, width: int, role: str = "text", *, lead: str = " ", lead_role: str = "faint", limit: int = 50
+) -> Iterator[Row]:
+    """Wrap text to ``width`` cells behind ``lead``; further rows are indented as far. Empty text gives no row."""
+    indent = cells(lead)
+    for index, part in enumerate(wrap(text, max(10, width - indent - 1), limit=limit) if text else ()):
+        yield Row(Line(width).add(" " * indent if index else lead, lead_role).add(part, role))
+
+
+def ruled(text: str, width: int, rule: str) -> Row:
+    """Return a heading with a rule to the right edge."""
+    line = Line(width).add(f" {rule} {text} ", "faint")
+    return Row(line.add(rule * max(0, width - line.cells - 1), "guide"))
+
+
 def column(text: str, width: int) -> str:
-    """``text`` from outside in exactly ``width`` cells."""
+    """Return untrusted text in exactly ``width`` cells."""
     safe = shorten(text, width)
     return safe + " " * (width - cells(safe))
 
 
 def sentence(text: str) -> str:
-    """Text from outside for a place without a width, such as a toast."""
+    """Return untrusted text, escaped, for a place without a width, such as a toast."""
     return escape(text)

@@ -1,6 +1,6 @@
-"""Markdown as rows: headings, lists, code and emphasis look like what they are, and nothing is ever a link, a picture or a tag.
+"""Markdown as rows: headings, lists, code and emphasis. Links, pictures and tags stay text.
 
-It reads what people write into a SKILL.md, not all of CommonMark; what it does not know stays as it was typed.
+It covers what a SKILL.md contains, not all of CommonMark; unknown syntax stays as typed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clawperator.widgets.text.safe import cells, escape, take
 
 MOST_LINES = 2_000
 _LONGEST_BLOCK = 8_000
-"""Characters of one paragraph; what is longer is no prose."""
+"""Characters of one paragraph; a longer one is cut."""
 _TAB = 4
 
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})\s*([^`]*)$")

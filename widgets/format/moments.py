@@ -1,4 +1,4 @@
-"""A run moment by moment: the bar of its steps, the moments on it, and words for each."""
+"""A run's timeline: the bar of its steps, its events, and words for each."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _LINE_ROLES = {
     "result": "strong",
 }
 _QUIET = ("commandId", "taskId", "type")
-"""Fields that are the same on every line of a run, or that only a build of the Operator can read."""
+"""Fields that are equal on every line of a run or internal to the Operator."""
 _PLACE = re.compile(r"^\[[\w-]+\] ")
-"""Which part of the Operator wrote a line: its kind says more."""
+"""The Operator's component tag: the kind of the line says more."""
 
 
 def columns(moments: Sequence[Moment], room: int) -> list[int]:
-    """Where each moment stands on a bar of ``room`` cells: by time, or evenly where the run took none."""
+    """Return the column of each moment on a bar of ``room`` cells: by time, or evenly where the run took none."""
     span = moments[-1].offset if moments else 0.0
     last = max(0, room - 1)
     if span <= 0:
@@ -43,7 +43,7 @@ def columns(moments: Sequence[Moment], room: int) -> list[int]:
 
 
 def bar_line(record: RunRecord, moments: Sequence[Moment], current: int, room: int, symbols: Symbols = UNICODE) -> Line:
-    """The steps as segments, told apart by two fillings and, where there is room, by their numbers."""
+    """Return the steps as segments with alternating fill and, where there is room, their numbers."""
     line = Line(room)
     cells = _segments(record, moments, room)
     here = moments[current].step if moments else -1
@@ -69,7 +69,7 @@ def bar_line(record: RunRecord, moments: Sequence[Moment], current: int, room: i
 
 
 def _segments(record: RunRecord, moments: Sequence[Moment], room: int) -> list[int]:
-    """For each cell the step that is under way there, -1 for none; every step that was seen has a cell."""
+    """Return for each cell the step that runs there (-1: none); every timed step has a cell."""
     cells = [-1] * room
     if not moments or not room:
         return cells
@@ -85,7 +85,7 @@ def _segments(record: RunRecord, moments: Sequence[Moment], room: int) -> list[i
 
 
 def ticks_line(moments: Sequence[Moment], current: int, room: int, symbols: Symbols = UNICODE) -> Line:
-    """A sign for each moment, the playhead above all of them, then trees, then retries."""
+    """Return a sign for each moment: the playhead before trees, trees before retries."""
     signs: dict[int, tuple[int, str, str]] = {}
     for index, (moment, at) in enumerate(zip(moments, columns(moments, room), strict=True)):
         tree = moment.what == "tree"
@@ -105,7 +105,7 @@ def ticks_line(moments: Sequence[Moment], current: int, room: int, symbols: Symb
 def moment_row(
     record: RunRecord, moments: Sequence[Moment], current: int, width: int, symbols: Symbols = UNICODE
 ) -> Row:
-    """Which moment it is, when, and what happened."""
+    """Return number, time and description of the current moment."""
     moment = moments[current]
     line = Line(width).add(" ").add(f"{current + 1}/{len(moments)} ", "strong")
     line.add(f"+{precise(moment.offset)} of {precise(moments[-1].offset)} ", "muted").add(f"{symbols.dot} ", "faint")
@@ -113,33 +113,33 @@ def moment_row(
 
 
 def happening(line: Line, record: RunRecord, moment: Moment) -> Line:
-    """What happened at a moment, in words."""
+    """Append what happened at a moment."""
     match moment.what:
         case "begin":
-            return line.add("the run begins")
+            return line.add("run started")
         case "dispatched":
-            return line.add("it is sent to the device")
+            return line.add("sent to the device")
         case "result":
             run = record.summary
-            return line.device(run.status, "fail" if run.code else "ok", before="it ends: ", after=" ").device(
+            return line.device(run.status, "fail" if run.code else "ok", before="run ended: ", after=" ").device(
                 run.code, "fail"
             )
         case "interrupted":
-            return line.add("the last that is known of it", "warn")
+            return line.add("last known event", "warn")
         case "tree":
-            return _of_step(line.add("the screen is read by "), record, moment)
+            return _of_step(line.add("tree captured by "), record, moment)
         case "retry":
-            return _of_step(line, record, moment).add(" tries again ", "warn").device(moment.detail, "warn")
+            return _of_step(line, record, moment).add(" retries ", "warn").device(moment.detail, "warn")
         case "step":
-            return _of_step(line, record, moment).add(" begins")
+            return _of_step(line, record, moment).add(" started")
     step = record.steps[moment.step]
     state = STEP_STATES.get(step.status, Status.UNKNOWN)
-    return _of_step(line, record, moment).add(f" ends: {state.word} ", state.role).device(step.code, "fail")
+    return _of_step(line, record, moment).add(f" ended: {state.word} ", state.role).device(step.code, "fail")
 
 
 def _of_step(line: Line, record: RunRecord, moment: Moment) -> Line:
     if moment.step < 0:
-        return line.add("no step that was seen", "muted")
+        return line.add("no known step", "muted")
     return line.add(f"step {moment.step + 1} ", "strong").device(
         _name(record.steps[moment.step]), "text", room=min(24, line.width // 5)
     )
@@ -150,9 +150,9 @@ def _name(step: StepRecord) -> str:
 
 
 def tree_words(record: RunRecord, moment: Moment) -> Line:
-    """Which tree was on screen at a moment, and how old it was then."""
+    """Return which tree was on screen at a moment, and its age."""
     if not record.trees:
-        return Line().add("no tree was kept", "faint")
+        return Line().add("no tree was recorded", "faint")
     if moment.tree < 0:
         return Line().add("before the first tree", "faint")
     tree = record.trees[moment.tree]
@@ -161,30 +161,31 @@ def tree_words(record: RunRecord, moment: Moment) -> Line:
     if index >= 0:
         line.add(f" of step {index + 1}", "muted")
     age = moment.at - tree.at
-    line.add(f", {precise(age)} old" if age >= 0.001 else ", just read", "muted")
+    line.add(f", {precise(age)} old" if age >= 0.001 else ", just captured", "muted")
     return line if tree.complete else line.add(", incomplete", "warn")
 
 
 def line_row(
-    told: LineRecord, began: float, width: int, *, current: bool, clock: WallClock, symbols: Symbols = UNICODE
+    record: LineRecord, began: float, width: int, *, current: bool, clock: WallClock, symbols: Symbols = UNICODE
 ) -> Row:
-    """One live line: when, counted from the beginning of the run, which kind, and what it says."""
-    offset = told.at - began
+    """Return one live line: offset from the start, kind, content."""
+    offset = record.at - began
     line = Line(width).add(" ").add(symbols.closed if current else " ", "match-current").add(" ")
     if width >= _ROOMY:
-        line.add(f"{clock.time_of_day(told.at):<10} ", "faint")
+        line.add(f"{clock.time_of_day(record.at):<10} ", "faint")
     line.add(f"{f'+{precise(offset)}' if not math.isnan(offset) else '':>8}  ", "muted")
-    line.add(column(told.kind, 13), _LINE_ROLES.get(told.kind, "text")).add("  ")
-    return Row(line.device(brief(_said(told)), "match-current" if current else "muted"))
+    line.add(column(record.kind, 13), _LINE_ROLES.get(record.kind, "text")).add("  ")
+    return Row(line.device(brief(_content(record)), "match-current" if current else "muted"))
 
 
 _ROOMY = 64
-"""From this many cells on the time of day stands beside the offset."""
+"""From this width on, the time of day stands beside the offset."""
 
 
-def _said(told: LineRecord) -> str:
-    """The line without what is the same on all lines of the run, or says nothing."""
-    if not told.fields:
-        return _PLACE.sub("", told.text)
-    said = {name: value for name, value in told.fields.items() if name not in _QUIET and value not in ("", "{}")}
-    return "  ".join(value if name == "id" else f"{name} {value}" for name, value in said.items())
+def _content(record: LineRecord) -> str:
+    """Return the line without the fields that all lines share."""
+    if not record.fields:
+        return _PLACE.sub("", record.text)
+
+    shown = {name: value for name, value in record.fields.items() if name not in _QUIET and value not in ("", "{}")}
+    return "  ".join(value if name == "id" else f"{name} {value}" for name, value in shown.items())

@@ -1,4 +1,4 @@
-"""UI nodes as lines: a row of the tree, a breadcrumb, one line of facts, the table of attributes."""
+"""UI nodes as lines: a tree row, a breadcrumb, a line of facts, the table of attributes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _MARK_ROLES = ("added", "changed", "moved")
 
 
 def tree_row(row: VisibleRow, state: RowState, width: int, symbols: Symbols = UNICODE) -> Row:
-    """One row: marks, guides, fold arrow, folded chain, class, id, flags, text, description; notes at the right."""
+    """Return one row:
+
+    marks, guides, fold arrow, folded chain, class, id, flags, text, description; notes at the right.
+    """
     right = _notes(row, state, symbols)
     line = Line(width - (right.cells + 1 if right else 0))
     _gutter(line, row, state, symbols)
@@ -64,11 +67,11 @@ def _notes(row: VisibleRow, state: RowState, symbols: Symbols) -> Line | None:
 
 _DRAWN = {"text", "content-desc", "resource-id", "class"}
 _GLYPHS = {"clickable", "long-clickable", "scrollable", "checked"}
-"""Flags that have a glyph while they hold; ``enabled`` has one while it does not."""
+"""Flags with a glyph while they hold; ``enabled`` has one while it does not."""
 
 
 def _without_glyph(node: UiNode, differing: frozenset[str]) -> list[str]:
-    """Words for the differing attributes that the row itself does not show: states without a glyph, and what went."""
+    """Return words for the differing attributes that the row itself does not show."""
     words = []
     for name in sorted(differing):
         value = node.attributes.get(name, "")
@@ -82,7 +85,7 @@ def _without_glyph(node: UiNode, differing: frozenset[str]) -> list[str]:
 
 
 def arrow_column(level: int, width: int) -> int:
-    """Where a row's fold arrow stands; -1 when its indent is drawn as a number instead."""
+    """Return the column of a row's fold arrow; -1 when its indent is drawn as a number."""
     columns = _indent_columns(level)
     return 2 + columns if columns <= width // 3 else -1
 
@@ -122,7 +125,7 @@ def _facts(line: Line, node: UiNode, state: RowState, symbols: Symbols) -> None:
 
 
 def _flags(node: UiNode, symbols: Symbols, *, on_screen: bool) -> Iterator[tuple[str, str]]:
-    """Glyphs for what can be done with a node and what is the matter with it, each with the attribute it stands for."""
+    """Yield the attribute and glyph of each flag of a node."""
     if node.clickable or node.long_clickable:
         yield "clickable" if node.clickable else "long-clickable", symbols.clickable
     if node.scrollable:
@@ -138,7 +141,7 @@ def _flags(node: UiNode, symbols: Symbols, *, on_screen: bool) -> Iterator[tuple
 
 
 def breadcrumb(node: UiNode | None, width: int, symbols: Symbols = UNICODE) -> Line:
-    """The way from the root to ``node``; what does not fit is cut at the root's end."""
+    """Return the path from the root to ``node``, cut at the root's end."""
     line = Line(width)
     for step, text, role in _crumbs(node, width, symbols):
         line.add(text, role if step is not None else "faint")
@@ -146,7 +149,7 @@ def breadcrumb(node: UiNode | None, width: int, symbols: Symbols = UNICODE) -> L
 
 
 def breadcrumb_hit(node: UiNode | None, width: int, x: int, symbols: Symbols = UNICODE) -> UiNode | None:
-    """The node whose name stands at column ``x`` of ``breadcrumb``; for the cut end the nearest node left out."""
+    """Return the node at column ``x`` of ``breadcrumb``; for the cut end the nearest node left out."""
     column = 0
     for step, text, _ in _crumbs(node, width, symbols):
         column += cells(text)
@@ -156,7 +159,7 @@ def breadcrumb_hit(node: UiNode | None, width: int, x: int, symbols: Symbols = U
 
 
 def _crumbs(node: UiNode | None, width: int, symbols: Symbols) -> Iterator[tuple[UiNode | None, str, str]]:
-    """The pieces of a breadcrumb: the node each stands for (``None``: a joint), its text and its role."""
+    """Yield the pieces of a breadcrumb: its node (``None``: a separator), text and role."""
     joint = f" {symbols.chain} "
     steps: list[tuple[UiNode, str]] = []
     room = width - 1 - cells(symbols.more)
@@ -185,7 +188,7 @@ def _crumb(node: UiNode) -> str:
 
 
 def node_line(node: UiNode | None, width: int, symbols: Symbols = UNICODE) -> Row:
-    """One line of facts for small screens: text, id, role, and the bounds at the right edge."""
+    """Return one line of facts for small screens: text, id, role, and the bounds at the right edge."""
     if node is None:
         return Row(Line(width))
     bounds = Line().add(bounds_text(node), "muted")
@@ -204,15 +207,16 @@ def node_line(node: UiNode | None, width: int, symbols: Symbols = UNICODE) -> Ro
 
 
 def bounds_text(node: UiNode) -> str:
-    """``[216,400][400,470]``."""
+    """Return ``[216,400][400,470]``."""
     left, top, right, bottom = node.bounds.left, node.bounds.top, node.bounds.right, node.bounds.bottom
     return f"[{left},{top}][{right},{bottom}]"
 
 
 class Fact(NamedTuple):
-    """One attribute: its name, its value, and whether we ``derived`` it (true) or the dump says so.
+    """One attribute.
 
-    ``sign`` is drawn before the value. ``field`` is the matcher field that the value is for, empty where there is none.
+    ``derived``: computed, not in the dump; ``sign`` is drawn before the value; ``field`` is the matcher field for it,
+    empty where there is none.
     """
 
     name: str
@@ -229,15 +233,15 @@ _DENSITY_OF_DP = 160
 
 
 def node_facts(node: UiNode, *, on_screen: bool, density: int = 0) -> list[Fact]:
-    """What is known of a node: first what we conclude (marked so), then the dump's own attributes in its order.
+    """Return derived facts, then the dump's attributes in its order.
 
-    ``density`` is the display's, in dots per inch (0: not known); with it the size is given in dp too.
+    ``density`` is in dots per inch (0: unknown); with it the size is given in dp too.
     """
     facts = [
         Fact("label", node.label, True, "strong", field="textEquals" if node.label else ""),
         Fact("role", node.role, True, sign="≈ ", field="role"),
         Fact("tap", _tap_words(node), True),
-        Fact("on screen", "yes" if on_screen else "no – matching ignores it", True, "text" if on_screen else "warn"),
+        Fact("on screen", "yes" if on_screen else "no, ignored by matching", True, "text" if on_screen else "warn"),
         Fact("size", _size_words(node, density), True),
         Fact("path", node.path, True),
     ]
@@ -257,11 +261,11 @@ def _size_words(node: UiNode, density: int) -> str:
 
 
 def _tap_words(node: UiNode) -> str:
-    """What a click does (wire.md#actions-and-how-they-fail)."""
+    """Return what a click does (wire.md#actions-and-how-they-fail)."""
     goes = landing(node)
     if goes.on is not None:
-        return f"goes {goes.steps} up to {short_class(goes.on.cls)}" if goes.steps else "takes it itself"
+        return f"reaches {short_class(goes.on.cls)}, {goes.steps} up" if goes.steps else "clickable"
     if goes.disabled is None:
-        return "at its centre: nothing clickable above"
-    who = "it" if not goes.steps else f"{short_class(goes.disabled.cls)}, {goes.steps} up,"
-    return f"at its centre: {who} is disabled"
+        return "taps the centre: no clickable ancestor"
+    name = "the node" if not goes.steps else f"{short_class(goes.disabled.cls)}, {goes.steps} up,"
+    return f"taps the centre: {name} is disabled"

@@ -1,4 +1,4 @@
-"""The first rows of an execution in full: how it stands, what that means, what it was, which keys are next."""
+"""The first rows of an execution in full: state, meaning, facts, next keys."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ from clawperator.widgets.text.safe import cells, wrap
 from clawperator.widgets.text.times import WallClock, duration, precise
 
 _QUOTED_LINES = 3
-"""Lines of foreign text at most; all of it is in the envelope."""
+"""Lines of untrusted text at most; the envelope shows all of it."""
 
 
 class NextKey(NamedTuple):
-    """A key that makes sense now."""
+    """A key for a next action."""
 
     sign: str
     label: str
 
 
 def outcome_slots(execution: ExecutionState, sheet: Sheet, next_keys: Sequence[NextKey] = ()) -> Iterator[Slot]:
-    """How it stands in full."""
     width = sheet.width
     rows = [outcome_row(execution, width, sheet.clock, sheet.symbols)]
     for sentence in sentences(execution, sheet.clock.now()):
-        rows += _told(sentence, width, f"{sheet.symbols.arrow} " if sentence.hint else "")
+        rows += _sentence_rows(sentence, width, f"{sheet.symbols.arrow} " if sentence.hint else "")
     rows += joined(_facts(execution, sheet.clock), width, indent=3)
     if next_keys and execution.over:
         rows.append(_keys(next_keys, width))
@@ -42,7 +41,7 @@ _WORDS = {Status.OK: "success", Status.SKIPPED: "refused"}
 
 
 def word_of(execution: ExecutionState) -> str:
-    """The state in a word or a few; a plan that ran to its end although a step failed is its own case."""
+    """Return the state in words; a successful plan with a failed step is a state of its own."""
     words = _WORDS.get(execution.status, execution.status.word)
     if execution.status is Status.WARN:
         failed = len(failed_steps(execution))
@@ -51,28 +50,28 @@ def word_of(execution: ExecutionState) -> str:
 
 
 def outcome_row(execution: ExecutionState, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
-    """State, code and duration in one line."""
+    """Return state, code and duration in one line."""
     status = execution.status
     role = "warn" if status in (Status.SKIPPED, Status.UNKNOWN) else status.role
-    line = Line(width).add(f" {status.sign(ascii_only=symbols.ascii)} {word_of(execution)}", role)
+    line = Line(width).add(f" {symbols.sign(status)} {word_of(execution)}", role)
     if execution.code:
         line.add("  ").device(execution.code, role)
     return Row(line, Line().add(_took(execution, clock), "muted"))
 
 
 def _took(execution: ExecutionState, clock: WallClock) -> str:
-    """How long it took; nothing where only its end was seen."""
+    """Return how long it took; empty where only its end was seen."""
     seconds = execution.elapsed(clock.now())
     return f"{precise(seconds) if execution.over else duration(seconds)} " if seconds > 0 else ""
 
 
-def _told(sentence: Sentence, width: int, arrow: str) -> Iterator[Row]:
-    """A sentence folded to the pane, and what it quotes: on the same line where there is room."""
+def _sentence_rows(sentence: Sentence, width: int, arrow: str) -> Iterator[Row]:
+    """Wrap a sentence and what it quotes, on one line where there is room."""
     room = max(10, width - 4 - len(arrow))
-    told = wrap(sentence.text, room)
+    lines = wrap(sentence.text, room)
     quoted = wrap(sentence.foreign, room, limit=_QUOTED_LINES) if sentence.foreign else []
-    together = len(told) == len(quoted) == 1 and cells(told[0]) + 2 + cells(quoted[0]) <= room
-    for index, part in enumerate(told):
+    together = len(lines) == len(quoted) == 1 and cells(lines[0]) + 2 + cells(quoted[0]) <= room
+    for index, part in enumerate(lines):
         line = Line(width).add("   ").add(" " * len(arrow) if index else arrow, "accent")
         line.add(part, "text" if arrow else sentence.role)
         if together:
@@ -83,7 +82,7 @@ def _told(sentence: Sentence, width: int, arrow: str) -> Iterator[Row]:
 
 
 def _facts(execution: ExecutionState, clock: WallClock) -> Iterator[tuple[str, str]]:
-    """What is known of where it came from; what is not known is not said."""
+    """Yield the known facts about the origin of an execution."""
     named = (
         ("task", execution.task_id),
         ("source", execution.source),
@@ -91,8 +90,8 @@ def _facts(execution: ExecutionState, clock: WallClock) -> Iterator[tuple[str, s
         ("backend", execution.backend),
         ("mode", execution.mode),
         ("seen" if execution.foreign else "started", clock.time_of_day(execution.started)),
-        ("run again from", execution.run_of),
-        ("sent from", "here" if execution.ours else ""),
+        ("re-run of", execution.run_of),
+        ("sent by", "this console" if execution.ours else ""),
     )
     return ((name, value) for name, value in named if value)
 

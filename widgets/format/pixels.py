@@ -1,4 +1,4 @@
-"""A picture in character cells: the upper half block draws two pixels in one cell, one above the other. Pure."""
+"""A picture in character cells: the upper half block draws two pixels, one above the other. Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _DARK = (16, 16, 20)
 _FONT_PIXELS = 14
 
 Cells = list[list[bytes]]
-"""Rows of cells; a cell is six bytes: red, green and blue of its upper pixel, then of its lower one."""
+"""Rows of cells; a cell is six bytes: RGB of its upper pixel, then of its lower one."""
 
 
 def half_blocks(image: Image, columns: int, rows: int) -> Cells:
-    """``image`` (mode RGB) scaled to ``columns`` × ``rows`` cells, each pixel the mean of what it stands for."""
+    """Return ``image`` (mode RGB) scaled to ``columns`` × ``rows`` cells, each pixel a mean."""
     from PIL.Image import Resampling
 
     data = image.resize((columns, rows * 2), Resampling.BOX).tobytes()
@@ -34,7 +34,7 @@ def half_blocks(image: Image, columns: int, rows: int) -> Cells:
 
 
 def segments(cells: list[bytes]) -> list[Segment]:
-    """A row of cells as few segments: neighbours of one look are joined."""
+    """Return a row of cells as few segments: equal neighbours are joined."""
     drawn, start = [], 0
     for index in range(1, len(cells) + 1):
         if index == len(cells) or cells[index] != cells[start]:
@@ -49,7 +49,7 @@ def _style(cell: bytes) -> Style:
 
 
 class Outline(NamedTuple):
-    """A rectangle (left, top, right, bottom in pixels of the image), its colour and thickness, and a name at its corner."""
+    """A rectangle (left, top, right, bottom in pixels), its colour, thickness, and a name at its corner."""
 
     box: tuple[int, int, int, int]
     colour: tuple[int, int, int]
@@ -58,7 +58,7 @@ class Outline(NamedTuple):
 
 
 def outlined(image: Image, size: tuple[int, int], outlines: Sequence[Outline]) -> Image:
-    """A copy of ``image`` in ``size`` pixels with rectangles drawn into it, each between two dark lines to stand out on any picture."""
+    """Return a copy of ``image`` in ``size`` pixels with the outlines, each between two dark lines for contrast."""
     from PIL import ImageDraw, ImageFont
     from PIL.Image import Resampling
 

@@ -1,4 +1,4 @@
-"""Raw text line by line, exactly as it was: cut at the pane with a count, or opened and folded."""
+"""Raw text line by line: cut at the pane with a count, or expanded and wrapped."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from clawperator.widgets.models.run_lines import RunLines
 
 _BESIDE_MESSAGE = 34
-"""Cells that fold sign, time, level and tag may take before a message."""
+"""Cells for fold sign, time, level and tag before a message."""
 
 
 def log_slots(lines: RunLines, ring: LineRing, sheet: Sheet) -> Iterator[Slot]:
-    """The log lines of an execution with time, level and tag; those that have left the ring are told of."""
+    """Yield the log lines of an execution with time, level and tag."""
     if lines.gone:
-        yield plain("older lines of the log have left the buffer", "warn")
+        yield plain("older log lines have left the buffer", "warn")
     elif not lines.numbers:
-        yield plain("no line of the log names it", "faint")
+        yield plain("no log line names this execution", "faint")
     if lines.numbers:
         count = len(lines.numbers)
-        yield plain(f"{count:,} line{'s' * (count != 1)} of the log, as they came", "faint")
+        yield plain(f"{count:,} log line{'s' * (count != 1)} in order of arrival", "faint")
     for number in lines.numbers:
         if number < ring.first:
-            continue  # it left while this was made
+            continue  # dropped meanwhile
         entry, place = ring[number], ("line", number)
         text = entry.message.rstrip("\n")
         opened = sheet.is_open(place, False) if len(text) > sheet.width - _BESIDE_MESSAGE or "\n" in text else None
@@ -40,7 +40,7 @@ def log_slots(lines: RunLines, ring: LineRing, sheet: Sheet) -> Iterator[Slot]:
         if opened:
             yield from folded(text, sheet.width, indent=3, limit=LINES_OF_TEXT)
     if lines.more:
-        yield plain("… later lines of it are not listed; t shows the whole log", "warn", indent=3)
+        yield plain("… later lines are not listed. Press t for the device log", "warn", indent=3)
 
 
 def _log_row(entry: LogEntry, sheet: Sheet, opened: bool | None, width: int) -> Row:
@@ -50,7 +50,7 @@ def _log_row(entry: LogEntry, sheet: Sheet, opened: bool | None, width: int) -> 
 
 
 def raw_slots(raw: str, sheet: Sheet, *, hidden: int = 0) -> Iterator[Slot]:
-    """One row per line of ``raw``; ``hidden`` characters behind it were not kept."""
+    """Yield one row per line of ``raw``; ``hidden`` further characters were not kept."""
     for number, text in enumerate(raw.split("\n")):
         place = ("raw", number)
         opened = sheet.is_open(place, False) if len(text) > sheet.width - 4 else None
@@ -62,6 +62,6 @@ def raw_slots(raw: str, sheet: Sheet, *, hidden: int = 0) -> Iterator[Slot]:
 
 
 def raw_row(text: str, width: int, *, opened: bool | None = None, symbols: Symbols = UNICODE) -> Row:
-    """One line as it is, as far as it fits; opened, its length."""
+    """Return one line as far as it fits; opened, its length."""
     line = Line(width).add(f" {fold_sign(opened, symbols)} ", "muted")
     return Row(line.add(f"{len(text):,} characters", "faint") if opened else line.device(text, "text"))

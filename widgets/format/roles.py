@@ -1,7 +1,7 @@
-"""Every role that a span can name, and which variables of the theme give it its look.
+"""Every role of a span, and the theme variables of its style.
 
-A table and no stylesheet: thirty component classes on each of twenty panes would be six hundred styles to work out before
-the first frame, and again for every pane that a screen adds.
+A table instead of a stylesheet: thirty component classes on each of twenty panes would be six hundred styles to compute
+before the first frame.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class RoleStyle(NamedTuple):
-    """Names of theme variables; an empty name leaves that part as it is below."""
+    """Names of theme variables; an empty name leaves that part unchanged."""
 
     colour: str = ""
     style: str = ""
@@ -44,8 +44,8 @@ ROLES: dict[str, RoleStyle] = {
     "stale": RoleStyle("stale"),
     "here": RoleStyle("frame-focus", "cursor-style", "cursor-background"),
 }
-"""A test holds the formatters and the themes to this list."""
+"""A test checks the formatters and the themes against this table."""
 
 CURSOR = RoleStyle(style="cursor-style", background="cursor-background")
 CURSOR_BLURRED = RoleStyle(style="cursor-blurred-style", background="cursor-blurred-background")
-"""What is laid over the row of the cursor, in the pane that has the keys and in the others."""
+"""Overlays of the cursor row, in the focused pane and in the others."""

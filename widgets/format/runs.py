@@ -1,4 +1,4 @@
-"""Past runs as rows of a list, and what a run was in words."""
+"""Past runs as rows of a list, and facts about a run in words."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _STATES = {
 
 
 def state_of(run: RunSummary) -> Status:
-    """The state of a run; a plan that ran to its end although a step failed is its own case."""
+    """Return the state of a run; a successful plan with a failed step is a state of its own."""
     state = _STATES.get(run.status, Status.UNKNOWN)
     return Status.WARN if state is Status.OK and run.failed_steps else state
 
 
 def attention(run: RunSummary) -> str:
-    """The role of a run that did not go well; empty for one that did, or has not ended."""
+    """Return the role of a run that failed or whose end is unknown; empty for others."""
     state = state_of(run)
     if state in (Status.OK, Status.RUNNING):
         return ""
@@ -38,14 +38,14 @@ def attention(run: RunSummary) -> str:
 
 
 def run_row(run: RunSummary, mark: str, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
-    """Mark, state, time, command, how many steps, source, why it failed; how long it took at the right.
+    """Return mark, state, time, command, step count, source, failure; the duration at the right.
 
-    Where there is no room for both, why it failed stands in the place of the source.
+    On a narrow pane the failure replaces the source.
     """
     state = state_of(run)
     right = Line().add(f"{_took(run, clock):>8} ", "run" if state is Status.RUNNING else "muted")
     line = Line(max(10, width - right.cells - 1)).add(" ").add(mark or " ", "accent")
-    line.add(f"{state.sign(ascii_only=symbols.ascii)} ", attention(run) or state.role)
+    line.add(f"{symbols.sign(state)} ", attention(run) or state.role)
     line.add(f"{clock.time_of_day(run.started_at, tenths=False)[: None if width >= _ROOMY else 5]:<5} ", "muted")
     line.add(column(run.command_id, _share(width, 16, 30)), "strong").add(f"{run.action_count or '':>4}  ", "muted")
     words, role = _words(run, state)
@@ -59,11 +59,11 @@ def run_row(run: RunSummary, mark: str, width: int, clock: WallClock, symbols: S
 
 
 _ROOMY = 72
-"""From this many cells on there is room for everything."""
+"""From this width on, source and failure both fit."""
 
 
 def _words(run: RunSummary, state: Status) -> tuple[str, str]:
-    """Why it did not go well, and the role of these words; empty for one that did."""
+    """Return why a run failed, and the role of these words; empty for a success."""
     role = attention(run) or state.role
     if run.failed_steps and not run.code:
         return f"{run.failed_steps} of {run.action_count} failed", role
@@ -71,7 +71,7 @@ def _words(run: RunSummary, state: Status) -> tuple[str, str]:
 
 
 def _share(width: int, least: int, most: int) -> int:
-    """Columns grow with the pane, from 80 cells on."""
+    """Return a column width that grows with the pane from 80 cells on."""
     return max(least, min(most, least + (width - 80) // 4))
 
 
@@ -82,13 +82,13 @@ def _took(run: RunSummary, clock: WallClock) -> str:
 
 
 def day_row(began: float, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
-    """The heading above the runs of a day."""
+    """Return the heading of a day."""
     line = Line(width).add(f" {day_words(began, clock)} ", "faint")
     return Row(line.add(symbols.rule * max(0, width - line.cells - 1), "guide"))
 
 
 def day_words(at: float, clock: WallClock) -> str:
-    """``today``, ``yesterday``, else ``Mon 17 Nov 2025``; a moment that no calendar knows is an unknown day."""
+    """Return ``today``, ``yesterday``, else ``Mon 17 Nov 2025``; ``unknown day`` for an invalid time."""
     try:
         day = datetime.fromtimestamp(at, clock.zone)
         today = datetime.fromtimestamp(clock.now(), clock.zone)
@@ -99,24 +99,24 @@ def day_words(at: float, clock: WallClock) -> str:
 
 
 def waiting_row(width: int) -> Row:
-    """In the place of a run that has not been read yet."""
+    """Return the placeholder of a run that has not been read yet."""
     return Row(Line(width).add("    …", "faint"))
 
 
 def late_words(run: RunSummary, late: LateRecord) -> str:
-    """What is known beyond the outcome of a run whose result came when nobody waited for it any more."""
-    since = "its last sign of life" if run.origin == "seen" else "its caller stopped waiting"
-    return f"A result came {duration(late.after_ms / 1000)} after {since}: {late.envelope.get('status')}."
+    """Return what a late result adds to the outcome."""
+    since = "its last log line" if run.origin == "seen" else "its caller stopped waiting"
+    return f"A result arrived {duration(late.after_ms / 1000)} after {since}: {late.envelope.get('status')}."
 
 
 def origin_words(run: RunSummary) -> str:
-    """Who made a run, or that it was only seen: what of it can be known depends on that."""
+    """Return who made a run, or that it was only seen in the log."""
     if run.origin == "seen":
-        return "seen in the log: its payload and the host's own times are not known"
+        return "seen in the log: payload and host times are unknown"
     face = {"cli": "the command line", "console": "a console", "http": "the HTTP server", "mcp": "an MCP client"}
     return f"made by {face.get(run.face, 'the engine')}" + (f", pid {run.pid}" if run.pid else "")
 
 
 def folded(words: str, width: int) -> str:
-    """Words for the middle of a pane of ``width`` cells, safe and in lines that fit."""
+    """Return words for the middle of a pane, escaped and wrapped."""
     return "\n".join(line for part in words.splitlines() for line in wrap(part, max(20, width - 4)))

@@ -1,20 +1,19 @@
-"""What a skill prints, line by line: what of it means something looks so; and how its run stands."""
+"""The output of a skill line by line, and the state of its run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from clawperator.widgets.format.jobs import problem_rows
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.skill_runs import Marker, SkillOutputLine, SkillRunState
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.safe import cells, wrap
 from clawperator.widgets.text.times import duration
 
 _TIME_CELLS = 8
 _WITH_TIMES = 44
-"""From this many cells on, a line begins with its moment."""
+"""From this width on, a line begins with its time."""
 _ROLES: Mapping[Marker, str] = {
     Marker.NONE: "text",
     Marker.RESULT: "strong",
@@ -29,7 +28,7 @@ _ROLES: Mapping[Marker, str] = {
 
 
 def output_row(line: SkillOutputLine, began: float, width: int, symbols: Symbols = UNICODE) -> Row:
-    """One line: seconds since the begin, a sign for standard error, the words; fields of a ``RESULT`` one by one."""
+    """Return one line: seconds since the start, a sign for standard error, the text; ``RESULT`` fields one by one."""
     row = Line(width)
     if width >= _WITH_TIMES:
         row.add(f"{max(0.0, line.at - began):>{_TIME_CELLS - 2}.1f}  ", "faint")
@@ -49,7 +48,7 @@ def output_row(line: SkillOutputLine, began: float, width: int, symbols: Symbols
 
 
 def _add_fields(row: Line, text: str) -> None:
-    """``RESULT|price=4.99|unit=kg``: names quiet, values loud."""
+    """Append ``RESULT|price=4.99|unit=kg``: names muted, values strong."""
     for index, part in enumerate(text.strip().split("|")[1:]):
         name, equals, value = part.partition("=")
         if row.width - row.cells < 6:
@@ -60,13 +59,16 @@ def _add_fields(row: Line, text: str) -> None:
 
 
 def run_row(run: SkillRunState, now: float, width: int, symbols: Symbols = UNICODE, *, named: bool = False) -> Row:
-    """How it stands: ``● 3.1 s of 120 s  read-price.py  C cancel``, ``✓ exit 0  12.3 s``; ``named``: which skill, too."""
+    """Return the state:
+
+    ``● 3.1 s of 120 s  read-price.py  C cancel``, ``✓ exit 0  12.3 s``; ``named``: with the skill id.
+    """
     right = Line()
     if run.running:
         right.add("cancelling… " if run.stopping else "C cancel ", "warn" if run.stopping else "muted")
     else:
         right.add(f"{duration(run.seconds(now))} ", "muted")
-    line = Line(width - right.cells - 1).add(f" {run.status.sign(ascii_only=symbols.ascii)} ", run.status.role)
+    line = Line(width - right.cells - 1).add(f" {symbols.sign(run.status)} ", run.status.role)
     if run.running:
         limit = f" of {run.limit:.0f} s" if run.limit else ""
         line.add(f"{duration(run.seconds(now))}{limit} ", "strong")
@@ -78,7 +80,7 @@ def run_row(run: SkillRunState, now: float, width: int, symbols: Symbols = UNICO
 
 
 def end_words(run: SkillRunState) -> str:
-    """``exit 0``, ``cancelled``, ``failed``."""
+    """Return ``exit 0``, ``cancelled`` or ``failed``."""
     if run.status is Status.SKIPPED:
         return "cancelled"
     if run.exit_code is not None:
@@ -87,18 +89,16 @@ def end_words(run: SkillRunState) -> str:
 
 
 def outcome_rows(run: SkillRunState, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """Below the output: what came of it, in a sentence, and what can be done about it."""
+    """Yield the outcome below the output."""
     if run.running:
         return
     yield Row(Line(width))
-    sign = run.status.sign(ascii_only=symbols.ascii)
     role = "text" if run.status is Status.OK else run.status.role
-    for index, text in enumerate(wrap(run.words, max(10, width - cells(sign) - 3), limit=8)):
-        lead = f" {sign} " if not index else " " * (cells(sign) + 2)
-        yield Row(Line(width).add(lead, run.status.role).add(text, role))
+    lead = f" {symbols.sign(run.status)} "
+    yield from wrapped(run.words, width, role, lead=lead, lead_role=run.status.role, limit=8)
     yield from problem_rows(run.code, run.hint, width, symbols)
 
 
 def run_words(run: SkillRunState) -> str:
-    """For the header: the intent says enough."""
+    """Return the skill's short name for the header."""
     return run.skill_id.rpartition(".")[2] or run.skill_id

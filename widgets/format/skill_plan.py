@@ -1,4 +1,4 @@
-"""A compiled artifact as rows: what it takes, what it may do, step by step."""
+"""A compiled artifact as rows: capabilities, warnings, steps."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clawperator.widgets.format.draft import StepView, step_row
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, wrapped
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.safe import wrap
 
 
 def plan_rows(shown: Mapping[str, Any], width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """``shown``: ``executions``, ``capabilities`` and ``warnings``, as JSON data."""
+    """Yield the plan. ``shown`` has ``executions``, ``capabilities`` and ``warnings`` as JSON data."""
     executions = shown.get("executions") or ()
     steps = sum(len(execution.get("actions", ())) for execution in executions)
     budget = sum(execution.get("timeoutMs", 0) for execution in executions) / 1000
@@ -27,7 +26,7 @@ def plan_rows(shown: Mapping[str, Any], width: int, symbols: Symbols = UNICODE) 
         yield from _warning(warning, width, symbols)
     for number, execution in enumerate(executions):
         if number:
-            yield Row(Line(width).add(f" {symbols.rule} ", "guide").add("its own execution: may fail", "faint"))
+            yield Row(Line(width).add(f" {symbols.rule} ", "guide").add("separate execution, allowed to fail", "faint"))
         yield from _steps(execution.get("actions", ()), width, symbols)
 
 
@@ -38,6 +37,4 @@ def _steps(actions: Sequence[Mapping[str, Any]], width: int, symbols: Symbols) -
 
 def _warning(warning: Any, width: int, symbols: Symbols) -> Iterator[Row]:
     words = str(warning.get("message", warning)) if isinstance(warning, Mapping) else str(warning)
-    sign = Status.WARN.sign(ascii_only=symbols.ascii)
-    for index, text in enumerate(wrap(words, max(10, width - 5), limit=4)):
-        yield Row(Line(width).add(f" {sign} " if not index else "   ", "warn").add(text, "warn"))
+    return wrapped(words, width, "warn", lead=f" {symbols.sign(Status.WARN)} ", lead_role="warn", limit=4)

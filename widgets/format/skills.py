@@ -1,4 +1,4 @@
-"""Skills as rows: one of the list, one in full, what lint found in it."""
+"""Skills as rows: in the list, in full, and lint findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from clawperator.widgets.format.jobs import problem_rows
-from clawperator.widgets.format.lines import Line, Row
+from clawperator.widgets.format.lines import Line, Row, ruled, wrapped
 from clawperator.widgets.format.markdown import markdown_rows
 from clawperator.widgets.format.symbols import UNICODE, Symbols
 from clawperator.widgets.models.skills import (
@@ -22,33 +22,29 @@ from clawperator.widgets.models.skills import (
     required_first,
 )
 from clawperator.widgets.models.status import Status
-from clawperator.widgets.text.safe import cells, escape, shorten, wrap
+from clawperator.widgets.text.safe import cells, escape, shorten
 from clawperator.widgets.text.times import WallClock, age
 
 SEVERITIES = {"error": Status.FAILED, "warning": Status.WARN, "info": Status.IDLE}
 SOURCES = {
-    "flag": "named",
+    "flag": "from --skills-registry",
     "env": "from CLAWPERATOR_SKILLS_REGISTRY",
-    "cwd": "of this folder",
+    "cwd": "from this folder",
     "installed": "installed",
-    BUILTIN: "the skills that come along",
+    BUILTIN: "built-in skills",
 }
-"""Who chose the registry, in words."""
+"""Where the registry was chosen."""
 _HEAD = 12
-"""Where the values of the card begin."""
+"""Column of the values."""
 _WITH_SUMMARY = 64
-"""From this many cells on, a row of the list has the summary too."""
-
-
-def sign_of(status: Status, symbols: Symbols) -> str:
-    return status.sign(ascii_only=symbols.ascii)
+"""From this width on, a list row has the summary too."""
 
 
 # -- the list
 
 
 def skill_row(skill: SkillEntry, result: LastResult | None, now: float, width: int, symbols: Symbols = UNICODE) -> Row:
-    """Its id with the app's name quiet, how it went last and when; the summary where there is room."""
+    """Return its id, its last result, and the summary where there is room."""
     right = result_words(result, now, symbols)
     line = Line(width - right.cells - 1).add(" ")
     wide = width >= _WITH_SUMMARY
@@ -60,7 +56,7 @@ def skill_row(skill: SkillEntry, result: LastResult | None, now: float, width: i
 
 
 def _add_id(line: Line, skill: SkillEntry, room: int) -> None:
-    """``com.example.app.read-price``: where there is no room for all of it, the app's name gives way."""
+    """Append ``com.example.app.read-price``; where it does not fit, the app's name is cut."""
     prefix = f"{skill.app}."
     if not skill.app or not skill.id.startswith(prefix):
         line.device(skill.id, "strong", room=room)
@@ -74,7 +70,7 @@ def _add_id(line: Line, skill: SkillEntry, room: int) -> None:
 
 
 def _end_of(text: str, room: int) -> str:
-    """The last ``room`` cells of safe text, with an ellipsis before them."""
+    """Return the last ``room`` cells of safe text behind an ellipsis."""
     if room < 2:
         return ""
     while text and cells(text) > room - 1:
@@ -83,17 +79,17 @@ def _end_of(text: str, room: int) -> str:
 
 
 def result_words(result: LastResult | None, now: float, symbols: Symbols = UNICODE) -> Line:
-    """``✓ 2 h``, ``✗ 3 d``, ``– never``."""
+    """Return ``✓ 2 h``, ``✗ 3 d``, ``– never``."""
     if result is None:
-        return Line().add(f"{sign_of(Status.SKIPPED, symbols)} never ", "faint")
-    line = Line().add(f"{sign_of(result.status, symbols)} ", result.status.role)
+        return Line().add(f"{symbols.sign(Status.SKIPPED)} never ", "faint")
+    line = Line().add(f"{symbols.sign(result.status)} ", result.status.role)
     if result.status is Status.RUNNING:
-        return line.add("runs ", "run")
+        return line.add("running ", "run")
     return line.add(f"{ago(now - result.at) if not math.isnan(result.at) else '?'} ", "muted")
 
 
 def ago(seconds: float) -> str:
-    """As ``age``, in days where hours are many."""
+    """As ``age``, in days from 48 hours on."""
     return age(seconds) if seconds < 48 * 3600 else f"{int(seconds // 86_400)} d"
 
 
@@ -103,25 +99,24 @@ def ago(seconds: float) -> str:
 def card_rows(
     skill: SkillEntry, shelf: SkillsState, clock: WallClock, width: int, symbols: Symbols = UNICODE
 ) -> Iterator[Row]:
-    """What it is, what it asks for, what it may do, what it is made of, what lint says, and its own words."""
+    """Yield the skill in full: inputs, policy, files, lint, SKILL.md."""
     card = shelf.card if shelf.card is not None and shelf.card.skill_id == skill.id else None
     right = result_words(shelf.results.get(skill.id), clock.now(), symbols)
     head = Line(width - right.cells - 1).add(" ").device(skill.id, "strong")
     yield Row(head, right)
-    for text in wrap(skill.summary, max(10, width - 2), limit=4) if skill.summary else ():
-        yield Row(Line(width).add(" ").add(text, "text"))
+    yield from wrapped(skill.summary, width, limit=4)
     yield Row(Line(width))
     yield from _fact("app", skill.app or "unknown", width)
     yield from _fact("registry", SOURCES.get(shelf.source, shelf.source), width)
     if card is None:
-        yield Row(Line(width).add(" Reading its files…", "muted"))
+        yield Row(Line(width).add(" Reading files…", "muted"))
         return
     yield from _inputs(skill, card, width, symbols)
     yield from _policy(card, width, symbols)
     yield from _made_of(skill, card, width, symbols)
     yield from _lint(card, shelf.checking == skill.id, width, symbols)
     yield Row(Line(width))
-    yield _rule("SKILL.md", width, symbols)
+    yield ruled("SKILL.md", width, symbols.rule)
     if card.text_problem:
         yield from _trouble(SkillProblem(card.text_problem), width, symbols)
     else:
@@ -129,13 +124,7 @@ def card_rows(
 
 
 def _fact(name: str, value: str, width: int, role: str = "text") -> Iterator[Row]:
-    for index, text in enumerate(wrap(value, max(10, width - _HEAD - 2), limit=3)):
-        yield Row(Line(width).add(f" {'' if index else name}".ljust(_HEAD), "faint").add(text, role))
-
-
-def _rule(text: str, width: int, symbols: Symbols) -> Row:
-    line = Line(width).add(f" {symbols.rule} {text} ", "faint")
-    return Row(line.add(symbols.rule * max(0, width - line.cells - 1), "guide"))
+    return wrapped(value, width - 1, role, lead=f" {name}".ljust(_HEAD), limit=3)
 
 
 def _inputs(skill: SkillEntry, card: SkillDetails, width: int, symbols: Symbols) -> Iterator[Row]:
@@ -150,7 +139,7 @@ def _inputs(skill: SkillEntry, card: SkillDetails, width: int, symbols: Symbols)
 
 
 def field_line(item: SkillInput, width: int, symbols: Symbols = UNICODE) -> Line:
-    """``item_name*  string  personal``: the star means that it must be given."""
+    """Return ``item_name*  string  personal``; the star marks a required input."""
     line = Line(width).add("   ").device(item.name, "strong", room=28).add("*" if item.required else "", "warn")
     line.pad(24).add(" ")
     if item.values:
@@ -165,13 +154,13 @@ def field_line(item: SkillInput, width: int, symbols: Symbols = UNICODE) -> Line
 
 
 def _policy(card: SkillDetails, width: int, symbols: Symbols) -> Iterator[Row]:
-    """What it would do, and whether the policy lets it."""
+    """Yield the capabilities and whether the policy allows them."""
     if card.policy_trouble is not None:
-        yield from _fact("policy", "nothing is allowed", width, "fail")
+        yield from _fact("policy", "all denied", width, "fail")
         yield from _trouble(card.policy_trouble, width, symbols)
         return
     if not card.rulings:
-        words = "not known before it runs" if not card.artifacts else "nothing that the policy knows"
+        words = "unknown before it runs" if not card.artifacts else "no capabilities needed"
         yield from _fact("policy", words, width, "muted")
         return
     right = Line().device(f"profile {card.profile} ", "faint", room=24) if card.profile else Line()
@@ -181,7 +170,7 @@ def _policy(card: SkillDetails, width: int, symbols: Symbols) -> Iterator[Row]:
     line = Line(width).add("  ")
     for ruling in card.rulings:
         status = Status.OK if ruling.allowed else Status.FAILED
-        word = Line(width - 6).add(" ").add(f"{sign_of(status, symbols)} ", status.role)
+        word = Line(width - 6).add(" ").add(f"{symbols.sign(status)} ", status.role)
         word.device(ruling.name, "text" if ruling.allowed else "fail", room=max(10, width - 8)).add(" ")
         if line.cells + word.cells > width - 1:
             yield Row(line)
@@ -191,14 +180,14 @@ def _policy(card: SkillDetails, width: int, symbols: Symbols) -> Iterator[Row]:
 
 
 def verdict_line(card: SkillDetails, symbols: Symbols = UNICODE) -> Line:
-    """``✓ allowed`` or ``✗ 1 denied``."""
+    """Return ``✓ allowed`` or ``✗ denied: …``."""
     if card.policy_trouble is not None:
-        return Line().add(f"{sign_of(Status.FAILED, symbols)} nothing is allowed", "fail")
+        return Line().add(f"{symbols.sign(Status.FAILED)} all denied", "fail")
     denied = card.denied
     if denied:
-        words = f"{sign_of(Status.FAILED, symbols)} denied: "
+        words = f"{symbols.sign(Status.FAILED)} denied: "
         return Line().add(words, "fail").device(", ".join(ruling.name for ruling in denied), "fail", room=40)
-    return Line().add(f"{sign_of(Status.OK, symbols)} allowed", "ok")
+    return Line().add(f"{symbols.sign(Status.OK)} allowed", "ok")
 
 
 def _made_of(skill: SkillEntry, card: SkillDetails, width: int, symbols: Symbols) -> Iterator[Row]:
@@ -214,25 +203,22 @@ def _made_of(skill: SkillEntry, card: SkillDetails, width: int, symbols: Symbols
 
 def artifact_row(artifact: SkillArtifact, name: str, width: int, symbols: Symbols = UNICODE) -> Row:
     status = Status.FAILED if artifact.trouble is not None else Status.OK
-    line = Line(width).add(f" {name}".ljust(_HEAD), "faint").add(f"{sign_of(status, symbols)} ", status.role)
+    line = Line(width).add(f" {name}".ljust(_HEAD), "faint").add(f"{symbols.sign(status)} ", status.role)
     line.device(artifact.name, "text", room=max(16, width - line.cells - 24))
     return Row(line.device(artifact.about, "muted", before="  "))
 
 
 def _trouble(trouble: SkillProblem, width: int, symbols: Symbols, *, indent: int = 1) -> Iterator[Row]:
-    """Where, what, and what to do about it."""
-    where = place_words(trouble)
-    for text in wrap(f"{where}{trouble.message}", max(10, width - indent - 2), limit=6):
-        yield Row(Line(width).add(" " * indent).add(text, "fail"))
+    """Yield where it is, the message, and the hint."""
+    yield from wrapped(f"{place_words(trouble)}{trouble.message}", width - 1, "fail", lead=" " * indent, limit=6)
     if trouble.code:
         yield Row(Line(width).add(" " * indent).device(trouble.code, "warn"))
-    for index, text in enumerate(wrap(trouble.hint, max(10, width - indent - 5), limit=4) if trouble.hint else ()):
-        lead = f"{symbols.arrow} " if not index else "  "
-        yield Row(Line(width).add(" " * indent).add(lead, "key").add(text, "muted"))
+    lead = " " * indent + f"{symbols.arrow} "
+    yield from wrapped(trouble.hint, width, "muted", lead=lead, lead_role="key", limit=4)
 
 
 def place_words(trouble: SkillProblem) -> str:
-    """``price.recipe.md:12: `` where it is known."""
+    """Return ``price.recipe.md:12: `` where it is known."""
     if not trouble.file:
         return ""
     line = f":{trouble.line}" if trouble.line else ""
@@ -240,35 +226,33 @@ def place_words(trouble: SkillProblem) -> str:
 
 
 def trouble_rows(trouble: SkillProblem, width: int, symbols: Symbols = UNICODE) -> Iterator[Row]:
-    """A trouble in a place of its own: the sentence with its sign, the code with its meaning, the next step."""
-    sign = sign_of(Status.FAILED, symbols)
-    for index, text in enumerate(wrap(f"{place_words(trouble)}{trouble.message}", max(10, width - 5), limit=8)):
-        lead = f" {sign} " if not index else " " * (cells(sign) + 2)
-        yield Row(Line(width).add(lead, "fail").add(text, "text"))
+    """Yield a problem on its own: the message, the code with its meaning, the hint."""
+    lead = f" {symbols.sign(Status.FAILED)} "
+    yield from wrapped(f"{place_words(trouble)}{trouble.message}", width, lead=lead, lead_role="fail", limit=8)
     yield from problem_rows(trouble.code, trouble.hint, width, symbols)
 
 
 def _lint(card: SkillDetails, checking: bool, width: int, symbols: Symbols) -> Iterator[Row]:
     line = Line(width).add(" lint".ljust(_HEAD), "faint")
     if checking:
-        yield Row(line.add("looking…", "muted"))
+        yield Row(line.add("checking…", "muted"))
         return
     yield Row(line.extend(tally(card, symbols)))
 
 
 def tally(card: SkillDetails, symbols: Symbols = UNICODE) -> Line:
-    """``✓ nothing to say``, ``1 ✗  2 !``; ``v looks`` while nobody has looked."""
+    """Return ``✓ no findings`` or ``1 ✗  2 !``; ``v lint`` before the first check."""
     if card.trouble is not None:
-        return Line().add(f"{sign_of(Status.FAILED, symbols)} ", "fail").device(card.trouble.message, "fail", room=60)
+        return Line().add(f"{symbols.sign(Status.FAILED)} ", "fail").device(card.trouble.message, "fail", room=60)
     if card.findings is None:
-        return Line().add("v", "key").add(" looks", "muted")
+        return Line().add("v", "key").add(" lint", "muted")
     if not card.findings:
-        return Line().add(f"{sign_of(Status.OK, symbols)} nothing to say", "ok")
+        return Line().add(f"{symbols.sign(Status.OK)} no findings", "ok")
     line = Line()
     for severity, status in SEVERITIES.items():
         if count := card.count(severity):
             name = severity if count == 1 or severity == "info" else f"{severity}s"
-            line.add(f"{sign_of(status, symbols)} {count} {name}  ", status.role)
+            line.add(f"{symbols.sign(status)} {count} {name}  ", status.role)
     return line
 
 
@@ -280,36 +264,35 @@ def base_name(path: str) -> str:
 
 
 def findings_rows(findings: Sequence[LintFinding], width: int, symbols: Symbols = UNICODE) -> Iterator[tuple[Row, int]]:
-    """Rows with the number of the finding that each belongs to; -1 for the names of files."""
+    """Yield rows with the number of their finding; -1 for file names."""
     file = None
     for number, finding in enumerate(findings):
         if finding.file != file:
             file = finding.file
             yield Row(Line(width).add(" ").device(file or "the skill", "accent")), -1
         status = SEVERITIES.get(finding.severity, Status.UNKNOWN)
-        line = Line(width).add(f" {sign_of(status, symbols)} ", status.role)
+        line = Line(width).add(f" {symbols.sign(status)} ", status.role)
         line.add(f"{finding.line or '':>4} ", "faint")
         yield Row(line.device(finding.code, status.role if status is not Status.IDLE else "muted")), number
-        for text in wrap(finding.message, max(10, width - 10), limit=6):
-            yield Row(Line(width).add(" " * 8).add(text, "text")), number
+        yield from ((row, number) for row in wrapped(finding.message, width, lead=" " * 8, limit=6))
 
 
 def finding_text(finding: LintFinding) -> str:
-    """As ``skills lint`` says it."""
+    """Return a finding as ``skills lint`` prints it."""
     return f"{finding.file}:{finding.line}: {finding.severity} {finding.code} {finding.message}"
 
 
-# -- below the list
+# -- small screens
 
 
 def summary_line(skill: SkillEntry | None, shelf: SkillsState, width: int, symbols: Symbols = UNICODE) -> Line:
-    """On small screens: what the skill under the cursor asks for, and whether it may."""
+    """Return inputs and policy verdict of the selected skill, for small screens."""
     line = Line(width).add(" ")
     if skill is None:
         return line
     card = shelf.card if shelf.card is not None and shelf.card.skill_id == skill.id else None
     if card is None:
-        return line.add("reading its files…", "muted")
+        return line.add("reading files…", "muted")
     line.add("inputs: ", "faint")
     fields = required_first(card.inputs or skill.inputs)
     names = ", ".join(f"{item.name}{'*' if item.required else ''}" for item in fields)

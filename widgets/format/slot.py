@@ -1,4 +1,4 @@
-"""A row that is not drawn until somebody looks at it."""
+"""Rows that are drawn only when they are on screen."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from clawperator.widgets.text.times import WallClock
 
 
 class Slot(NamedTuple):
-    """``draw`` makes the row for a width. ``place`` says what it is about: the cursor stays with it when rows come and go.
+    """``draw`` makes the row for a width. ``place`` identifies it: the cursor stays with it when rows change.
 
-    ``opened`` tells whether something is unfolded below it, ``None`` that it has nothing to unfold. ``role`` is why it
-    deserves attention (the role of its mark on the scrollbar); empty for a row like others.
+    ``opened`` tells whether it is expanded, ``None`` that it cannot be. ``role`` marks a row that needs attention.
     """
 
     draw: Callable[[int], Row]
@@ -29,7 +28,7 @@ def _as_it_is(_place: Hashable, by_itself: bool) -> bool:
 
 
 class Sheet(NamedTuple):
-    """What slots are laid out on. ``is_open`` tells of a place whether it is open, given whether it is so by itself."""
+    """The context of slots. ``is_open`` returns whether a place is open, given its default."""
 
     width: int
     clock: WallClock = WallClock()
@@ -38,17 +37,17 @@ class Sheet(NamedTuple):
 
 
 def fold_sign(opened: bool | None, symbols: Symbols) -> str:
-    """The sign before a row that can be opened, or the blank before one that cannot."""
+    """Return the fold sign of a row, or a blank."""
     return " " if opened is None else symbols.open if opened else symbols.closed
 
 
 def plain(text: str, role: str = "text", *, indent: int = 1) -> Slot:
-    """One line of our own words."""
+    """Return one line of our own words."""
     return Slot(lambda width: Row(Line(width).add(" " * indent).add(text, role)))
 
 
 def fixed(row: Row) -> Slot:
-    """A row that was made for this width already."""
+    """Return a row that was made for this width already."""
     return Slot(lambda _width: row)
 
 
@@ -56,13 +55,13 @@ BLANK = Slot(lambda width: Row(Line(width)))
 
 
 def folded(text: str, width: int, role: str = "text", *, indent: int = 1, limit: int = 50) -> Iterator[Slot]:
-    """``text`` from outside or of our own, made safe and folded to the pane; what is beyond ``limit`` lines is counted."""
+    """Yield text, escaped and wrapped; lines beyond ``limit`` are counted."""
     for part in wrap(text, max(10, width - indent - 1), limit=limit):
         yield plain(part, role, indent=indent)
 
 
 def joined(parts: Iterable[tuple[str, str]], width: int, *, indent: int = 1, gap: str = "   ") -> Iterator[Row]:
-    """Pairs of a name of ours and a value from outside, as many on a line as fit."""
+    """Yield pairs of our name and an untrusted value, as many on a line as fit."""
     line = Line(width).add(" " * indent)
     for name, value in parts:
         room = max(12, width - indent - len(name) - 2)

@@ -1,4 +1,4 @@
-"""The steps of an execution on their time line, and below each what it brought or why it failed."""
+"""The steps of an execution on a time axis, with the data or failure of each."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from clawperator.widgets.models.status import Status
 from clawperator.widgets.models.timeline import TimedStep, Timeline, timeline
 
 _FEW = 6
-"""With at most so many steps everything is open by itself."""
+"""With at most this many steps all are expanded at first."""
 _INDENT = 8
 _LINES_OF_TEXT = 2_000
-_CUT_OFF = "It was under way when the run ended without a result; whether it went well is not known."
+_CUT_OFF = "It was running when the run ended without a result; its outcome is unknown."
 
 
 def step_slots(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
-    """Budget, steps, and the live lines at the end."""
+    """Yield budget, steps, and the timeline."""
     line_of = timeline(execution, sheet.clock.now())
     if line_of.elapsed > 0:
         yield Slot(partial(total_row, line_of, over=execution.over, symbols=sheet.symbols))
     if execution.over and execution.steps and not line_of.timed:
-        yield plain("no timing seen: only the result is known", "faint")
+        yield plain("no timing: only the result is known", "faint")
     if not line_of.steps:
         yield plain(_no_steps(execution), "muted")
     for step in line_of.steps:
         yield from _step(execution, step, line_of, sheet)
     if line_of.unreported and line_of.steps:
         count = line_of.unreported
-        yield plain(f"and {count} more step{'s' * (count != 1)}, of which nothing was reported", "faint", indent=3)
+        yield plain(f"and {count} more step{'s' * (count != 1)} without a report", "faint", indent=3)
     if execution.lines:
         yield from _live(execution, sheet)
 
 
 def _no_steps(execution: ExecutionState) -> str:
     if not execution.over:
-        return "No step has begun yet."
+        return "No step has started yet."
     if execution.envelope is not None and execution.status is Status.OK:
         return "The plan had no steps to report."
     return "No step was reported."
@@ -55,8 +55,9 @@ def _step(execution: ExecutionState, step: TimedStep, line_of: Timeline, sheet: 
     role = "fail" if step.status is Status.FAILED else "warn" if step.cut_off else ""
     by_itself = bool(role) or len(line_of.steps) <= _FEW
     taken = node_taken(execution, step.step) if step.step is not None else ""
-    says = step.step is not None and (_says(step.step) or role or taken)
-    opened = sheet.is_open(place, by_itself) if says else None
+
+    has_more = step.step is not None and (_has_details(step.step) or role or taken)
+    opened = sheet.is_open(place, by_itself) if has_more else None
     yield Slot(partial(step_row, step, line_of, opened=opened, symbols=sheet.symbols), place, opened, role)
     if opened and step.step is not None:
         if step.cut_off:
@@ -70,14 +71,14 @@ def _step(execution: ExecutionState, step: TimedStep, line_of: Timeline, sheet: 
         yield from _inside(step.step, step.number, sheet)
 
 
-def _says(step: StepState) -> bool:
+def _has_details(step: StepState) -> bool:
     return bool(step.data or step.note or step.retries)
 
 
 def _failure(step: StepState, sheet: Sheet) -> Iterator[Slot]:
-    """The code, what it means, and what to do next."""
+    """Yield the code, its meaning, and the hint."""
     if not step.code:
-        yield plain("It gave no code; the reason of the plan stands above.", "muted", indent=_INDENT)
+        yield plain("No code; the reason is above.", "muted", indent=_INDENT)
         return
     first, *more = code_sentences(step.code)
     fits = _INDENT + len(step.code) + 2 + len(first.text) <= sheet.width
@@ -91,19 +92,19 @@ def _failure(step: StepState, sheet: Sheet) -> Iterator[Slot]:
 
 def _inside(step: StepState, number: int, sheet: Sheet) -> Iterator[Slot]:
     if step.note:
-        yield plain(f"{Status.OK.sign(ascii_only=sheet.symbols.ascii)} {step.note}", "muted", indent=_INDENT)
+        yield plain(f"{sheet.symbols.sign(Status.OK)} {step.note}", "muted", indent=_INDENT)
     if step.retries:
         times = "retry" if step.retries == 1 else "retries"
         last = f", the last one {step.retry}" if step.retry else ""
         yield from folded(f"{step.retries} {times}{last}", sheet.width, "warn", indent=_INDENT, limit=1)
     for key, value in step.data.items():
-        said = key == "error" and value == step.code
-        if not said and not (step.note and key in ("error", "message")):
+        shown = key == "error" and value == step.code
+        if not shown and not (step.note and key in ("error", "message")):
             yield from _datum(str(key), str(value), number, sheet)
 
 
 def _datum(key: str, text: str, number: int, sheet: Sheet) -> Iterator[Slot]:
-    """One value that a step brought back: cut to its line, or opened and folded."""
+    """Yield one value that a step returned: cut to its line, or expanded and wrapped."""
     place = ("datum", number, key)
     opened = sheet.is_open(place, False) if len(text) > LONG_TEXT else None
     yield Slot(partial(datum_row, key, text, opened=opened, symbols=sheet.symbols), place, opened)
@@ -112,18 +113,18 @@ def _datum(key: str, text: str, number: int, sheet: Sheet) -> Iterator[Slot]:
 
 
 def datum_row(key: str, text: str, width: int, *, opened: bool | None, symbols: Symbols) -> Row:
-    """``label  Wi‑Fi``; opened, the length of the value."""
+    """Return ``label  Wi‑Fi``; opened, the length of the value."""
     line = Line(width).add(" " * (_INDENT - 2)).add(f"{fold_sign(opened, symbols)} ", "muted")
     line.device(key, "faint", room=24).add("  ")
     return Row(line.add(f"{len(text):,} characters", "faint") if opened else line.device(text, "muted"))
 
 
 def _live(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
-    """The signs of life, in full where nothing else is known."""
+    """Yield the timeline, expanded where nothing else is known."""
     place = ("live",)
     opened = sheet.is_open(place, not execution.over or not execution.steps)
     count = len(execution.lines)
-    title = f"{fold_sign(opened, sheet.symbols)} as it happened, {count:,} line{'s' * (count != 1)}"
+    title = f"{fold_sign(opened, sheet.symbols)} timeline, {count:,} line{'s' * (count != 1)}"
     yield BLANK
     yield Slot(lambda width: Row(Line(width).add(f" {title}", "faint")), place, opened)
     if opened:
@@ -132,15 +133,15 @@ def _live(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
 
 
 def phase_slots(execution: ExecutionState, sheet: Sheet) -> Iterator[Slot]:
-    """Where the time of this host went."""
+    """Yield the phases of the host's work."""
     line_of = timeline(execution, sheet.clock.now())
     for phase in line_of.phases:
         yield Slot(partial(phase_row, phase, line_of, symbols=sheet.symbols), ("phase", phase.name))
     if line_of.phases:
         return
     if not execution.over:
-        yield plain("The phases are told when the run has ended.", "muted")
+        yield plain("Phases are available when the run has ended.", "muted")
     elif execution.ours:
-        yield plain("No phase was measured: it ended before the first one did.", "muted")
+        yield plain("No phase was measured: the run ended before the first one.", "muted")
     else:
-        yield plain("Another process ran it: how long its phases took is not in the log of the device.", "muted")
+        yield plain("Another process ran it: its phases are not in the device log.", "muted")

@@ -1,7 +1,6 @@
-"""Executions, bad news and log lines as rows of the stream.
+"""Executions, stream problems and log lines as rows.
 
-A row begins with the cell of the cursor, the fold arrow and the cell of the bookmark; then comes the time, in the format
-that the pane chose.
+A row begins with the cells of the cursor, the fold arrow and the bookmark; then comes the time.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ _LEVEL_ROLES = {"E": "fail", "F": "fail", "W": "warn", "I": "text", "D": "muted"
 _TAG_ROLES = ("accent", "node-class", "node-id", "node-text", "node-desc", "moved", "run")
 _TIME_CELLS = 10
 _WORTH_CELLS = 12
-"""With less room than this, a message is left out sooner than cut."""
+"""With less room than this, a message is left out instead of cut."""
 
 _MODES = {"artifact_compiled": "artifact"}
 
 
 class TimeFormat(Enum):
-    """How the rows tell their moments; ``d`` goes round."""
+    """Time format of the rows; ``d`` cycles."""
 
     CLOCK = "clock"
-    DELTA = "since the row above"
+    DELTA = "since the previous row"
     SINCE = "since the start"
 
     @property
@@ -47,21 +46,21 @@ class TimeFormat(Enum):
 
 
 class When(NamedTuple):
-    """The moment of a row, and the one that it is counted from where the format is no clock (``nan``: from none)."""
+    """The time of a row, and the one that offsets count from (``nan``: none)."""
 
     at: float
     since: float = math.nan
     format: TimeFormat = TimeFormat.CLOCK
 
     def words(self, clock: WallClock) -> str:
-        """Always ten cells."""
+        """Return exactly ten cells."""
         if self.format is TimeFormat.CLOCK:
             return f"{clock.time_of_day(self.at):<{_TIME_CELLS}}"
         return f"{_offset(self.at - self.since):>{_TIME_CELLS}}"
 
 
 def _offset(seconds: float) -> str:
-    """``+0.012 s``, ``+12.3 s``, ``+3 min 05 s``: what is longer is told coarser."""
+    """Return ``+0.012 s``, ``+12.3 s``, ``+3 min 05 s``."""
     if math.isnan(seconds):
         return ""
     sign, size = "-" if seconds < 0 else "+", abs(seconds)
@@ -69,17 +68,17 @@ def _offset(seconds: float) -> str:
 
 
 class RowLook(NamedTuple):
-    """What all rows of a pane need to be drawn."""
+    """What all rows of a pane share."""
 
     width: int
     clock: WallClock
     symbols: Symbols = UNICODE
     bookmarked: bool = False
     all_columns: bool = False
-    """Whether device and mode have columns too: worth their room where the detail stands beside the rows."""
+    """Whether device and mode have columns too."""
 
     def begin(self, fold: str = "", *, indent: int = 0) -> Line:
-        """The cells before the time."""
+        """Return the cells before the time."""
         line = Line(self.width).add(" " * (indent + 1)).add(fold or " ", "muted")
         return line.add(self.symbols.match_first, "match") if self.bookmarked else line.add(" ")
 
@@ -92,7 +91,7 @@ class RowLook(NamedTuple):
 
 
 def execution_row(execution: ExecutionState, when: When, look: RowLook, *, opened: bool | None = None) -> Row:
-    """Folded execution: when, state, command, source, task, steps done, what it is doing or why it failed; duration right."""
+    """Return time, state, command, source, task, steps, activity or failure; the duration at the right."""
     symbols, status = look.symbols, execution.status
     right = Line()
     if flags := _flags(execution, symbols):
@@ -101,7 +100,7 @@ def execution_row(execution: ExecutionState, when: When, look: RowLook, *, opene
     right.add(f"{_elapsed(execution, look.clock):>8} ", role)
     line = look.begin("" if opened is None else symbols.open if opened else symbols.closed)
     line.width = look.width - right.cells - 2
-    line.add(when.words(look.clock), "muted").add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
+    line.add(when.words(look.clock), "muted").add(f" {symbols.sign(status)} ", status.role)
     roomy = look.wide and not look.all_columns
     line.add(column(execution.command_id, 20 if roomy else 16), "strong").add(" ")
     if look.width >= 72:
@@ -118,16 +117,13 @@ def execution_row(execution: ExecutionState, when: When, look: RowLook, *, opene
 
 
 def _steps(execution: ExecutionState) -> str:
-    """Done of all. What a failed envelope no longer lists was counted while it ran."""
+    """Return done of total; a failed envelope may list fewer steps than were counted live."""
     total = execution.action_count or len(execution.steps)
     return f"{min(execution.steps_done, total)}/{total}" if total else ""
 
 
 def _elapsed(execution: ExecutionState, clock: WallClock) -> str:
-    """How long it took, or has taken so far: running ones without milliseconds that nobody can read.
-
-    Nothing where the start was not seen.
-    """
+    """Return the duration, with milliseconds only when over; empty where the start was not seen."""
     if execution.foreign:
         return ""
     seconds = execution.elapsed(clock.now())
@@ -149,9 +145,9 @@ def _flags(execution: ExecutionState, symbols: Symbols) -> str:
 
 
 def _state_words(line: Line, execution: ExecutionState, symbols: Symbols) -> None:
-    """What it does now, or how it ended."""
+    """Append what it does now, or how it ended."""
     if execution.status is Status.WAITING:
-        line.add("waits for the command before it", "muted")
+        line.add("waiting for the previous command", "muted")
     elif execution.status is Status.RUNNING:
         total, running = execution.action_count, execution.running_step
         line.add(f"step {min(execution.steps_done + 1, total or 99)}/{total or '?'} ", "run")
@@ -168,7 +164,7 @@ def _state_words(line: Line, execution: ExecutionState, symbols: Symbols) -> Non
     elif execution.message:
         line.add("failed  ", "fail").device(brief(execution.message), "muted")
     elif execution.looks:
-        line.add(f"{execution.looks:,} look{'s' * (execution.looks != 1)} of follow mode", "faint")
+        line.add(f"{execution.looks:,} follow snapshot{'s' * (execution.looks != 1)}", "faint")
     elif execution.snapshots:
         line.add(f"{execution.snapshots} snapshot{'s' * (execution.snapshots != 1)}", "muted")
 
@@ -176,25 +172,25 @@ def _state_words(line: Line, execution: ExecutionState, symbols: Symbols) -> Non
 def live_row(
     live: LiveLine, width: int, clock: WallClock, symbols: Symbols = UNICODE, *, when: When | None = None
 ) -> Row:
-    """One sign of life below its execution."""
+    """Return one live line below its execution."""
     line = Line(width).add("     ").add((when or When(live.at)).words(clock), "faint")
-    line.add(f" {live.status.sign(ascii_only=symbols.ascii)} ", live.status.role)
+    line.add(f" {symbols.sign(live.status)} ", live.status.role)
     line.add(f"{live.kind:<14} ", "muted").device(live.text, "text")
     return Row(line, Line().add(f"{symbols.enter} tree ", "key") if live.tree else None)
 
 
 def others_row(count: int, look: RowLook) -> Row:
-    """What else was logged while an execution ran: collapsed, not dropped."""
+    """Return the count of other log lines during an execution."""
     line = Line(look.width).add(" " * 5).add(f"{'':<{_TIME_CELLS}} {look.symbols.gap} ", "faint")
-    line.add(f"{count:,} other line{'s' * (count != 1)} of the log", "faint")
-    return Row(line, Line().add(f"{look.symbols.enter} shows them ", "key"))
+    line.add(f"{count:,} other log line{'s' * (count != 1)}", "faint")
+    return Row(line, Line().add(f"{look.symbols.enter} show ", "key"))
 
 
-# -- bad news
+# -- problems
 
 
 def mark_row(mark: Mark, when: When, look: RowLook) -> Row:
-    """Bad news as a row: it is never a toast and never silent."""
+    """Return a problem of the stream as a row."""
     symbols = look.symbols
     sign = {"malformed": symbols.malformed, "gap": symbols.gap, "dropped": symbols.dropped, "event": symbols.bullet}
     line = look.begin().add(when.words(look.clock), "muted").add(f" {sign[mark.kind]} ", "warn")
@@ -206,11 +202,11 @@ def mark_row(mark: Mark, when: When, look: RowLook) -> Row:
             line.add(_gap_words(mark), "warn").device(mark.text, "muted")
         case "malformed":
             size = len(mark.raw)
-            where = f", broken at column {mark.column:,}" if mark.column else ""
+            where = f", invalid at column {mark.column:,}" if mark.column else ""
             line.add(f"malformed envelope, {size:,} character{'s' * (size != 1)}{where}: ", "warn")
             line.device(mark.text, "text")
         case "event":
-            line.add("the Operator said: ", "warn").device(mark.text, "text")
+            line.add("Operator: ", "warn").device(mark.text, "text")
             if mark.count > 1:
                 line.add(f"  ×{mark.count:,}", "muted")
     return Row(line, Line().add(f"{symbols.enter} raw ", "key") if mark.raw else None)
@@ -218,8 +214,8 @@ def mark_row(mark: Mark, when: When, look: RowLook) -> Row:
 
 def _gap_words(mark: Mark) -> str:
     if math.isnan(mark.until):
-        return "gap: the log broke off and is being reopened: "
-    return f"gap: {precise(mark.until - mark.at)} of the log were not seen: "
+        return "gap: log interrupted, reconnecting: "
+    return f"gap: {precise(mark.until - mark.at)} of the log are missing: "
 
 
 # -- log lines
@@ -227,12 +223,12 @@ def _gap_words(mark: Mark) -> str:
 
 @lru_cache(maxsize=4096)
 def tag_role(tag: str) -> str:
-    """The colour of a tag: always the same one, and told apart by more than colour, because the tag stands there."""
+    """Return the colour of a tag, always the same one."""
     return _TAG_ROLES[crc32(tag.encode("utf-8", "replace")) % len(_TAG_ROLES)]
 
 
 def log_row(entry: LogEntry, when: When, look: RowLook, *, skip: int = 0) -> Row:
-    """One line of the device log; ``skip`` characters of its message are scrolled out of sight."""
+    """Return one device log line; ``skip`` characters of its message are scrolled out."""
     role = _LEVEL_ROLES.get(entry.level, "muted")
     line = Line(look.width).add(" ")
     line.add(look.symbols.match_first, "match") if look.bookmarked else line.add(" ")
@@ -251,7 +247,7 @@ def log_row(entry: LogEntry, when: When, look: RowLook, *, skip: int = 0) -> Row
 
 
 def entry_rows(entry: LogEntry, width: int, clock: WallClock) -> Iterator[Row]:
-    """One line of the device log in full."""
+    """Yield one device log line in full."""
     role = _LEVEL_ROLES.get(entry.level, "muted")
     yield Row(Line(width).add(f" {entry.level} ", role).device(entry.tag, "strong"))
     line = Line(width).add("   ").add(clock.time_of_day(entry.time) or entry.stamp, "muted")
@@ -268,7 +264,7 @@ def entry_rows(entry: LogEntry, width: int, clock: WallClock) -> Iterator[Row]:
 
 
 def json_rows(value: object, width: int) -> Iterator[Row]:
-    """Pretty JSON, keys told from values."""
+    """Yield pretty-printed JSON."""
     for text in json.dumps(value, indent=2, ensure_ascii=False).splitlines():
         yield _json_row(text, width)
 

@@ -1,4 +1,4 @@
-"""The snapshots of an execution, with the steps between them: what the screen was before and after each."""
+"""The snapshots of an execution, with the steps between them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from clawperator.widgets.models.execution import ExecutionState
 
 Known = Mapping[tuple[str, str], TreeCounts]
-"""What is known of the way from one tree to another, by their keys."""
+"""Known differences between two trees, by their keys."""
 
 
 def tree_slots(execution: ExecutionState, sheet: Sheet, known: Known) -> Iterator[Slot]:
-    """One row per tree, newest last; between two of them the steps that ran, and what changed."""
+    """Yield one row per tree, newest last; between two of them the steps that ran, and what changed."""
     if not execution.trees:
-        yield plain("No snapshot came with this run. A snapshot_ui step takes one.", "muted")
+        yield plain("No snapshots in this run. A snapshot_ui step takes one.", "muted")
         return
     for entry in snapshots_of(execution):
         if isinstance(entry, TreeTaken):
@@ -41,7 +41,7 @@ class TreePlace(NamedTuple):
 
 
 def seen_row(seen: TreeTaken, width: int, clock: WallClock, symbols: Symbols = UNICODE) -> Row:
-    """A tree: when, of which step, how large, whether all of it."""
+    """Return a tree: time, step, size, completeness."""
     mark = seen.mark
     line = (
         Line(width)
@@ -62,7 +62,7 @@ def _age_words(seconds: float) -> str:
 
 
 def between_row(between: StepsBetween, width: int, known: Known, symbols: Symbols = UNICODE) -> Row:
-    """What ran between two trees, and what it changed as far as known."""
+    """Return the steps between two trees, and the known changes."""
     right = None
     counts = known.get((between.before, between.after)) if between.before and between.after else None
     if counts is not None:
@@ -74,7 +74,7 @@ def between_row(between: StepsBetween, width: int, known: Known, symbols: Symbol
 
 
 def counts_line(counts: TreeCounts, symbols: Symbols = UNICODE) -> Line:
-    """``+3 −1 ~4 ⇕2``, or that nothing changed."""
+    """Return ``+3 −1 ~4 ⇕2`` or ``no change``."""
     line = Line()
     if not counts:
         return line.add("no change", "faint")

@@ -1,4 +1,4 @@
-"""How an execution stands, in sentences: what is the case, what is known, what to do."""
+"""The state of an execution in sentences: what happened, what is known, what to do."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _LOST = frozenset(
         ErrorCode.BROADCAST_FAILED,
     }
 )
-"""What it looks like from here when a device goes away in the middle of a run."""
+"""Codes of a device that disconnects during a run."""
 
 
-_SAID = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT, ErrorCode.RESULT_ENVELOPE_MALFORMED, ErrorCode.INTERRUPTED})
-"""Codes whose meaning is what ``_happened`` says already."""
+_EXPLAINED = frozenset({ErrorCode.RESULT_ENVELOPE_TIMEOUT, ErrorCode.RESULT_ENVELOPE_MALFORMED, ErrorCode.INTERRUPTED})
+"""Codes whose meaning ``_happened`` already states."""
 
 
 class Sentence(NamedTuple):
-    """``foreign`` is text from the device or an error, which is quoted as it is; ``hint`` marks what to do."""
+    """``foreign`` is quoted device or error text; ``hint`` marks what to do."""
 
     text: str
     role: str = "text"
@@ -45,31 +45,31 @@ class Sentence(NamedTuple):
 
 
 def sentences(execution: ExecutionState, now: float) -> Iterator[Sentence]:
-    """The whole story, the most important first."""
+    """Yield all sentences, the most important first."""
     if (first := _happened(execution)).text:
         yield first
     if execution.over:
         if execution.envelope is None and not execution.problem and was_sent(execution) is not False:
             yield Sentence(_known(execution))
         meaning = code_sentences(execution.code)
-        yield from (sentence for sentence in meaning if sentence.hint or execution.code not in _SAID)
+        yield from (sentence for sentence in meaning if sentence.hint or execution.code not in _EXPLAINED)
     yield from _afterwards(execution)
     if not execution.over:
         yield from _going_on(execution, now)
 
 
 def code_sentences(code: str) -> Iterator[Sentence]:
-    """What an error code means and what to do about it; nothing without a code."""
+    """Yield meaning and hint of an error code."""
     known = ErrorCode.known(code)
     if known is not None:
         yield Sentence(f"{known.meaning[:1].upper()}{known.meaning[1:]}.")
         if known.hint:
             yield Sentence(known.hint, "accent", hint=True)
     elif code:
-        yield Sentence("The device's own code, which this version does not know; its data says more.", "muted")
+        yield Sentence("Unknown device error code. See the data of the step.", "muted")
 
 
-# -- what is the case
+# -- what happened
 
 
 def _happened(execution: ExecutionState) -> Sentence:
@@ -81,10 +81,10 @@ def _happened(execution: ExecutionState) -> Sentence:
     if status is Status.FAILED:
         return _failed(execution)
     if status is Status.SKIPPED:
-        return Sentence("It was refused before anything was sent.", "warn", execution.message)
+        return Sentence("Refused before anything was sent.", "warn", execution.message)
     if status is Status.UNKNOWN:
         why = f": {execution.message}" if execution.message else ""
-        return Sentence(f"How it ended is not known{why}.", "warn")
+        return Sentence(f"The outcome is unknown{why}.", "warn")
     return Sentence("")
 
 
@@ -92,8 +92,8 @@ def _all_went_well(execution: ExecutionState) -> str:
     count = len(execution.steps)
     closed = sum(1 for step in execution.steps if step.note)
     if any(step.status is not Status.OK for step in execution.steps):
-        return "The plan ran to its end."
-    words = "The only step went well." if count == 1 else f"All {count} steps went well." if count else ""
+        return "The plan completed."
+    words = "The step succeeded." if count == 1 else f"All {count} steps succeeded." if count else ""
     return f"{words} {_count(closed, 'app')} closed by the host." if closed else words
 
 
@@ -101,49 +101,49 @@ def _partly(execution: ExecutionState) -> str:
     failed = failed_steps(execution)
     where = ", ".join(f"{number} ({step.type or step.id})" for number, step in failed[:3])
     more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
-    return f"The plan ran to its end; {_count(len(failed), 'step')} failed: {where}{more}."
+    return f"The plan completed; {_count(len(failed), 'step')} failed: {where}{more}."
 
 
 def _failed(execution: ExecutionState) -> Sentence:
     code, message = execution.code, brief(execution.message)
     if execution.problem:
-        return Sentence("The result came, but could not be read:", "fail", f"{execution.problem}.")
+        return Sentence("The result arrived but could not be parsed:", "fail", f"{execution.problem}.")
     if execution.envelope is not None:
         return Sentence(_broke_off(execution), "fail", message)
     took = duration(execution.elapsed(execution.ended))
     if code == ErrorCode.RESULT_ENVELOPE_TIMEOUT:
         return Sentence(f"No result within {took}.", "fail")
     if code == ErrorCode.INTERRUPTED:
-        return Sentence(f"Somebody stopped waiting after {took}.", "fail")
+        return Sentence(f"Waiting was stopped after {took}.", "fail")
     if was_sent(execution) is False:
-        return Sentence("It was refused before anything was sent.", "fail", message)
+        return Sentence("Refused before anything was sent.", "fail", message)
     if code in _LOST:
         where = execution.device_id or "the device"
-        return Sentence(f"The connection to {where} broke before the result came.", "fail", message)
+        return Sentence(f"The connection to {where} was lost before the result arrived.", "fail", message)
     return Sentence("It ended without a result.", "fail", message)
 
 
 def _broke_off(execution: ExecutionState) -> str:
     failed = failed_steps(execution)
     if not failed:
-        return "The plan broke off; which step it was is not known."
+        return "The plan failed; the failing step is unknown."
     number, step = failed[-1]
-    return f"The plan broke off at step {number} ({step.type or step.id})."
+    return f"The plan failed at step {number} ({step.type or step.id})."
 
 
 # -- what is known
 
 
 def _known(execution: ExecutionState) -> str:
-    """For a run without a result: did it go out, and what was seen last."""
-    words = f"Sent: {'yes' if was_sent(execution) else 'not known'}. "
+    """Return what is known of a run without a result: whether it was sent, and the last log line."""
+    words = f"Sent: {'yes' if was_sent(execution) else 'unknown'}. "
     sign = last_sign(execution)
     if sign is None:
-        return f"{words}No sign of life from the device."
-    before = duration(execution.ended - sign.at)  # of nothing where nobody saw the end
+        return f"{words}No response from the device."
+    before = duration(execution.ended - sign.at)  # empty where the end was not seen
     when = f", {before} before the end" if before else ""
     more = "" if execution.status is Status.UNKNOWN else " The device may still act."
-    return f"{words}Last sign: {_sign_words(execution, sign.kind, sign.at)}{when}.{more}"
+    return f"{words}Last response: {_sign_words(execution, sign.kind, sign.at)}{when}.{more}"
 
 
 def _sign_words(execution: ExecutionState, kind: str, at: float) -> str:
@@ -157,46 +157,46 @@ def _sign_words(execution: ExecutionState, kind: str, at: float) -> str:
 
 
 def _afterwards(execution: ExecutionState) -> Iterator[Sentence]:
-    """What else has to be known to read it right."""
+    """Yield facts that change how the result is read."""
     if execution.foreign:
-        yield Sentence("Nobody on this machine sent it, and its start was not seen.", "warn")
+        yield Sentence("Not sent from this machine; its start was not seen.", "warn")
     if any(line.kind == "gap" for line in execution.lines):
-        yield Sentence("The log broke off during this run: steps and retries may be missing here.", "warn")
+        yield Sentence("The log was interrupted during this run: steps and retries may be missing.", "warn")
     for warning in execution.warnings:
         yield Sentence("Warning:", "warn", str(warning.get("message") or warning.get("code") or ""))
     if execution.late:
         late_by = when_answered(execution) - when_given_up(execution)
-        when = "" if math.isnan(late_by) else f", {duration(late_by)} after this host had stopped waiting"
-        yield Sentence(f"The result came late{when}. It is shown here.", "warn")
+        when = "" if math.isnan(late_by) else f", {duration(late_by)} after this host stopped waiting"
+        yield Sentence(f"The result arrived late{when}.", "warn")
     if execution.duplicates:
         times = "Another envelope" if execution.duplicates == 1 else f"{execution.duplicates} more envelopes"
-        yield Sentence(f"{times} of this command came; the first one counts.", "warn")
+        yield Sentence(f"{times} of this command arrived; the first one counts.", "warn")
 
 
 def _going_on(execution: ExecutionState, now: float) -> Iterator[Sentence]:
-    """What it is doing, and how long ago that was heard of."""
+    """Yield what it is doing, and the age of the last response."""
     if execution.status is Status.WAITING:
-        yield Sentence("The device has it, and works on the command before it.", "muted")
+        yield Sentence("Queued on the device behind the previous command.", "muted")
         return
     step = execution.running_step
     if step is not None:
         yield Sentence(_running_words(execution, step), "run")
     elif was_sent(execution):
         yield Sentence(
-            "The device has it; no step has begun." if not execution.steps else "Between two steps.", "muted"
+            "Received by the device; no step has started." if not execution.steps else "Between two steps.", "muted"
         )
     else:
-        yield Sentence("It is on its way to the device.", "muted")
+        yield Sentence("Being sent to the device.", "muted")
     sign = last_sign(execution)
     if sign is not None and now - sign.at >= 2:
-        yield Sentence(f"Last sign of life {duration(now - sign.at)} ago.", "muted")
+        yield Sentence(f"Last response {duration(now - sign.at)} ago.", "muted")
 
 
 def _running_words(execution: ExecutionState, step: StepState) -> str:
     number = execution.steps.index(step) + 1
     total = f" of {execution.action_count}" if execution.action_count else ""
     retry = f", retry {step.retry}" if step.retry else ""
-    return f"Step {number}{total} runs: {step.type or step.id}{retry}."
+    return f"Running step {number}{total}: {step.type or step.id}{retry}."
 
 
 def _count(number: int, what: str) -> str:

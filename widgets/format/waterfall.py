@@ -1,4 +1,4 @@
-"""A time line as bars: what led up to it dim, the work solid, retries as ticks, the duration at the right edge."""
+"""A time axis as bars: lead-in dim, work solid, retries as ticks, the duration at the right edge."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from clawperator.widgets.models.timeline import Phase, TimedStep, Timeline
 from clawperator.widgets.text.times import duration, precise
 
 _LEAST_BAR = 6
-"""Fewer cells say nothing."""
+"""A narrower bar is not drawn."""
 _TIME_CELLS = 10
 _NEARLY = 0.8
-"""From this part of the budget on its use is a warning."""
+"""From this share of the budget on, its use is a warning."""
 
 
 def bar(
@@ -30,7 +30,7 @@ def bar(
     ticks: Iterable[float] = (),
     symbols: Symbols = UNICODE,
 ) -> Iterator[Span]:
-    """``start`` to ``end`` of ``length`` in ``room`` cells, at least one of them solid; nothing where nothing was timed."""
+    """Yield ``start`` to ``end`` of ``length`` in ``room`` cells, at least one solid; blank where nothing was timed."""
     if room < _LEAST_BAR or math.isnan(start) or length <= 0:
         yield " " * max(0, room), "text"
         return
@@ -59,11 +59,11 @@ def _barred(line: Line, room: int, spans: Iterable[Span]) -> Line:
 
 
 def total_row(line_of: Timeline, width: int, *, over: bool, symbols: Symbols = UNICODE) -> Row:
-    """How much of the budget is used."""
+    """Return how much of the budget is used."""
     used = duration(line_of.elapsed)
     line = Line(width).add(" ")
     if not line_of.budget:
-        return Row(line.add(f"{used} {'in all' if over else 'so far'}, of an unknown budget", "muted"))
+        return Row(line.add(f"{used} {'total' if over else 'so far'}, budget unknown", "muted"))
     share = line_of.share
     role = "fail" if share >= 1 else "warn" if share >= _NEARLY else "muted" if over else "run"
     line.add(f"{used} of {duration(line_of.budget)}", "text" if role == "muted" else role).add(
@@ -79,8 +79,8 @@ def total_row(line_of: Timeline, width: int, *, over: bool, symbols: Symbols = U
 def step_row(
     step: TimedStep, line_of: Timeline, width: int, *, opened: bool | None = None, symbols: Symbols = UNICODE
 ) -> Row:
-    """A step: its state, place, type and id, its bar, its duration."""
-    sign = step.status.sign(ascii_only=symbols.ascii)
+    """Return a step: state, number, type and id, bar, duration."""
+    sign = symbols.sign(step.status)
     line = (
         Line(width)
         .add(f" {fold_sign(opened, symbols)} ", "muted")
@@ -99,7 +99,7 @@ def step_row(
     )
 
 
-_REST_WORDS = {Status.IDLE: "to come", Status.SKIPPED: "not run", Status.UNKNOWN: "not seen"}
+_REST_WORDS = {Status.IDLE: "pending", Status.SKIPPED: "not run", Status.UNKNOWN: "not seen"}
 
 
 def _time_words(step: TimedStep, line_of: Timeline) -> str:
@@ -113,7 +113,7 @@ def _time_words(step: TimedStep, line_of: Timeline) -> str:
 
 
 def phase_row(phase: Phase, line_of: Timeline, width: int, symbols: Symbols = UNICODE) -> Row:
-    """A phase of the host's work: its name and meaning, its bar among the others, its duration."""
+    """Return a phase of the host's work: name, meaning, bar, duration."""
     line = Line(width).add("   ").add(column(phase.name, 9), "strong").add(" ")
     if width >= 60:
         line.add(column(phase.meaning, 21), "muted").add(" ")
@@ -124,5 +124,5 @@ def phase_row(phase: Phase, line_of: Timeline, width: int, symbols: Symbols = UN
 
 
 def milliseconds(length: float) -> str:
-    """``0.3 ms``, ``41 ms``, ``6.4 s``: what the host takes is short."""
+    """Return ``0.3 ms``, ``41 ms``, ``6.4 s``."""
     return f"{length:.1f} ms" if length < 9.95 else precise(length / 1000)

@@ -1,8 +1,8 @@
-"""Every key of the console, declared once: id, keys, action, label, group and the sentence that explains it.
+"""Every key of the console, declared once: id, keys, action, label, group and tooltip.
 
-Bindings, key bar, help, palette and the settings' keymap are made from these tables; nobody writes a key anywhere else.
-Lower case looks or moves, upper case changes more than the view (but for vim's G, N, J, K). Within a scope the most used
-keys come first: that is their order in the key bar.
+Bindings, key bar, help, palette and the settings' keymap are made from these tables. Lower case moves or shows, upper
+case changes more than the view (except vim's G, N, J, K). The order within a scope is the order in the key bar: most
+used first.
 """
 
 from __future__ import annotations
@@ -16,53 +16,58 @@ from clawperator.widgets.keys.menus import MENUS
 from clawperator.widgets.keys.table import Key, KeyScope, MenuItem
 
 if TYPE_CHECKING:
-    from textual.binding import Binding
+    from textual.binding import Binding, BindingType
 
-__all__ = ["ACTING", "MENUS", "MenuItem", "bindings", "rank", "rows", "scopes", "sign"]
+__all__ = ["ACTING", "MENUS", "MenuItem", "binding_list", "bindings", "rank", "rows", "scopes", "sign"]
 
-_ROOMS = (stream, detail, run, history, skills, doctor, devices, inspect, shell, dialogs)
-"""Panes before what works everywhere: the order of key bar and help."""
+_GROUPS = (stream, detail, run, history, skills, doctor, devices, inspect, shell, dialogs)
+"""Panes before screens and the app: the order of key bar and help."""
 
-_TABLE: dict[str, KeyScope] = {name: scope for room in _ROOMS for name, scope in room.SCOPES.items()}
+_TABLE: dict[str, KeyScope] = {name: scope for group in _GROUPS for name, scope in group.SCOPES.items()}
 
 ACTING = frozenset(
     {"act_menu", "fix", "full_run", "rerun", "run_draft", "try_again"}
     | {"run_skill"}
     | {"create_avd", "delete_avd", "operator_setup", "provision", "start_stop"}
 )
-"""Actions that send something to the device which may change it: they rest in a read-only console."""
+"""Actions that may change the device: disabled in a read-only console."""
 
 _KEY_SIGNS = {"exclamation_mark": "!", "question_mark": "?", "slash": "/", "backslash": "\\"}
 
 
 @cache
 def bindings(scope: str) -> tuple[Binding, ...]:
-    """The bindings of one scope, in table order."""
+    """Return the bindings of one scope, in table order."""
     return _TABLE[scope].bindings()
 
 
+def binding_list(scope: str) -> list[BindingType]:
+    """Return the bindings of one scope as the ``BINDINGS`` of a class."""
+    return [*bindings(scope)]
+
+
 def scopes() -> Iterator[tuple[str, tuple[Binding, ...]]]:
-    """All scopes with their bindings."""
+    """Yield all scopes with their bindings."""
     yield from ((name, bindings(name)) for name in _TABLE)
 
 
 def rows() -> Iterator[tuple[str, tuple[Key, ...]]]:
-    """All scopes with their rows: without Textual."""
+    """Yield all scopes with their rows, without importing Textual."""
     yield from ((name, scope.keys) for name, scope in _TABLE.items())
 
 
 def rank(binding_id: str | None) -> int:
-    """The place of a binding in key bar and help: the foremost ones, then in table order."""
+    """Return the position of a binding in key bar and help."""
     return _RANKS.get(binding_id or "", len(_RANKS))
 
 
 def sign(key: str) -> str:
-    """How a key is written on screen."""
+    """Return how a key is written on screen."""
     return _KEY_SIGNS.get(key, key)
 
 
 _FOREMOST = ("tree.bench", "inspect.find", "inspect.matcher", "screen.copy")
-"""The keys of mode 1 that everybody needs; in the table's own order a small screen would cut some of them off."""
+"""The main keys of mode 1 come first; in table order a small screen would cut some of them off."""
 
 
 def _in_order() -> Iterator[str]:

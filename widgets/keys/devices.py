@@ -1,4 +1,4 @@
-"""The keys of devices, virtual devices and the Operator's setup."""
+"""Keys of devices, virtual devices and the Operator setup."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from clawperator.widgets.keys.table import KeyScope, key
 # fmt: off
 SCOPES: dict[str, KeyScope] = {
     "devices": KeyScope("Devices", (
-        key("devices.use", "enter", "choose", "use", "Make this the device of the console", show=True, display="⏎"),
+        key("devices.use", "enter", "choose", "use", "Use this device in the console", show=True, display="⏎"),
     )),
     "emulators": KeyScope("Devices", (
-        key("emulators.provision", "P", "provision", "provision", "Get a running virtual device, after a look at the plan; while that runs: show it", show=True),
-        key("emulators.start_stop", "S", "start_stop", "start/stop", "Start the virtual device under the cursor, or stop it after asking", show=True),
-        key("emulators.cancel", "C", "cancel_job", "cancel", "Cancel what is at work, and say what it left behind", show=True),
-        key("emulators.setup", "o", "operator_setup", "operator", "Set up the Operator app on the device under the cursor", show=True),
+        key("emulators.provision", "P", "provision", "provision", "Start or create a supported virtual device, after showing the plan; while it runs: show progress", show=True),
+        key("emulators.start_stop", "S", "start_stop", "start/stop", "Start the selected virtual device; stop it after confirmation", show=True),
+        key("emulators.cancel", "C", "cancel_job", "cancel", "Cancel the running job and report what it left behind", show=True),
+        key("emulators.setup", "o", "operator_setup", "operator", "Set up the Operator app on the selected device", show=True),
         key("emulators.create", "n", "create_avd", "new", "Create a virtual device", show=True),
-        key("emulators.delete", "delete", "delete_avd", "delete", "Delete the virtual device under the cursor, after its name was typed", show=True, display="del"),
-        key("emulators.refresh", "r", "look_again", "look again", "Ask again which virtual devices there are, and what runs"),
+        key("emulators.delete", "delete", "delete_avd", "delete", "Delete the selected virtual device after you type its name", show=True, display="del"),
+        key("emulators.refresh", "r", "look_again", "refresh", "Refresh the list of virtual devices"),
         key("emulators.next_problem", "right_square_bracket", "problem(1)", "next problem", "Next row that needs attention", display="]"),
-        key("emulators.previous_problem", "left_square_bracket", "problem(-1)", "previous problem", "Row before that needs attention", display="["),
+        key("emulators.previous_problem", "left_square_bracket", "problem(-1)", "previous problem", "Previous row that needs attention", display="["),
     )),
-    "job": KeyScope("At work", (
-        key("job.fold", "space", "fold", "output", "Show or hide what the tool said in this stage", show=True, display="␣"),
-        key("job.fold_all", "minus", "fold_all", "fold all", "Hide all output; again: as it was", display="-"),
-        key("job.next_failure", "right_square_bracket", "attention(1)", "next failure", "Stage that failed", display="]"),
-        key("job.previous_failure", "left_square_bracket", "attention(-1)", "previous failure", "Stage before that failed", display="["),
+    "job": KeyScope("Progress", (
+        key("job.fold", "space", "fold", "output", "Show or hide the tool output of this stage", show=True, display="␣"),
+        key("job.fold_all", "minus", "fold_all", "fold all", "Hide all output; again: restore", display="-"),
+        key("job.next_failure", "right_square_bracket", "attention(1)", "next failure", "Next failed stage", display="]"),
+        key("job.previous_failure", "left_square_bracket", "attention(-1)", "previous failure", "Previous failed stage", display="["),
     )),
     "setup": KeyScope("Operator setup", (
-        key("setup.install", "enter", "choose", "install", "Install this file and grant what it needs; on the last row: name a file", show=True, display="⏎"),
-        key("setup.cancel", "C", "cancel_setup", "cancel", "Cancel the setup that runs", show=True),
-        key("setup.refresh", "r", "look_again", "look again", "Ask the device and the downloads folder again", show=True),
+        key("setup.install", "enter", "choose", "install", "Install this file and grant its permissions; on the last row: enter a path", show=True, display="⏎"),
+        key("setup.cancel", "C", "cancel_setup", "cancel", "Cancel the running setup", show=True),
+        key("setup.refresh", "r", "look_again", "refresh", "Read the device and the downloads folder again", show=True),
     )),
 }

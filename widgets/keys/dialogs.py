@@ -1,4 +1,4 @@
-"""The keys of fields, menus and dialogs."""
+"""Keys of fields, menus and dialogs."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from clawperator.widgets.keys.table import KeyScope, key
 # fmt: off
 SCOPES: dict[str, KeyScope] = {
     "field": KeyScope("Dialog", (
-        key("field.leave", "escape", "leave", "leave", "Leave the field and clear it", show=True, display="esc"),
-        key("field.keep", "enter,down", "keep", "keep", "Back to the pane, keeping what was typed", show=True, display="⏎"),
+        key("field.leave", "escape", "leave", "leave", "Clear the field and close it", show=True, display="esc"),
+        key("field.keep", "enter,down", "keep", "keep", "Apply and return to the pane", show=True, display="⏎"),
     )),
     "find": KeyScope("Dialog", (
-        key("find.hide", "tab", "hide", "hide others", "Hide what is not found, or show it dimmed", show=True, display="⇥"),
+        key("find.hide", "tab", "hide", "hide others", "Hide nodes that do not match, or show them dimmed", show=True, display="⇥"),
     )),
     "matcher": KeyScope("Dialog", (
-        key("matcher.complete", "tab", "complete", "complete", "Take the completion; in a field: to the next field", show=True, display="⇥"),
-        key("matcher.previous", "shift+tab", "previous", "field before", "To the field before", display="⇧⇥"),
+        key("matcher.complete", "tab", "complete", "complete", "Insert the completion; in a field: next field", show=True, display="⇥"),
+        key("matcher.previous", "shift+tab", "previous", "previous field", "Previous field", display="⇧⇥"),
     )),
     "dialog": KeyScope("Dialog", (
         key("dialog.close", "escape,q", "close", "close", "Close", show=True, display="esc"),
     )),
     "menu": KeyScope("Dialog", (
-        key("menu.choose", "enter", "choose", "choose", "The entry with the cursor", show=True, display="⏎"),
+        key("menu.choose", "enter", "choose", "choose", "Choose the selected entry", show=True, display="⏎"),
         key("menu.down", "down", "move(1)", "down", "Next entry", display="↓"),
-        key("menu.up", "up", "move(-1)", "up", "Entry before", display="↑"),
+        key("menu.up", "up", "move(-1)", "up", "Previous entry", display="↑"),
         key("menu.close", "escape", "close", "close", "Close", show=True, display="esc"),
     )),
     "palette": KeyScope("Dialog", (
-        key("palette.choose", "enter", "choose", "do it", "The command with the cursor", show=True, display="⏎"),
+        key("palette.choose", "enter", "choose", "run", "Run the selected command", show=True, display="⏎"),
         key("palette.down", "down", "list('cursor_down')", "down", "Next command", display="↓"),
-        key("palette.up", "up", "list('cursor_up')", "up", "Command before", display="↑"),
+        key("palette.up", "up", "list('cursor_up')", "up", "Previous command", display="↑"),
         key("palette.page_down", "pagedown", "list('page_down')", "page down", "One page down", display="PgDn"),
         key("palette.page_up", "pageup", "list('page_up')", "page up", "One page up", display="PgUp"),
         key("palette.top", "ctrl+home,shift+home", "list('first')", "top", "First command", display="^Home"),
@@ -37,8 +37,8 @@ SCOPES: dict[str, KeyScope] = {
         key("palette.close", "escape", "close", "close", "Close", show=True, display="esc"),
     )),
     "dispatch": KeyScope("Dialog", (
-        key("dispatch.go", "enter", "go", "run", "Send it", show=True, display="⏎"),
-        key("dispatch.close", "escape,q", "close", "back", "Send nothing", show=True, display="esc"),
+        key("dispatch.go", "enter", "go", "run", "Send it to the device", show=True, display="⏎"),
+        key("dispatch.close", "escape,q", "close", "back", "Close without sending", show=True, display="esc"),
     )),
     "confirm": KeyScope("Dialog", (
         key("confirm.yes", "y,enter", "answer(True)", "yes", "Yes", show=True, display="⏎"),

@@ -1,4 +1,4 @@
-"""The keys that work everywhere: moving, panes, modes."""
+"""Keys that work everywhere: moving, panes, modes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from clawperator.widgets.keys.table import KeyScope, key
 
 # fmt: off
 SCOPES: dict[str, KeyScope] = {
-    "pane": KeyScope("Moving in a pane", (
-        key("pane.choose", "enter", "choose", "open", "Open or drill down", show=True, display="⏎"),
+    "pane": KeyScope("Navigation", (
+        key("pane.choose", "enter", "choose", "open", "Open", show=True, display="⏎"),
         key("pane.down", "j,down", "move(1)", "down", "One row down", display="j ↓"),
         key("pane.up", "k,up", "move(-1)", "up", "One row up", display="k ↑"),
         key("pane.half_down", "ctrl+d", "page(0.5)", "half page down", "Half a page down"),
@@ -18,29 +18,29 @@ SCOPES: dict[str, KeyScope] = {
         key("pane.bottom", "end,G", "bottom", "bottom", "Last row", display="End G"),
     )),
     "screen": KeyScope("Everywhere", (
-        key("screen.copy", "y", "copy_menu", "copy", "Copy something of what has the cursor", show=True),
-        key("screen.go", "g", "go_menu", "go", "Go to a pane, the top, or the parent", show=True),
-        key("screen.zoom", "z", "zoom", "zoom", "This pane alone, or all of them again", show=True),
+        key("screen.copy", "y", "copy_menu", "copy", "Copy from the selected row", show=True),
+        key("screen.go", "g", "go_menu", "go", "Go to a pane, the first row or the parent", show=True),
+        key("screen.zoom", "z", "zoom", "zoom", "Show only this pane, or all panes again", show=True),
         key("screen.narrower", "left_curly_bracket", "share(-1)", "narrower", "Make this pane smaller", display="{"),
         key("screen.wider", "right_curly_bracket", "share(1)", "wider", "Make this pane larger", display="}"),
         key("screen.next_pane", "tab", "app.focus_next", "next pane", "Next pane", display="⇥"),
         key("screen.previous_pane", "shift+tab", "app.focus_previous", "previous pane", "Previous pane", display="⇧⇥"),
-        key("screen.escape", "escape", "escape", "back", "Leave the field, close the drawer, clear find and marks", display="esc"),
+        key("screen.escape", "escape", "escape", "back", "Leave the field, close the drawer, clear search and marks", display="esc"),
     )),
     "app": KeyScope("Everywhere", (
         key("app.device", "D", "choose_device", "device", "Choose the device", show=True),
         key("app.palette", "colon,ctrl+p", "command_palette", "palette", "Every command by name", show=True, display=":"),
         key("app.inspect", "1", "mode('inspect')", "Inspect", "The screen of the device as a tree"),
-        key("app.stream", "2", "mode('stream')", "Stream", "Executions as they happen"),
-        key("app.run", "3", "mode('run')", "Run", "The draft: steps to save, check and run"),
-        key("app.history", "4", "mode('history')", "History", "Past runs, moment by moment"),
-        key("app.skills", "5", "mode('skills')", "Skills", "Skills: search, read, lint, run"),
-        key("app.doctor", "6", "mode('doctor')", "Doctor", "Is everything ready?"),
-        key("app.devices", "7", "mode('devices')", "Devices", "Everything that adb sees"),
-        key("app.notices", "exclamation_mark", "notices", "notices", "Past notices of this session", display="!"),
-        key("app.back", "q", "leave_mode", "back", "The mode before this one; from Inspect: quit"),
-        key("app.quit", "ctrl+q", "quit", "quit", "Leave the console"),
-        key("app.suspend", "ctrl+z", "suspend_process", "suspend", "To the shell; fg comes back"),
-        key("app.help", "question_mark", "help", "keys", "The keys that work here", show=True, display="?"),
+        key("app.stream", "2", "mode('stream')", "Stream", "Live executions and log"),
+        key("app.run", "3", "mode('run')", "Run", "Write, validate and run a draft"),
+        key("app.history", "4", "mode('history')", "History", "Past runs with their timelines"),
+        key("app.skills", "5", "mode('skills')", "Skills", "Search, read, lint and run skills"),
+        key("app.doctor", "6", "mode('doctor')", "Doctor", "Check the setup of host and device"),
+        key("app.devices", "7", "mode('devices')", "Devices", "Devices and virtual devices"),
+        key("app.notices", "exclamation_mark", "notices", "notices", "Notices of this session", display="!"),
+        key("app.back", "q", "leave_mode", "back", "Previous mode; from Inspect: quit"),
+        key("app.quit", "ctrl+q", "quit", "quit", "Quit the console"),
+        key("app.suspend", "ctrl+z", "suspend_process", "suspend", "Suspend to the shell; fg resumes"),
+        key("app.help", "question_mark", "help", "keys", "Keys of the focused pane", show=True, display="?"),
     )),
 }

@@ -1,4 +1,4 @@
-"""What a row of the key table is. Textual is needed to make bindings of the rows, not to read them."""
+"""Rows of the key table. Reading them needs no Textual; making bindings of them does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Key(NamedTuple):
-    """One row: which keys (Textual's names, several by comma), which action, its word in the key bar, and its sentence."""
+    """One row: keys (Textual's names, separated by commas), action, label in the key bar, tooltip."""
 
     id: str
     keys: str
@@ -21,11 +21,11 @@ class Key(NamedTuple):
 
 
 key = Key
-"""How the rooms write a row: the columns are told by their place."""
+"""Short name for the tables, where columns are told apart by position."""
 
 
 class KeyScope(NamedTuple):
-    """The keys of one pane, screen or dialog under the heading ``group``, the most used ones first."""
+    """Keys of one pane, screen or dialog under the heading ``group``, most used first."""
 
     group: str
     keys: tuple[Key, ...]
@@ -50,7 +50,7 @@ class KeyScope(NamedTuple):
 
 
 class MenuItem(NamedTuple):
-    """The second key of a prefix menu. ``id`` is what the menu answers."""
+    """The second key of a prefix menu. ``id`` is what the menu returns."""
 
     key: str
     id: str

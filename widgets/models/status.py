@@ -26,6 +26,3 @@ class Status(Enum):
         self.ascii_form = ascii_form
         self.word = word
         self.role = role
-
-    def sign(self, *, ascii_only: bool) -> str:
-        return self.ascii_form if ascii_only else self.glyph

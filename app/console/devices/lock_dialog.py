@@ -51,12 +51,12 @@ def lock_rows(
 ) -> Iterator[Row]:
     """Everything that is known of the holder. ``lock`` is empty when the device has become free meanwhile."""
     if not lock:
-        sign = Status.IDLE.sign(ascii_only=symbols.ascii)
+        sign = symbols.sign(Status.IDLE)
         yield Row(Line(width).add(f" {sign} The device is free now.", "ok"))
         return
     settling = lock.get("state") == "settling"
     status = Status.WAITING if settling else Status.RUNNING
-    line = Line(width).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
+    line = Line(width).add(f" {symbols.sign(status)} ", status.role)
     line.device(str(lock.get("commandId") or "an execution"), "strong", room=max(10, width - 26))
     yield Row(
         line.add(" settles on " if settling else " holds ", "text").device(str(lock.get("deviceId", "")), "strong")

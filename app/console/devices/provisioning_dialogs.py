@@ -213,7 +213,7 @@ class PlanDialog(AskingDialog):
 
     def _rows(self, width: int) -> Iterator[Row]:
         if self.problem is not None:
-            sign = Status.FAILED.sign(ascii_only=self._symbols.ascii)
+            sign = self._symbols.sign(Status.FAILED)
             for index, text in enumerate(wrap(self.problem.message, max(10, width - 5), limit=6)):
                 yield Row(
                     Line(width).add(f" {sign} " if not index else " " * (len(sign) + 2), "fail").add(text, "text")

@@ -130,7 +130,7 @@ class DevicesScreen(TwoPaneScreen):
         summary = self.query_one("#summary", InfoLine)
         line = Line(summary.width).add(" ")
         if session.adb_problem:
-            line.add(f"{Status.FAILED.sign(ascii_only=symbols.ascii)} ", "fail").device(
+            line.add(f"{symbols.sign(Status.FAILED)} ", "fail").device(
                 session.adb_problem if session.remote else f"adb: {session.adb_problem}", "fail"
             )
         else:

@@ -57,7 +57,7 @@ def _warnings(shown: Proposal, width: int, symbols: Symbols) -> Iterator[Row]:
     dangerous = [plan for plan in shown.plans if plan.dangerous]
     if not dangerous:
         return
-    sign = Status.WARN.sign(ascii_only=symbols.ascii)
+    sign = symbols.sign(Status.WARN)
     for place, words in enumerate(_whom(dangerous, shown.at_work)):
         for index, text in enumerate(wrap(words, max(10, width - len(sign) - 3))):
             head = f" {sign} " if not index and not place else " " * (len(sign) + 2)

@@ -97,7 +97,7 @@ class DoctorScreen(TwoPaneScreen):
         report, symbols = self.session.report, self.console.symbols
         summary = self.query_one("#summary", InfoLine)
         status, words = self._verdict()
-        line = Line(summary.width).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
+        line = Line(summary.width).add(f" {symbols.sign(status)} ", status.role)
         line.device(words, "strong").add("   ").extend(tally_line(report.rows(), symbols))
         facts: list[tuple[str, str]] = [("watching", "run")] if self.session.doctor_watches else []
         if self.session.report_is_old:

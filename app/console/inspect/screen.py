@@ -151,7 +151,7 @@ class InspectScreen(UsingScreen):
         report = self.session.report
         line, status = Line(), report.status()
         if status is Status.FAILED:
-            line.add(f"{status.sign(ascii_only=self.console.symbols.ascii)} not ready", status.role)
+            line.add(f"{self.console.symbols.sign(status)} not ready", status.role)
         elif report.checks:
             line = tally_line(report.checks, self.console.symbols)
         if report.ended:
@@ -226,7 +226,7 @@ class InspectScreen(UsingScreen):
         strip = self.query_one("#stream-strip", InfoLine)
         current = session.log.current
         if current is None:
-            sign = Status.IDLE.sign(ascii_only=self.console.symbols.ascii)
+            sign = self.console.symbols.sign(Status.IDLE)
             strip.show(Row(Line(strip.width).add(f" {sign} ", "idle").add("nothing has run yet", "faint")))
         else:
             look = RowLook(strip.width, session.clock, self.console.symbols)
@@ -358,7 +358,7 @@ class InspectScreen(UsingScreen):
 
     def _filter_choices(self) -> list[Choice]:
         chosen = self.tree_pane.filters
-        sign = Status.OK.sign(ascii_only=self.console.symbols.ascii)
+        sign = self.console.symbols.sign(Status.OK)
         return [
             Choice(
                 item, f"{sign} {item.tooltip}" if item.id in chosen else item.tooltip, item.id != "none" or bool(chosen)

@@ -94,7 +94,7 @@ class DispatchText(WrappedText):
 
 def dispatch_rows(shown: Dispatch, width: int, symbols: Symbols) -> Iterator[Row]:
     """The whole text of a confirmation for ``width`` cells."""
-    sign = Status.WARN.sign(ascii_only=symbols.ascii)
+    sign = symbols.sign(Status.WARN)
     for doubt in shown.doubts:
         for index, text in enumerate(wrap(doubt, max(10, width - len(sign) - 3))):
             yield Row(Line(width).add(f" {sign} " if not index else " " * (len(sign) + 2), "warn").add(text, "warn"))

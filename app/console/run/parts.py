@@ -83,8 +83,8 @@ def tabs(draft: Draft, found: Sequence[DraftProblem], run: ExecutionState | None
     failed = sum(1 for one in found if not one.warning)
     status = Status.FAILED if failed else Status.WARN if found else Status.OK
     count = f" {failed or len(found)}" if found else ""
-    sign = "" if draft.empty else f"{status.sign(ascii_only=symbols.ascii)}{count}"
-    run_sign = run.status.sign(ascii_only=symbols.ascii) if run is not None else ""
+    sign = "" if draft.empty else f"{symbols.sign(status)}{count}"
+    run_sign = symbols.sign(run.status) if run is not None else ""
     return [
         Tab("list", "steps", str(len(draft)) if len(draft) else ""),
         Tab("json", "JSON"),
@@ -105,7 +105,7 @@ def summary_row(draft: Draft, name: str, width: int, symbols: Symbols) -> Row:
     elif validated is not None:
         status, words = Status.OK, "can be run"
     right = measures(validated, len(draft), symbols.dot)
-    line = Line(max(10, width - right.cells - 1)).add(f" {status.sign(ascii_only=symbols.ascii)} ", status.role)
+    line = Line(max(10, width - right.cells - 1)).add(f" {symbols.sign(status)} ", status.role)
     if name:
         line.device(name, "strong", room=24).add("  ")
     return Row(line.device(words, "fail" if status is Status.FAILED else "muted"), right)

@@ -20,7 +20,7 @@ from clawperator.widgets.format.symbols import Symbols
 from clawperator.widgets.key_bar import key_sign
 from clawperator.widgets.models.snapshot import TreeSnapshot
 from clawperator.widgets.notice_line import Notice
-from clawperator.widgets.row_list import ListRow, RowList, blank
+from clawperator.widgets.row_list import ListRow, RowList, blank, ready
 from clawperator.widgets.text.safe import paragraphs, wrap
 from clawperator.widgets.text.times import WallClock, age
 
@@ -140,25 +140,21 @@ class NoticesDialog(Dialog):
 
     def _rows(self, width: int) -> Iterator[ListRow]:
         """In full: here is read what the strip had to cut."""
-        ascii_only = self.query_one("#notices", RowList).symbols.ascii
+        symbols = self.query_one("#notices", RowList).symbols
         for index, notice in enumerate(self._notices):
             status = notice.status
             first, *more = wrap(notice.text, max(20, width - _BEFORE_NOTICE - len(notice.code) - 2))
             line = Line(width).add(f" {self._clock.time_of_day(notice.at, tenths=False)} ", "faint")
-            line.add(f"{status.sign(ascii_only=ascii_only)} ", status.role).add(first, "text")
+            line.add(f"{symbols.sign(status)} ", status.role).add(first, "text")
             right = Line(width // 2).device(notice.code, status.role, after=" ") if notice.code else None
-            yield ListRow(partial(_as_made, Row(line, right)), value=index)
+            yield ready(Row(line, right), index, quiet=False)
             for text in more:
                 line = Line(width).add(" " * _BEFORE_NOTICE).add(text, "text")
-                yield ListRow(partial(_as_made, Row(line)), quiet=True)
+                yield ready(Row(line))
 
 
 _BEFORE_NOTICE = 12
 """Cells for the time and the sign."""
-
-
-def _as_made(row: Row, _width: int) -> Row:
-    return row
 
 
 class DeviceDialog(Dialog):

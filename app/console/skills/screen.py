@@ -25,7 +25,7 @@ from clawperator.widgets import keys
 from clawperator.widgets.format.jobs import job_line
 from clawperator.widgets.format.lines import Line, Row, sentence
 from clawperator.widgets.format.skill_output import run_row
-from clawperator.widgets.format.skills import SOURCES, finding_text, place_words, sign_of, summary_line
+from clawperator.widgets.format.skills import SOURCES, finding_text, place_words, summary_line
 from clawperator.widgets.info_line import FindLine, InfoLine
 from clawperator.widgets.models.skill_runs import SkillRunState
 from clawperator.widgets.models.skills import BUILTIN, SkillEntry, SkillProblem, SkillsState
@@ -180,7 +180,7 @@ class SkillsScreen(TwoPaneScreen):
         if not shelf.known:
             return Row(line.add("looking for a registry…", "muted"))
         if shelf.trouble is not None and not shelf.skills:
-            return Row(line.add(f"{sign_of(Status.FAILED, symbols)} ", "fail").device(_sentence(shelf.trouble), "fail"))
+            return Row(line.add(f"{symbols.sign(Status.FAILED)} ", "fail").device(_sentence(shelf.trouble), "fail"))
         count, typed = len(shelf.skills), self.skills.typed
         of_all = f"{self.skills.row_count():,} of " if typed else ""
         line.add(f"{of_all}{count:,} skill{'s' * (count != 1)}", "strong")
@@ -258,9 +258,7 @@ class SkillsScreen(TwoPaneScreen):
     def action_problem(self, step: int) -> None:
         """In the pane that has the keys: a skill that failed, a finding, a line that means something."""
         focused = self.focused
-        if isinstance(focused, SkillOutput):
-            focused.action_marked(step)
-        elif isinstance(focused, FindingList):
+        if isinstance(focused, SkillOutput | FindingList):
             focused.to_problem(step)
         else:
             self.skills.to_problem(step)
